@@ -69,6 +69,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.postgres",
+    "django.contrib.humanize",
     "allauth",
     "allauth.account",
     "allauth.usersessions",
@@ -122,6 +123,7 @@ MIDDLEWARE = [
     "apps.accounts.suspension.SuspensionMiddleware",
     "apps.common.request_bodies.RequestBodyMiddleware",
     "apps.accounts.throttling.ThrottleMiddleware",
+    "apps.common.problem_pages.ProblemPageMiddleware",
     "apps.common.retries.RetryMiddleware",
     "apps.sync.idempotency.IdempotencyMiddleware",
 ]
@@ -224,6 +226,10 @@ SIGN_UP = env.str("SIGN_UP", default="open")
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Loci] "
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGOUT_REDIRECT_URL
+# What a user can have; 0: any number.
+QUOTA_CHATS = env.int("QUOTA_CHATS", default=0)
+QUOTA_MESSAGES = env.int("QUOTA_MESSAGES", default=0)
+QUOTA_MEGABYTES = env.int("QUOTA_MEGABYTES", default=0)
 # How long a user can keep an account that they asked to delete.
 ACCOUNT_DELETION_DAYS = env.int("ACCOUNT_DELETION_DAYS", default=14)
 
@@ -419,6 +425,7 @@ CELERY_BEAT_SCHEDULE = {
     "purge-old-personas": {"task": "apps.chats.tasks.purge_old_personas", "schedule": 3600.0},
     "sweep-journals": {"task": "apps.journal.tasks.sweep_journals", "schedule": 3600.0},
     "delete-due-accounts": {"task": "apps.accounts.tasks.delete_due_accounts", "schedule": 3600.0},
+    "count-storage": {"task": "apps.accounts.tasks.count_storage", "schedule": 86_400.0},
     "sweep-rate-limits": {"task": "apps.accounts.tasks.sweep_rate_limits", "schedule": 3600.0},
     "sweep-scans": {"task": "apps.moderation.tasks.sweep_scans", "schedule": 60.0},
     "trim-settings-logs": {"task": "apps.sync.tasks.trim_settings_logs", "schedule": 3600.0},

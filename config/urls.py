@@ -7,6 +7,7 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from apps.accounts import invitations
+from apps.chats.views.usage import usage
 from apps.common import health, theme
 from apps.common.manifest import manifest
 from apps.extraction import urls as extraction
@@ -24,6 +25,7 @@ urlpatterns = [
     path("theme/", theme.choose, name="theme"),
     path("accounts/invitation/<str:key>/", invitations.accept, name="invitation"),
     path("accounts/", include("allauth.urls")),
+    path("settings/usage/", usage, name="usage"),
     path("settings/instances/", include("apps.instances.urls")),
     path("settings/snapshots/", include("apps.snapshots.urls")),
     path("settings/models/", include("apps.llm.urls")),

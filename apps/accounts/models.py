@@ -152,3 +152,13 @@ class Invitation(models.Model):
 
     def __str__(self) -> str:
         return f"invitation {self.pk}"
+
+
+class StorageUse(OwnedModel):
+    """Bytes that a user's rows took when they were last counted."""
+
+    bytes = models.PositiveBigIntegerField()
+    counted_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["owner"], name="storage_use_once")]

@@ -8,7 +8,6 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib.auth.signals import user_logged_in
 from django.http import FileResponse, HttpRequest, HttpResponseBase, StreamingHttpResponse
-from django.urls import reverse
 
 from apps.accounts.models import User
 from apps.common.restriction import restrict, restricted_to, restriction
@@ -23,7 +22,7 @@ class RowScopeMiddleware:
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
-        self.admin_site = reverse("admin:index")
+        self.admin_site = f"/{settings.ADMIN_PATH}"
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         with restricted_to(None):

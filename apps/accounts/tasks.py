@@ -3,9 +3,10 @@
 from typing import Any
 
 from celery import shared_task
+from django.conf import settings
 from django.utils import timezone
 
-from apps.accounts import deletion
+from apps.accounts import deletion, storage
 from apps.common.rate_limits import delete_unused
 
 
@@ -19,3 +20,10 @@ def sweep_rate_limits(**kwargs: Any) -> None:
 def delete_due_accounts(**kwargs: Any) -> None:
     """Delete the accounts whose period of grace has ended."""
     deletion.delete_due_accounts(timezone.now())
+
+
+@shared_task
+def count_storage(**kwargs: Any) -> None:
+    """Count the storage of all users, where it is limited."""
+    if settings.QUOTA_MEGABYTES:
+        storage.count_all()

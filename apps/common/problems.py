@@ -33,6 +33,7 @@ class ProblemType(StrEnum):
     NOTHING_TO_UNDO = "/problems/nothing-to-undo"
     UNDO_CONFLICT = "/problems/undo-conflict"
     NAME_TAKEN = "/problems/name-taken"
+    QUOTA_EXCEEDED = "/problems/quota-exceeded"
     TOO_MANY_STREAMS = "/problems/too-many-streams"
     IDEMPOTENCY_KEY_REUSED = "/problems/idempotency-key-reused"
     GENERATION_FAILED = "/problems/generation-failed"

@@ -28,6 +28,7 @@ LEFT_OUT = {
     "replies.Generation": "job; its reply is a message",
     "memories.Passage": "made anew of the messages",
     "sync.OpenStream": "under way",
+    "accounts.StorageUse": "counted anew",
     "sync.IdempotencyRecord": "a repeated request stays repeated",
     "snapshots.Snapshot": "snapshot",
     "snapshots.Restore": "job",

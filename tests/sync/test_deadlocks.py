@@ -16,6 +16,7 @@ from rest_framework.test import APIClient
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import create_chat, delete_character, delete_chat, purge_chat, restore_chat
+from apps.common.restriction import restricted_to
 from config.urls import handler500 as handler500
 from tests.contract.conftest import client_of
 from tests.factories import make_character, make_chat
@@ -114,8 +115,9 @@ calls: list[str] = []
 def fail(request: HttpRequest, code: str, times: int) -> HttpResponse:
     """Create a chat, and have Postgres raise an error the first times that it is called."""
     calls.append(code)
-    with transaction.atomic(), connection.cursor() as cursor:
-        create_chat(User.objects.get(), title="Once")
+    alice = User.objects.get()
+    with restricted_to(alice.pk), transaction.atomic(), connection.cursor() as cursor:
+        create_chat(alice, title="Once")
         if len(calls) <= times:
             cursor.execute(f"DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '{code}'; END $$")
     return HttpResponse("done")

@@ -73,4 +73,16 @@ class Migration(migrations.Migration):
                 'constraints': [models.CheckConstraint(condition=models.Q(('scope__in', ['read', 'write'])), name='token_scope')],
             },
         ),
+        migrations.CreateModel(
+            name='StorageUse',
+            fields=[
+                ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('bytes', models.PositiveBigIntegerField()),
+                ('counted_at', models.DateTimeField()),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('owner',), name='storage_use_once')],
+            },
+        ),
     ]

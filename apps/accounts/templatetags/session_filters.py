@@ -22,7 +22,7 @@ SYSTEMS = {
 @register.filter
 def browser_name(user_agent: str) -> str:
     """Return a name such as "Firefox on Linux" for a User-Agent header; its beginning if it is of another program."""
-    browser = next((name for mark, name in BROWSERS.items() if re.search(rf"\b{mark}\w*/", user_agent)), "")
+    browser = next((name for mark, name in BROWSERS.items() if re.search(rf"{mark}\w*/", user_agent)), "")
     system = next((name for mark, name in SYSTEMS.items() if mark in user_agent), "")
     if not browser:
         return user_agent[:40] or "An unknown program"

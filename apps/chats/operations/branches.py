@@ -15,6 +15,7 @@ from apps.chats.models import Chat, ChatChange, Message, Participant
 from apps.chats.operations.messages import store_messages
 from apps.chats.operations.rows import parsed_message
 from apps.chats.queries import message_batches
+from apps.chats.quotas import require_room_for_chat
 from apps.chats.signals import chat_branched
 from apps.common.problems import Invalid
 from apps.common.scoping import Owner
@@ -26,11 +27,12 @@ MAX_TITLE = 200  # characters
 def branch_chat(owner: Owner, chat_id: UUID, at: int, *, title: str = "", is_checkpoint: bool = False) -> Chat:
     """Create a chat with the messages of another up to the index ``at``, its metadata and its participants.
 
-    Raise Missing, and Invalid if the chat has no message at that index.
+    Raise Missing, QuotaExceeded, and Invalid if the chat has no message at that index.
     """
     parent = lock_chat(owner, chat_id)
     if at >= parent.message_count:
         raise Invalid.at("/at", f"The chat has {parent.message_count} messages.")
+    require_room_for_chat(parent.owner_id)
     chat = Chat.objects.create(
         owner_id=parent.owner_id,
         title=title or _default_title(parent, is_checkpoint),

@@ -14,6 +14,7 @@ from apps.chats.locking import lock_chat, record_change
 from apps.chats.models import Character, Chat, ChatChange, Persona
 from apps.chats.operations.messages import append_messages
 from apps.chats.operations.metadata import check_size
+from apps.chats.quotas import require_room_for_chat
 from apps.common.problems import Missing
 from apps.common.scoping import Owner, owner_id_of
 
@@ -36,11 +37,12 @@ def create_chat(
 ) -> Chat:
     """Create an empty chat. The title defaults to the character's name, the user's name to the persona's.
 
-    Raise TooLarge for metadata beyond CHAT_METADATA_MAX_BYTES, and Missing if the persona is deleted.
+    Raise QuotaExceeded, TooLarge for metadata beyond CHAT_METADATA_MAX_BYTES, and Missing if the persona is deleted.
     """
     check_size(metadata or {}, {})
     if persona is not None:
         persona = _lock_persona(persona)
+    require_room_for_chat(owner_id_of(owner))
     chat = Chat.objects.create(
         owner_id=owner_id_of(owner),
         title=title or (character.name if character else "New chat"),

@@ -26,6 +26,7 @@ from apps.chats.operations.attachments import saved_attachments
 from apps.chats.operations.patches import Patch
 from apps.chats.operations.patching import Batch, Draft, swipe_state
 from apps.chats.operations.rows import message_row, participant_ids, save_order, swipe_rows, with_date
+from apps.chats.quotas import require_room_for_messages
 from apps.common.metrics import count
 from apps.common.problems import Invalid
 from apps.common.scoping import Owner
@@ -67,7 +68,7 @@ def append_messages(
 
     Appends commute: without an integrity, or with ``rebase``, they follow whatever was written in the meantime, unless
     the log no longer tells whether this one is a retry. A retry of a write that was stored stores nothing. Raise
-    IntegrityConflict, Missing.
+    IntegrityConflict, Missing, QuotaExceeded.
     """
     chat = lock_chat(owner, chat_id, guard)
     fingerprint = fingerprint_of(ChatChange.Kind.APPEND, guard, parsed)
@@ -97,6 +98,7 @@ def store_messages(chat: Chat, parsed: Iterable[ParsedMessage], instance: str = 
         messages = [
             message_row(chat, index, item, participants) for index, item in enumerate(batch, chat.message_count)
         ]
+        require_room_for_messages(chat, len(messages))
         Message.objects.bulk_create(messages)
         Swipe.objects.bulk_create(
             row for message, item in zip(messages, batch, strict=True) for row in swipe_rows(message, item, instance)
@@ -208,6 +210,8 @@ def _save_batch(chat: Chat, batch: Batch) -> list[Message]:
         _save_draft(draft)
     if batch.deleted:
         Message.objects.for_owner(chat.owner_id).filter(pk__in=batch.deleted).delete()
+    if batch.order is not None and len(batch.order) > chat.message_count:
+        require_room_for_messages(chat, len(batch.order) - chat.message_count)
     if inserted:
         Message.objects.bulk_create(inserted)
         Swipe.objects.bulk_create([swipe for _, swipes in batch.inserted.values() for swipe in swipes])

@@ -17,6 +17,7 @@ from apps.chats.formats.parsed import ParsedChat, ParsedMessage, Report, Unreada
 from apps.chats.locking import record_change
 from apps.chats.models import Character, Chat, ChatChange, ImportJob, Participant, Persona
 from apps.chats.operations import find_or_create_character, store_messages
+from apps.chats.quotas import require_room_for_chat
 from apps.chats.signals import chat_imported
 from apps.chats.transfer.carried import CarriedData
 from apps.chats.transfer.carried_lorebooks import import_lorebooks
@@ -173,6 +174,7 @@ def _store(
     ``before`` is the number of messages in earlier chats of the file.
     """
     header = parsed.header
+    require_room_for_chat(owner_id_of(owner))
     chat = Chat.objects.create(
         owner_id=owner_id_of(owner), title=title, metadata=header.metadata, header_layout=header.layout, import_job=job
     )
