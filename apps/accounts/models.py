@@ -46,7 +46,9 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_active = models.BooleanField(default=True)
     is_staff = models.BooleanField("may use the admin site", default=False)
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
-    suspended_until = models.DateTimeField(null=True, blank=True, editable=False, help_text="Nothing is written before.")
+    suspended_until = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="Until then nothing is written."
+    )
     suspension_reason = models.TextField(blank=True, default="", editable=False)
     deletion_due_at = models.DateTimeField(
         null=True, editable=False, help_text="When the account is deleted, which its user asked for."

@@ -80,9 +80,10 @@ def end_suspension(user: User) -> None:
 
 
 def ban(user: User) -> None:
-    """Refuse a user's sign-in, sessions and tokens."""
+    """Refuse a user's sign-in, sessions and tokens. Event streams end."""
     user.is_active = False
     user.save(update_fields=["is_active"])
+    token_revoked.send(ApiToken, owner_id=user.pk)
 
 
 def lift_ban(user: User) -> None:

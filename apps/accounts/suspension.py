@@ -2,8 +2,9 @@
 
 import datetime as dt
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -12,12 +13,14 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from apps.accounts.models import User
+from apps.common.caching import API_PREFIXES
 from apps.common.problems import Problem, ProblemType
-from apps.common.request_bodies import API_PREFIX
 
-# Pages of others that a suspended user needs: to sign out, and what only changes a cookie.
-OPEN_VIEW_NAMES = {"theme", "admin:logout"}
-View = TypeVar("View", bound=Callable[..., Any])
+# Forms that suspended users may send: to answer, to take their data along, to leave, and what only changes a cookie.
+OPEN_VIEWS = {
+    *("moderation:answer", "snapshots:index", "settings:closing", "settings:keep-account"),
+    *("theme", "admin:logout"),
+}
 
 
 class Suspended(Problem):
@@ -41,10 +44,9 @@ def is_suspended(user: Any) -> bool:
     return until is not None and until > timezone.now()
 
 
-def open_to_suspended(view: View) -> View:
-    """Mark a view whose writes suspended users may make, such as an answer to a decision."""
-    view.open_to_suspended = True  # type: ignore[attr-defined]
-    return view
+def able_users() -> QuerySet[User]:
+    """Return the users for whom background work is done: neither banned nor suspended."""
+    return User.objects.filter(is_active=True).exclude(suspended_until__gt=timezone.now())
 
 
 def refuse_suspended(user: User) -> None:
@@ -54,7 +56,7 @@ def refuse_suspended(user: User) -> None:
 
 
 class NotSuspended(BasePermission):
-    """Permission that refuses writes of suspended users."""
+    """Permission that refuses writes of suspended users, except to views with ``open_to_suspended``."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
         """Return True, or raise Suspended."""
@@ -75,12 +77,10 @@ class SuspensionMiddleware:
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
         """Return a page with reason and end of the suspension, or None to go on."""
-        if request.method in SAFE_METHODS or request.path.startswith(API_PREFIX):
+        if request.method in SAFE_METHODS or request.path.startswith(API_PREFIXES):
             return None
         match = request.resolver_match
-        is_open = getattr(view, "open_to_suspended", False) or view.__module__.startswith("allauth.")
-        if is_open or (match is not None and match.view_name in OPEN_VIEW_NAMES):
-            return None
-        if not is_suspended(request.user):
+        is_open = view.__module__.startswith("allauth.") or (match is not None and match.view_name in OPEN_VIEWS)
+        if is_open or not is_suspended(request.user):
             return None
         return render(request, "accounts/suspended.html", status=403)

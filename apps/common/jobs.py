@@ -16,6 +16,8 @@
 
 No transition leaves a terminal state; from any other state than those listed, a transition does nothing.
 
+Jobs of owners who are banned wait, and those of suspended owners too unless the kind ``runs_suspended``.
+
 A queued job with ``wait_until`` can't be claimed before that time; ``resume`` and ``take_overdue`` end the wait.
 
 A worker owns a job while the job is running and ``claim`` in its row is the one that the worker received. If
@@ -96,6 +98,8 @@ class Job(OwnedModel):
 
     # Whether another worker may continue a job whose worker died. If not, call fail_orphans before take_overdue.
     revivable: ClassVar[bool] = True
+    # Whether it also runs while its owner is suspended.
+    runs_suspended: ClassVar[bool] = False
     # Values that fields get when no worker owns the job any more.
     idle_fields: ClassVar[dict[str, Any]] = {}
 
@@ -222,7 +226,10 @@ def _next_in_turn(models: Sequence[type[Job]]) -> tuple[type[Job], UUID] | None:
     last_turns: dict[UUID, dt.datetime] = {}
     with system_scope():
         for model in models:
-            rows = model.objects.filter(model.claimable(now)).annotate(since=Coalesce("claimed_at", "created_at"))
+            rows = model.objects.filter(model.claimable(now), owner__is_active=True)
+            rows = rows.annotate(since=Coalesce("claimed_at", "created_at"))
+            if not model.runs_suspended:
+                rows = rows.exclude(owner__suspended_until__gt=now)
             firsts = rows.order_by("owner_id", "since", "pk").distinct("owner_id")
             for owner, since, pk in firsts.values_list("owner_id", "since", "pk"):
                 waiting.setdefault(owner, (since, model, pk))

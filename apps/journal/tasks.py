@@ -12,6 +12,7 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.accounts.suspension import able_users
 from apps.common.restriction import restrict
 from apps.common.scoping import Owner, owner_id_of, system_scope
 from apps.journal.consolidation import consolidate_all, periods_to_make
@@ -27,7 +28,7 @@ def sweep_journals(**kwargs: Any) -> None:
     with system_scope():
         has_entries = Exists(JournalEntry.objects.filter(owner=OuterRef("pk")))
         has_memories = Exists(Memory.objects.filter(owner=OuterRef("pk")))
-        owners = list(User.objects.filter(has_entries | has_memories, is_active=True).values_list("pk", flat=True))
+        owners = list(able_users().filter(has_entries | has_memories).values_list("pk", flat=True))
     for owner_id in owners:
         keep_journal.delay(owner_id=str(owner_id))
 
@@ -36,7 +37,7 @@ def sweep_journals(**kwargs: Any) -> None:
 def keep_journal(*, owner_id: str, granularity: str = "", period: str = "", **kwargs: Any) -> None:
     """Write the dailies of an owner, then what is due above them, or one period."""
     restrict(UUID(owner_id))
-    owner = User.objects.filter(pk=owner_id, is_active=True).first()
+    owner = able_users().filter(pk=owner_id).first()
     if owner is not None:
         keep(owner, timezone.now(), Granularity(granularity) if granularity else None, period)
         rewrite_journal.delay(owner_id=owner_id)

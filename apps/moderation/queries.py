@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
+from apps.common.problems import Missing
 from apps.common.scoping import Owner, system_scope
 from apps.moderation.models import Case, Kind, Look, Notice, Report
 
@@ -24,6 +25,14 @@ def hidden_of(owner: Owner, kind: Kind, ids: Collection[UUID]) -> set[UUID]:
 def notices_of(owner: Owner) -> QuerySet[Notice]:
     """Return what a user was told, newest first."""
     return Notice.objects.for_owner(owner).select_related("case").order_by("-pk")
+
+
+def access_notice(owner: Owner, notice_id: UUID) -> Notice:
+    """Return a notice of a user. Raise Missing."""
+    notice = notices_of(owner).filter(pk=notice_id).first()
+    if notice is None:
+        raise Missing("There is no such notice.")
+    return notice
 
 
 def reports_of(owner: Owner) -> QuerySet[Report]:

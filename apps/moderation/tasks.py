@@ -13,9 +13,10 @@ from django.utils import timezone
 from apps.chats.models import Character
 from apps.chats.signals import ChatChanged
 from apps.common import jobs
+from apps.common.restriction import restrict
 from apps.common.scoping import Owner, system_scope
 from apps.moderation.models import Decision, Notice, ScanJob
-from apps.moderation.scanning.jobs import create_scan, delete_ended_scans
+from apps.moderation.scanning.jobs import create_scans, delete_ended_scans
 
 
 @shared_task
@@ -29,10 +30,10 @@ def send_scan(job_id: UUID) -> None:
     run_scan.delay(job_id=str(job_id))
 
 
-def request_scan(owner: Owner, kind: str, target_id: UUID, message_ids: list[UUID]) -> None:
-    """Create a scan, or join one that waits, and send it to a worker after the commit."""
+def request_scans(owner: Owner, kind: str, target_id: UUID, message_ids: list[UUID]) -> None:
+    """Create scans, or join those that wait, and send them to workers after the commit."""
     with transaction.atomic():
-        if job := create_scan(owner, kind, target_id, message_ids):
+        for job in create_scans(owner, kind, target_id, message_ids):
             transaction.on_commit(partial(send_scan, job.pk))
 
 
@@ -40,11 +41,11 @@ def on_chat_committed(event: ChatChanged, **kwargs: Any) -> None:
     """Scan the messages of a write; all of the chat after an import or a branch. Runs in a worker."""
     is_whole = event.kind in ("import", "branch")
     if event.message_ids or is_whole:
-        request_scan(event.owner_id, "chat", event.chat_id, [] if is_whole else event.message_ids)
+        request_scans(event.owner_id, "chat", event.chat_id, [] if is_whole else event.message_ids)
 
 
 def on_character_saved(instance: Character, raw: bool = False, **kwargs: Any) -> None:
-    """Scan a character after the commit of a write. Which rules there are is asked by the task."""
+    """Scan a character after the commit of a write. What there is to apply is asked by the task."""
     if not raw:
         scan_character.delay_on_commit(owner_id=str(instance.owner_id), character_id=str(instance.pk))
 
@@ -52,10 +53,9 @@ def on_character_saved(instance: Character, raw: bool = False, **kwargs: Any) ->
 @shared_task
 def scan_character(*, owner_id: str, character_id: str, **kwargs: Any) -> None:
     """Create the scan of a character that was written."""
-    with system_scope():
-        exists = Character.objects.filter(pk=character_id, owner_id=owner_id).exists()
-    if exists:
-        request_scan(UUID(owner_id), "character", UUID(character_id), [])
+    restrict(UUID(owner_id))
+    if Character.objects.for_owner(UUID(owner_id)).filter(pk=character_id).exists():
+        request_scans(UUID(owner_id), "character", UUID(character_id), [])
 
 
 @shared_task

@@ -5,20 +5,19 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.accounts.models import User
-from apps.accounts.suspension import open_to_suspended
-from apps.chats.views.access import found
+from apps.chats.views.access import or_404
 from apps.common.problems import Problem
 from apps.moderation.forms import AnswerForm, ReportForm
 from apps.moderation.models import Kind
 from apps.moderation.operations.notices import answer as answer_notice
 from apps.moderation.operations.reports import report
-from apps.moderation.queries import looks_of, notices_of, reports_of
+from apps.moderation.queries import access_notice, looks_of, notices_of, reports_of
 from apps.moderation.targets import Target, find_target
 
 SHOWN = 100  # rows of each list
@@ -38,12 +37,11 @@ def index(request: HttpRequest) -> HttpResponse:
     return render(request, "moderation/index.html", context)
 
 
-@open_to_suspended
 @login_required
 @require_POST
 def answer(request: HttpRequest, notice_id: UUID) -> HttpResponse:
     """Store the answer to a decision."""
-    notice = found(notices_of(cast(User, request.user)), pk=notice_id)
+    notice = or_404(access_notice, request.user, notice_id)
     form = AnswerForm(request.POST)
     if not form.is_valid():
         messages.error(request, f"Your answer: {form.errors['text'][0]}")
@@ -62,7 +60,7 @@ def answer(request: HttpRequest, notice_id: UUID) -> HttpResponse:
 def report_message(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     """Report a message."""
     target = found_target(request, Kind.MESSAGE, message_id, chat_id)
-    return _report(request, target, f"{reverse('chats:detail', args=[chat_id])}")
+    return _report(request, target, reverse("chats:detail", args=[chat_id]))
 
 
 @login_required
@@ -83,12 +81,7 @@ def report_memory(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 
 def found_target(request: HttpRequest, kind: str, target_id: UUID, chat_id: UUID | None = None) -> Target:
     """Return a thing of the user. Raise Http404."""
-    from django.http import Http404
-
-    try:
-        target = find_target(cast(User, request.user), kind, target_id)
-    except Problem as problem:
-        raise Http404 from problem
+    target = or_404(find_target, request.user, kind, target_id)
     if chat_id is not None and target.chat_id != chat_id:
         raise Http404
     return target

@@ -13,6 +13,8 @@ from apps.common.scoping import OwnedModel
 class Snapshot(Job):
     """An archive of the owner's rows, and the job that makes it. ``done`` and ``total`` are rows."""
 
+    runs_suspended = True  # suspended users may take their data along
+
     class Kind(models.TextChoices):
         ACCOUNT = "account", "Account"
         CHAT = "chat", "Chat"

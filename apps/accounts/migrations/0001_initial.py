@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
                 ('is_active', models.BooleanField(default=True)),
                 ('is_staff', models.BooleanField(default=False, verbose_name='may use the admin site')),
                 ('date_joined', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ('suspended_until', models.DateTimeField(blank=True, editable=False, help_text='Nothing is written before.', null=True)),
+                ('suspended_until', models.DateTimeField(blank=True, editable=False, help_text='Until then nothing is written.', null=True)),
                 ('suspension_reason', models.TextField(blank=True, default='', editable=False)),
                 ('deletion_due_at', models.DateTimeField(editable=False, help_text='When the account is deleted, which its user asked for.', null=True)),
                 ('welcomed_at', models.DateTimeField(editable=False, help_text='When the welcome was dismissed.', null=True)),

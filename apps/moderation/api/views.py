@@ -21,7 +21,7 @@ from apps.moderation.api.serializers import (
 from apps.moderation.models import Look, Notice, Report
 from apps.moderation.operations.notices import answer
 from apps.moderation.operations.reports import report
-from apps.moderation.queries import looks_of, notices_of, reports_of
+from apps.moderation.queries import access_notice, looks_of, notices_of, reports_of
 from apps.moderation.targets import find_target
 
 
@@ -60,8 +60,7 @@ class AnswerView(APIView):
 
     @extend_schema(request=AnswerSerializer, responses=NoticeSerializer)
     def post(self, request: Request, notice_id: UUID) -> Response:
-        if not notices_of(request.user).filter(pk=notice_id).exists():
-            raise_missing()
+        access_notice(request.user, notice_id)
         body = read_body(AnswerSerializer, request)
         return Response(NoticeSerializer(answer(request.user, notice_id, body["text"])).data)
 

@@ -13,6 +13,7 @@ from apps.llm.http.addresses import AddressNotAllowed
 from apps.llm.http.endpoint import CallPolicy
 from apps.llm.operations import address_policy
 
+NAME = "moderation endpoint"  # as the source of a flag
 TIMEOUT = 20.0  # seconds
 MAX_TEXTS = 16  # in one request
 MAX_CHARACTERS = 20_000  # of a text

@@ -1,89 +1,106 @@
 """Jobs that read what was written and flag it: created after a write, run by workers."""
 
 import datetime as dt
-import hashlib
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F
 from django.utils import timezone
 
-from apps.chats.models import Character, Chat, Message
-from apps.chats.queries import message_batches
+from apps.chats.models import Character, Message
 from apps.common import jobs
 from apps.common.scoping import Owner, owner_id_of, system_scope
 from apps.llm.generation import GenerationFailed, TransientFailure
-from apps.moderation.models import Flag, Kind, Rule, ScanJob
-from apps.moderation.operations.reports import open_case
+from apps.moderation.models import Kind, Rule, ScanJob
+from apps.moderation.operations.flags import store_flag
 from apps.moderation.scanning import endpoint
-from apps.moderation.scanning.rules import Matcher, enabled_matchers, matching
+from apps.moderation.scanning.rules import enabled_matchers, matching
 from apps.moderation.targets import Target, texts_of_character, texts_of_message
 
+BATCH = 100  # messages between two heartbeats
 WAIT = dt.timedelta(minutes=5)  # while the endpoint does not answer
+MAX_WAIT = dt.timedelta(days=1)  # then the endpoint is not asked any more about what was written
 KEPT = dt.timedelta(days=1)  # ended jobs
 Text = tuple[Target, str]
 
 
-def is_scanning() -> bool:
-    """Return whether there is anything to look for."""
-    return endpoint.is_configured() or Rule.objects.filter(is_enabled=True).exists()
+def sources() -> list[str]:
+    """Return what there is to apply: enabled rules, the endpoint, both, or nothing."""
+    has_rules = Rule.objects.filter(is_enabled=True).exists()
+    has_endpoint = endpoint.is_configured()
+    return [ScanJob.Source.RULES] * has_rules + [ScanJob.Source.ENDPOINT] * has_endpoint
 
 
 @transaction.atomic
-def create_scan(owner: Owner, kind: str, target_id: UUID, message_ids: Sequence[UUID] = ()) -> ScanJob | None:
-    """Return a queued job that reads a chat's messages (all without ids) or a character, or None without rules.
+def create_scans(owner: Owner, kind: str, target_id: UUID, message_ids: Sequence[UUID] = ()) -> list[ScanJob]:
+    """Return queued jobs that read a chat's messages (all without ids) or a character, one for each source.
 
     What has not begun is joined, so that many writes in a row leave one job.
     """
-    if not is_scanning():
-        return None
-    jobs.lock_owner(owner)
-    waiting = ScanJob.objects.for_owner(owner).select_for_update()
-    waiting = waiting.filter(kind=kind, target_id=target_id, state=ScanJob.State.QUEUED, claims=0, done=0)
-    if job := waiting.order_by("pk").first():
-        if job.message_ids:
-            job.message_ids = sorted({*job.message_ids, *message_ids}) if message_ids else []
-            job.save(update_fields=["message_ids"])
-        return job
-    return ScanJob.objects.create(
-        owner_id=owner_id_of(owner), kind=kind, target_id=target_id, message_ids=list(message_ids)
-    )
+    found = sources()
+    if found:
+        jobs.lock_owner(owner)
+    return [_joined_or_created(owner, source, kind, target_id, message_ids) for source in found]
+
+
+def _joined_or_created(owner: Owner, source: str, kind: str, target_id: UUID, message_ids: Sequence[UUID]) -> ScanJob:
+    waiting = ScanJob.objects.for_owner(owner).select_for_update().filter(state=ScanJob.State.QUEUED, started_at=None)
+    job = waiting.filter(source=source, kind=kind, target_id=target_id).order_by("pk").first()
+    if job is None:
+        return ScanJob.objects.create(
+            owner_id=owner_id_of(owner),
+            source=source,
+            kind=kind,
+            target_id=target_id,
+            message_ids=list(message_ids),
+        )
+    if job.message_ids:  # else it reads the whole chat
+        job.message_ids = sorted({*job.message_ids, *message_ids}) if message_ids else []
+        job.save(update_fields=["message_ids"])
+    return job
 
 
 def execute_claimed(job: ScanJob) -> bool:
-    """Run a claimed job. Return False: what it has done is kept by a heartbeat after each batch."""
+    """Run a claimed job for a time slice. Return True if it was re-queued then."""
+    started = time.monotonic()
     with jobs.fail_on_error(job, GenerationFailed):
+        apply = _by_rules() if job.source == ScanJob.Source.RULES else _by_endpoint(job)
         try:
-            matchers = enabled_matchers()
-            done = 0
-            for batch in _batches(job):
-                done += len(batch)
-                if done > job.done:  # else read before an interruption
-                    _flag(job, matchers, batch)
-                    jobs.heartbeat(job, done=done, claims=0)
+            while found := _next_batch(job):
+                texts, done = found
+                apply(texts)
+                jobs.heartbeat(job, done=done, claims=0)
+                job.done = done
+                if time.monotonic() - started > jobs.SLICE_SECONDS:
+                    jobs.requeue(job)
+                    return True
         except TransientFailure as failure:
+            if timezone.now() - job.created_at > MAX_WAIT:
+                raise
             jobs.postpone(job, failure.detail, timezone.now() + WAIT)
             return False
         jobs.end(job, ScanJob.State.SUCCEEDED)
     return False
 
 
-def _batches(job: ScanJob) -> Iterator[list[Text]]:
-    if job.kind == "character":
+def _next_batch(job: ScanJob) -> tuple[list[Text], int] | None:
+    """Return the next texts and what ``done`` is after them, or None at the end.
+
+    ``done`` is the next index of a chat, or the number of ``message_ids`` that were read.
+    """
+    if job.kind == Kind.CHARACTER:
         character = Character.objects.for_owner(job.owner_id).filter(pk=job.target_id).first()
-        if character is not None:
-            target = Target(Kind.CHARACTER, character.pk, character.owner_id)
-            yield [(target, text) for _, text in texts_of_character(character)]
-        return
-    chat = Chat.objects.for_owner(job.owner_id).filter(pk=job.target_id).first()
-    if chat is None:
-        return
+        if character is None or job.done:
+            return None
+        target = Target(Kind.CHARACTER, character.pk, character.owner_id)
+        return [(target, text) for _, text in texts_of_character(character)], 1
+    messages = Message.objects.for_owner(job.owner_id).filter(chat=job.target_id).with_swipes().order_by("index")
     if job.message_ids:
-        rows = Message.objects.for_owner(job.owner_id).filter(chat=chat, pk__in=job.message_ids)
-        yield _texts(list(rows.with_swipes().order_by("index")))
-    else:
-        yield from map(_texts, message_batches(chat))
+        ids = job.message_ids[job.done : job.done + BATCH]
+        return (_texts(list(messages.filter(pk__in=ids))), job.done + len(ids)) if ids else None
+    batch = list(messages.filter(index__gte=job.done)[:BATCH])
+    return (_texts(batch), batch[-1].index + 1) if batch else None
 
 
 def _texts(messages: Sequence[Message]) -> list[Text]:
@@ -94,36 +111,31 @@ def _texts(messages: Sequence[Message]) -> list[Text]:
     ]
 
 
-def _flag(job: ScanJob, matchers: Sequence[Matcher], batch: Sequence[Text]) -> None:
-    """Open cases about the texts of a batch that a rule or the endpoint flags."""
-    for target, text in batch:
-        for name in matching(matchers, text):
-            store_flag(target, text, name)
-    if endpoint.is_configured():
-        for start in range(0, len(batch), endpoint.MAX_TEXTS):
-            part = batch[start : start + endpoint.MAX_TEXTS]
+def _by_rules() -> Callable[[Sequence[Text]], None]:
+    matchers = enabled_matchers()
+
+    def apply(texts: Sequence[Text]) -> None:
+        for target, text in texts:
+            for name in matching(matchers, text):
+                store_flag(target, text, name)
+
+    return apply
+
+
+def _by_endpoint(job: ScanJob) -> Callable[[Sequence[Text]], None]:
+    def apply(texts: Sequence[Text]) -> None:
+        for start in range(0, len(texts), endpoint.MAX_TEXTS):
+            part = texts[start : start + endpoint.MAX_TEXTS]
             verdicts = endpoint.ask([text for _, text in part], lambda: jobs.heartbeat(job))
             for (target, text), verdict in zip(part, verdicts, strict=True):
                 if verdict.flagged:
-                    store_flag(target, text, "moderation endpoint", verdict.categories)
+                    store_flag(target, text, endpoint.NAME, verdict.categories)
 
-
-@transaction.atomic
-def store_flag(target: Target, text: str, source: str, categories: Sequence[str] = ()) -> None:
-    """Flag a text once: one whose case was decided is not flagged again."""
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    flags = Flag.objects.for_owner(target.owner_id).filter(source=source, digest=digest)
-    if not flags.filter(case__kind=target.kind, case__target_id=target.pk).exists():
-        Flag.objects.for_owner(target.owner_id).get_or_create(
-            case=open_case(target),
-            source=source,
-            digest=digest,
-            defaults={"owner_id": target.owner_id, "categories": list(categories)},
-        )
+    return apply
 
 
 def delete_ended_scans(now: dt.datetime) -> None:
     """Delete jobs that ended a day ago."""
     with system_scope():
         ended = ScanJob.objects.filter(finished_at__lt=now - KEPT).exclude(state__in=jobs.OPEN_STATES)
-        ended.order_by(F("pk")).delete()
+        ended.delete()

@@ -31,6 +31,7 @@ from apps.snapshots.tasks import request_restore, request_snapshot
 
 
 class SnapshotListView(generics.ListAPIView[Snapshot]):
+    open_to_suspended = True
     serializer_class = SnapshotSerializer
     pagination_class = NewestFirstPagination
 
