@@ -35,6 +35,7 @@ ROUTINE_TASKS = {
     "apps.snapshots.tasks.mirror_chats",
     "apps.snapshots.tasks.sweep_snapshots",
     "apps.chats.tasks.sweep_import_jobs",
+    "apps.moderation.tasks.sweep_scans",
     "apps.extraction.tasks.sweep_chats",
     "apps.extraction.tasks.sweep_jobs",
     "apps.extraction.tasks.sweep_runs",

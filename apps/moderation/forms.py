@@ -1,9 +1,16 @@
 """Forms of the users' pages and of the admin."""
 
+from typing import Any
+from uuid import UUID
+
 from django import forms
 
-from apps.moderation.models import Decision, Notice, Reason, Report
-from apps.moderation.operations.decisions import MAX_DAYS
+from apps.accounts.models import User
+from apps.chats.models import Chat
+from apps.common.scoping import system_scope
+from apps.moderation.models import Decision, Look, Notice, Reason, Report
+from apps.moderation.operations.decisions import MAX_DAYS, PERMISSIONS
+from apps.moderation.operations.looks import MIN_REASON
 
 ROWS = {"rows": 3}
 
@@ -29,12 +36,21 @@ class AnswerForm(forms.Form):
 class DecisionForm(forms.Form):
     """Form for a decision in the admin."""
 
-    decision = forms.ChoiceField(choices=Decision.choices[:-1], widget=forms.RadioSelect)
+    decision = forms.ChoiceField(choices=Decision.choices, widget=forms.RadioSelect)
     reason = forms.CharField(
         max_length=2000, widget=forms.Textarea(attrs=ROWS), help_text="The owner reads this, except for a dismissal."
     )
     days = forms.IntegerField(min_value=1, max_value=MAX_DAYS, initial=7, help_text="Of a suspension.")
     also_hide = forms.BooleanField(required=False, label="Hide it too", help_text="With a suspension or a ban.")
+
+    def __init__(self, moderator: User, *args: Any, **kwargs: Any) -> None:
+        """Offer the decisions that the moderator's role allows."""
+        super().__init__(*args, **kwargs)
+        self.fields["decision"].choices = [
+            (value, label)
+            for value, label in Decision.choices
+            if value != Decision.REVERSE and moderator.has_perm(f"moderation.{PERMISSIONS.get(value, 'decide_case')}")
+        ]
 
 
 class ReasonForm(forms.Form):
@@ -43,10 +59,26 @@ class ReasonForm(forms.Form):
     reason = forms.CharField(max_length=2000, required=False, widget=forms.Textarea(attrs=ROWS))
 
 
-class ChatLookForm(forms.Form):
+class ChatLookForm(forms.ModelForm):
     """Form that opens a chat about which there is no case."""
 
     chat_id = forms.UUIDField(label="Id of the chat")
-    reason = forms.CharField(
-        max_length=2000, widget=forms.Textarea(attrs=ROWS), help_text="The owner of the chat will read it."
-    )
+
+    class Meta:
+        model = Look
+        fields = ("chat_id", "reason")
+
+    def clean_chat_id(self) -> UUID:
+        """Return the id of a chat that exists. Raise ValidationError."""
+        chat_id: UUID = self.cleaned_data["chat_id"]
+        with system_scope():
+            if not Chat.objects.filter(pk=chat_id).exists():
+                raise forms.ValidationError("There is no such chat.")
+        return chat_id
+
+    def clean_reason(self) -> str:
+        """Return a reason that is long enough. Raise ValidationError."""
+        reason: str = self.cleaned_data["reason"].strip()
+        if len(reason) < MIN_REASON:
+            raise forms.ValidationError(f"Say why, in at least {MIN_REASON} characters. The owner will read it.")
+        return reason

@@ -76,7 +76,6 @@ def send_notice(*, notice_id: str, **kwargs: Any) -> None:
     if notice is None:
         return
     page = f"{settings.LOCI_URL.rstrip('/')}/settings/moderation/"
-    can_answer = not notice.is_about_report and notice.decision != Decision.REVERSE
     how = "You can reply to this mail." if notice.decision == Decision.BAN else f"You can answer here: {page}"
-    text = f"{notice.text}\n\n{how if can_answer else page}\n"
+    text = f"{notice.text}\n\n{how if notice.can_be_answered else page}\n"
     send_mail(f"{settings.ACCOUNT_EMAIL_SUBJECT_PREFIX}A decision of the moderators", text, None, [notice.owner.email])

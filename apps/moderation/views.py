@@ -11,10 +11,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.accounts.models import User
+from apps.accounts.suspension import is_suspended
 from apps.chats.views.access import or_404
 from apps.common.problems import Problem
 from apps.moderation.forms import AnswerForm, ReportForm
-from apps.moderation.models import Kind
+from apps.moderation.models import Kind, Notice
 from apps.moderation.operations.notices import answer as answer_notice
 from apps.moderation.operations.reports import report
 from apps.moderation.queries import access_notice, looks_of, notices_of, reports_of
@@ -32,7 +33,8 @@ def index(request: HttpRequest) -> HttpResponse:
         "notices": notices_of(user)[:SHOWN],
         "reports": reports_of(user)[:SHOWN],
         "looks": looks_of(user)[:SHOWN],
-        "answer_form": AnswerForm(auto_id=False),
+        "max_answer": Notice.MAX_ANSWER,
+        "suspended": is_suspended(user),
     }
     return render(request, "moderation/index.html", context)
 

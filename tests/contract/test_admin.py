@@ -11,9 +11,15 @@ from apps.accounts.invitations import create_invitation
 from apps.accounts.models import ApiToken, User
 from apps.accounts.operations import create_token
 from apps.chats.models import Chat
+from apps.chats.operations import append_messages
 from apps.extraction.models import ExtractionRun
 from apps.llm.operations import record_usage, set_daily_limit
-from tests.factories import make_chat
+from apps.moderation.models import Rule
+from apps.moderation.operations.decisions import decide
+from apps.moderation.operations.looks import look_at_case
+from apps.moderation.operations.reports import report
+from apps.moderation.targets import find_target
+from tests.factories import make_chat, parsed
 
 PRIVATE = "Nobody else may read this"
 OURS = [model for model in admin.site._registry if model.__module__.startswith("apps.")]
@@ -33,6 +39,12 @@ def chat(alice: User) -> Chat:
     ExtractionRun.objects.create(owner_id=alice.pk, chat=chat)
     record_usage(alice, "small", 3, 4)
     set_daily_limit(alice, 500)
+    Rule.objects.create(name="words", text="nothing")
+    root = User.objects.create_superuser("moderator@example.com")
+    message = append_messages(alice, chat.pk, [parsed(PRIVATE)]).messages[0]
+    case = report(alice, find_target(alice, "message", message.pk), reason="other").case
+    look_at_case(root, case.pk)
+    decide(root, case.pk, "hide", reason="As it was reported.")
     return chat
 
 

@@ -9,6 +9,7 @@ import pytest
 from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
 from pytest_django.plugin import DjangoDbBlocker
 from rest_framework.test import APIClient
 
@@ -52,6 +53,7 @@ from apps.memories.models import (
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.entity_merges import merge_entities
 from apps.memories.operations.journal import merge_daily
+from apps.moderation.models import Case, Notice, Report
 from apps.proxy.models import ProxiedChat
 from apps.replies.models import Generation
 from apps.replies.presets import create_preset
@@ -137,6 +139,17 @@ def things_of_alice() -> dict[str, Any]:
     told = {"owner_id": alice.pk, "chat": chat, "source": turn}
     knowledge = Knowledge.objects.create(**told, kind="knows", subject=mira, text="Where the key is.")
     word = Relationship.objects.create(**told, subject=mira, target=salt, descriptor="wary")
+    case = Case.objects.create(
+        owner_id=alice.pk,
+        kind="message",
+        target_id=turn.pk,
+        chat_id=chat.pk,
+        state="decided",
+        decision="hide",
+        decided_at=timezone.now(),
+    )
+    Report.objects.create(owner_id=alice.pk, case=case, reason="other")
+    notice = Notice.objects.create(owner_id=alice.pk, case=case, decision="hide", text="It is hidden.")
     in_browser = create_connection(alice, name="here", backend="browser")
     return {
         "user": alice,
@@ -175,6 +188,7 @@ def things_of_alice() -> dict[str, Any]:
         "word_id": word.pk,
         "found_scene_id": Scene.objects.create(**told).pk,
         "journal_id": merge_daily(alice, period=dt.date(2026, 11, 21), instance="", text="- A key was lost.").pk,
+        "notice_id": notice.pk,
         "version_id": VersionedText.objects.create(**told, kind="summary", text="A key is missing.").pk,
     }
 
@@ -234,5 +248,5 @@ def test_a_read_that_names_no_owner_is_refused(db: None) -> None:
 
 def test_lists_hold_only_what_is_ones_own(alices: dict[str, Any], charlie: APIClient) -> None:
     lists = ("chats", "characters", "personas", "lorebooks", "memories", "connections", "entities", "runs")
-    for path in (*lists, "model-tests", "generation-presets", "instances", "identity", "conflicts"):
+    for path in (*lists, "model-tests", "generation-presets", "reports", "notices", "looks", "instances", "identity", "conflicts"):
         assert charlie.get(f"/api/v1/{path}/").json()["results"] == []

@@ -18,6 +18,25 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON moderation_act
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_of_audit_log();
 ALTER TABLE moderation_action ENABLE ROW LEVEL SECURITY;
 """
+# What staff change in the rest of the admin site is in the audit log too. A trigger sees bulk changes as well.
+COPY_ADMIN_LOG = """
+CREATE FUNCTION copy_to_audit_log() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO moderation_action (id, at, moderator_id, moderator, verb, kind, target_id, reason)
+    SELECT gen_random_uuid(), NEW.action_time, staff.id, staff.email,
+        (ARRAY['add', 'change', 'delete'])[NEW.action_flag], left(coalesce(type.model, ''), 16),
+        CASE WHEN NEW.object_id ~ '^[0-9a-f-]{36}$' THEN NEW.object_id::uuid END, NEW.change_message
+    FROM accounts_user staff LEFT JOIN django_content_type type ON type.id = NEW.content_type_id
+    WHERE staff.id = NEW.user_id;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER copy_to_audit_log AFTER INSERT ON django_admin_log
+    FOR EACH ROW EXECUTE FUNCTION copy_to_audit_log();
+"""
+FORGET_ADMIN_LOG = """
+DROP TRIGGER copy_to_audit_log ON django_admin_log;
+DROP FUNCTION copy_to_audit_log();
+"""
 UNPROTECT_ACTIONS = """
 DROP TRIGGER append_only ON moderation_action;
 DROP FUNCTION refuse_change_of_audit_log();
@@ -29,6 +48,8 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        ('admin', '0003_logentry_add_action_flag_choices'),
+        ('contenttypes', '0002_remove_content_type_name'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -239,4 +260,5 @@ class Migration(migrations.Migration):
             index=models.Index(models.F('state'), condition=models.Q(('state__in', ('queued', 'running', 'paused'))), name='scan_open'),
         ),
         migrations.RunSQL(PROTECT_ACTIONS, UNPROTECT_ACTIONS),
+        migrations.RunSQL(COPY_ADMIN_LOG, FORGET_ADMIN_LOG),
     ]

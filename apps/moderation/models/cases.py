@@ -111,3 +111,7 @@ class Notice(OwnedModel):
             models.Index(fields=["owner", "-id"], name="notice_owner"),  # the user's list
             models.Index(fields=["case"], name="notice_case"),  # the page of a case
         ]
+
+    @property
+    def can_be_answered(self) -> bool:
+        return not self.is_about_report and self.decision != Decision.REVERSE and self.answered_at is None

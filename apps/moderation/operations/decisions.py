@@ -16,7 +16,7 @@ from apps.moderation.operations.cases import lock_case, refuse_own, save_case
 from apps.moderation.operations.notices import tell_owner, tell_reporters
 
 MAX_DAYS = 3650
-PERMISSIONS = {Decision.SUSPEND: "suspend_user", Decision.BAN: "ban_user"}
+PERMISSIONS: dict[str, str] = {Decision.SUSPEND: "suspend_user", Decision.BAN: "ban_user"}
 
 
 @transaction.atomic

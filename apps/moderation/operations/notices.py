@@ -60,7 +60,7 @@ def answer(owner: Owner, notice_id: UUID, text: str) -> Notice:
     case = lock_case(notice.case_id)
     if not text.strip():
         raise Invalid.at("/text", "The answer is empty.")
-    if notice.is_about_report or notice.decision == Decision.REVERSE:
+    if notice.answered_at is None and not notice.can_be_answered:
         raise Conflict("This is only for your information.")
     answered = notices.filter(pk=notice_id, answered_at=None).update(answer=text.strip(), answered_at=timezone.now())
     if not answered:
