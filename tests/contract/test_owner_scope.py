@@ -248,5 +248,15 @@ def test_a_read_that_names_no_owner_is_refused(db: None) -> None:
 
 def test_lists_hold_only_what_is_ones_own(alices: dict[str, Any], charlie: APIClient) -> None:
     lists = ("chats", "characters", "personas", "lorebooks", "memories", "connections", "entities", "runs")
-    for path in (*lists, "model-tests", "generation-presets", "reports", "notices", "looks", "instances", "identity", "conflicts"):
+    for path in (
+        *lists,
+        "model-tests",
+        "generation-presets",
+        "reports",
+        "notices",
+        "looks",
+        "instances",
+        "identity",
+        "conflicts",
+    ):
         assert charlie.get(f"/api/v1/{path}/").json()["results"] == []

@@ -199,7 +199,7 @@ ACTIONS: dict[str, Callable[[Any, UUID], Case | Look]] = {
 
 def _message(problem: Problem) -> str:
     errors = getattr(problem, "errors", None) or []
-    return " ".join(str(error["detail"]) for error in errors) or problem.detail
+    return " ".join(error.detail for error in errors) or problem.detail
 
 
 def _context(request: HttpRequest, case: Case) -> dict[str, Any]:
