@@ -354,6 +354,8 @@ SPECTACULAR_SETTINGS = {
         "WrittenGranularityEnum": "apps.memories.journal_periods.WRITTEN",
         "SharedTierEnum": "apps.instances.operations.targets.TIER_CHOICES",
         "JobStateEnum": "apps.common.jobs.STATES",
+        "ReportReasonEnum": "apps.moderation.models.Reason",
+        "ReportedKindEnum": "apps.moderation.models.Kind",
         "MemoryModeEnum": "apps.memories.models.lineage.ChatMemory.Mode",
     },
     "POSTPROCESSING_HOOKS": [

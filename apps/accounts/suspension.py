@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -62,7 +62,7 @@ class NotSuspended(BasePermission):
         """Return True, or raise Suspended."""
         is_read = request.method in SAFE_METHODS or getattr(view, "reads_only", False)
         if not is_read and not getattr(view, "open_to_suspended", False):
-            refuse_suspended(request.user)
+            refuse_suspended(cast(User, request.user))
         return True
 
 

@@ -1,6 +1,6 @@
 """Forms of the users' pages and of the admin."""
 
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django import forms
@@ -46,7 +46,8 @@ class DecisionForm(forms.Form):
     def __init__(self, moderator: User, *args: Any, **kwargs: Any) -> None:
         """Offer the decisions that the moderator's role allows."""
         super().__init__(*args, **kwargs)
-        self.fields["decision"].choices = [
+        field = cast(forms.ChoiceField, self.fields["decision"])
+        field.choices = [
             (value, label)
             for value, label in Decision.choices
             if value != Decision.REVERSE and moderator.has_perm(f"moderation.{PERMISSIONS.get(value, 'decide_case')}")

@@ -1,7 +1,7 @@
 """Admin pages of cases: the queue with its bulk actions, and the page of a case."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.contrib import admin, messages
@@ -15,6 +15,7 @@ from django.shortcuts import redirect
 from django.urls import path
 from django.utils import timezone
 
+from apps.accounts.models import User
 from apps.common.admin import OwnedAdmin
 from apps.common.problems import Problem
 from apps.moderation.admin.dashboard import dashboard
@@ -214,6 +215,6 @@ def _context(request: HttpRequest, case: Case) -> dict[str, Any]:
         "can_decide": request.user.has_perm("moderation.decide_case"),
         "can_look": request.user.has_perm("moderation.look_at_content"),
         "can_reverse": case.decision in (Decision.HIDE, Decision.SUSPEND, Decision.BAN),
-        "decision_form": DecisionForm(request.user),
+        "decision_form": DecisionForm(cast(User, request.user)),
         "reason_form": ReasonForm(auto_id=False),
     }

@@ -55,7 +55,7 @@ class LookAdmin(OwnedAdmin):
         look = look_at_chat(request.user, obj.chat_id, obj.reason)
         obj.pk, obj.owner_id = look.pk, look.owner_id
 
-    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> None:
+    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
         """Do nothing: the look has an entry in the audit log."""
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: Any = None) -> HttpResponse:

@@ -8,14 +8,14 @@ from apps.common.serializer_fields import StrictSerializer, StrictUUIDField, Tex
 from apps.moderation.models import Case, Kind, Look, Notice, Reason, Report
 
 
-class ReportCreateSerializer(StrictSerializer):
+class NewAbuseReportSerializer(StrictSerializer):
     kind = serializers.ChoiceField(choices=Kind.choices)
     target_id = StrictUUIDField()
     reason = serializers.ChoiceField(choices=Reason.choices)
     note = TextField(max_length=Report.MAX_NOTE, required=False, default="")
 
 
-class ReportSerializer(serializers.ModelSerializer[Report]):
+class AbuseReportSerializer(serializers.ModelSerializer[Report]):
     kind = serializers.ChoiceField(source="case.kind", choices=Kind.choices, read_only=True)
     target_id = serializers.UUIDField(source="case.target_id", read_only=True)
     state = serializers.ChoiceField(source="case.state", choices=Case.State.choices, read_only=True)
@@ -40,7 +40,7 @@ class NoticeSerializer(serializers.ModelSerializer[Notice]):
         read_only_fields = fields
 
 
-class AnswerSerializer(StrictSerializer):
+class NoticeAnswerSerializer(StrictSerializer):
     text = TextField(max_length=Notice.MAX_ANSWER, allow_blank=False)
 
 

@@ -12,11 +12,11 @@ from rest_framework.views import APIView
 from apps.common.pagination import NewestFirstPagination
 from apps.common.serializer_fields import read_body
 from apps.moderation.api.serializers import (
-    AnswerSerializer,
+    AbuseReportSerializer,
     LookSerializer,
+    NewAbuseReportSerializer,
+    NoticeAnswerSerializer,
     NoticeSerializer,
-    ReportCreateSerializer,
-    ReportSerializer,
 )
 from apps.moderation.models import Look, Notice, Report
 from apps.moderation.operations.notices import answer
@@ -28,19 +28,19 @@ from apps.moderation.targets import find_target
 class ReportListView(generics.ListAPIView[Report]):
     """List what the user has reported, newest first, or report a thing."""
 
-    serializer_class = ReportSerializer
+    serializer_class = AbuseReportSerializer
     pagination_class = NewestFirstPagination
 
     def get_queryset(self) -> QuerySet[Report]:
         return reports_of(self.request.user)
 
-    @extend_schema(request=ReportCreateSerializer, responses={201: ReportSerializer})
+    @extend_schema(request=NewAbuseReportSerializer, responses={201: AbuseReportSerializer})
     def post(self, request: Request) -> Response:
         """Report a character, a message or a memory. A 409 if it is reported already."""
-        body = read_body(ReportCreateSerializer, request)
+        body = read_body(NewAbuseReportSerializer, request)
         target = find_target(request.user, body["kind"], body["target_id"])
         made = report(request.user, target, reason=body["reason"], note=body["note"])
-        return Response(ReportSerializer(made).data, status=status.HTTP_201_CREATED)
+        return Response(AbuseReportSerializer(made).data, status=status.HTTP_201_CREATED)
 
 
 class NoticeListView(generics.ListAPIView[Notice]):
@@ -58,10 +58,10 @@ class AnswerView(APIView):
 
     open_to_suspended = True
 
-    @extend_schema(request=AnswerSerializer, responses=NoticeSerializer)
+    @extend_schema(request=NoticeAnswerSerializer, responses=NoticeSerializer)
     def post(self, request: Request, notice_id: UUID) -> Response:
         access_notice(request.user, notice_id)
-        body = read_body(AnswerSerializer, request)
+        body = read_body(NoticeAnswerSerializer, request)
         return Response(NoticeSerializer(answer(request.user, notice_id, body["text"])).data)
 
 

@@ -28,8 +28,8 @@ Text = tuple[Target, str]
 def sources() -> list[str]:
     """Return what there is to apply: enabled rules, the endpoint, both, or nothing."""
     has_rules = Rule.objects.filter(is_enabled=True).exists()
-    has_endpoint = endpoint.is_configured()
-    return [ScanJob.Source.RULES] * has_rules + [ScanJob.Source.ENDPOINT] * has_endpoint
+    found = ((ScanJob.Source.RULES, has_rules), (ScanJob.Source.ENDPOINT, endpoint.is_configured()))
+    return [source.value for source, exists in found if exists]
 
 
 @transaction.atomic
