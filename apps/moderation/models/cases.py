@@ -1,5 +1,7 @@
 """Cases: reports, flags, decisions, and what users are told of them."""
 
+from typing import ClassVar
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
@@ -91,6 +93,13 @@ class Notice(OwnedModel):
     """What a user is told about a decision, and the user's answer."""
 
     MAX_ANSWER = 4000  # characters
+    HEADINGS: ClassVar[dict[str, str]] = {
+        Decision.DISMISS: "Nothing found",
+        Decision.HIDE: "Hidden",
+        Decision.SUSPEND: "Suspended",
+        Decision.BAN: "Banned",
+        Decision.REVERSE: "Taken back",
+    }
 
     case = models.ForeignKey(Case, on_delete=models.CASCADE, related_name="notices", db_index=False)
     decision = models.CharField(max_length=8, choices=Decision.choices)
@@ -111,6 +120,10 @@ class Notice(OwnedModel):
             models.Index(fields=["owner", "-id"], name="notice_owner"),  # the user's list
             models.Index(fields=["case"], name="notice_case"),  # the page of a case
         ]
+
+    @property
+    def heading(self) -> str:
+        return self.HEADINGS[self.decision]
 
     @property
     def can_be_answered(self) -> bool:

@@ -35,9 +35,12 @@ def tell_owner(case: Case, decision: str, reason: str, *, until: dt.datetime | N
 
 
 def tell_reporters(case: Case, decision: str) -> None:
-    """Tell those who reported the thing, without details of what its owner is told."""
+    """Tell those who reported the thing, without details of what its owner is told, who is not told twice."""
     with system_scope():
-        reporters = list(Report.objects.filter(case=case).values_list("owner_id", flat=True))
+        reports = Report.objects.filter(case=case)
+        if decision != Decision.DISMISS:
+            reports = reports.exclude(owner=case.owner_id)
+        reporters = list(reports.values_list("owner_id", flat=True))
     for reporter in reporters:
         text = REPORT_TOLD[Decision(decision)]
         _tell(Notice(owner_id=reporter, case=case, decision=decision, is_about_report=True, text=text))
