@@ -37,7 +37,7 @@ def open_as(browser: Browser, live_server: LiveServer) -> Iterator[Open]:
         context = browser.new_context(base_url=live_server.url)
         context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": live_server.url}])
         page = context.new_page()
-        page.on("console", lambda message: errors.append(f"{message.location} {message.text}") if message.type == "error" else None)
+        page.on("console", lambda said: errors.append(f"{said.location} {said.text}") if said.type == "error" else None)
         return page
 
     yield open_as
