@@ -72,6 +72,7 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
     "allauth.usersessions",
     "csp",
     "django_htmx",
@@ -221,6 +222,13 @@ ACCOUNT_FORMS = {
     "change_password": "apps.accounts.passwords.ChangePasswordForm",
     "reset_password_from_key": "apps.accounts.passwords.ResetPasswordForm",
 }
+ACCOUNT_EMAIL_NOTIFICATIONS = True  # of changed passwords, addresses and second factors
+MFA_ADAPTER = "apps.accounts.second_factors.MFAAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_TOTP_ISSUER = "Loci"
+MFA_TOTP_TOLERANCE = 1  # steps of 30 seconds by which a phone's clock may be wrong
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not SERVED_OVER_TLS  # browsers allow it on localhost alone
 USERSESSIONS_TRACK_ACTIVITY = True  # by LastSeenMiddleware
 SIGN_UP = env.str("SIGN_UP", default="open")
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Loci] "
@@ -247,6 +255,7 @@ DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Loci <loci@localhost
 # Nobody who signs up is told to open a mail that no server delivers.
 _verification = "none" if EMAIL_BACKEND.endswith("console.EmailBackend") else "optional"
 ACCOUNT_EMAIL_VERIFICATION = env.str("EMAIL_VERIFICATION", default=_verification)
+MFA_ALLOW_UNVERIFIED_EMAIL = ACCOUNT_EMAIL_VERIFICATION != "mandatory"
 
 # Security headers and cookies
 

@@ -3,6 +3,7 @@
 import datetime as dt
 from typing import Any
 
+from allauth.mfa.models import Authenticator
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
 from django.http import HttpRequest
@@ -13,7 +14,10 @@ from apps.accounts.deletion import delete_account
 from apps.accounts.invitations import create_invitation
 from apps.accounts.models import ApiToken, Invitation, User
 from apps.accounts.operations import revoke_token
+from apps.accounts.second_factors import remove_second_factors
 from apps.common.admin import OwnedAdmin
+
+admin.site.unregister(Authenticator)  # its data is secret; users remove their factors, and an action below
 
 INVITATION_DAYS = 14  # for which an invitation is valid, unless its form says otherwise
 
@@ -27,12 +31,20 @@ class AccountAdmin(UserAdmin):
     list_filter = ("is_active", "is_staff", "is_superuser")
     search_fields = ("email", "name")
     readonly_fields = ("date_joined", "last_login")
+    actions = ("remove_factors",)
     fieldsets = (
         (None, {"fields": ("email", "name", "password")}),
         ("Access", {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")}),
         ("Dates", {"fields": ("date_joined", "last_login")}),
     )
     add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
+
+    @admin.action(description="Remove second factors", permissions=["change"])
+    def remove_factors(self, request: HttpRequest, queryset: Any) -> None:
+        """Remove the second factors of users who have lost them."""
+        for user in queryset:
+            if remove_second_factors(user):
+                self.log_change(request, user, "Removed second factors.")
 
     def delete_model(self, request: HttpRequest, obj: User) -> None:
         """Delete the user at once, with all rows and files."""

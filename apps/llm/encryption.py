@@ -1,21 +1,18 @@
-"""Encryption at rest, with a key derived from the installation's ``SECRET_KEY``."""
+"""A field whose text is encrypted at rest."""
 
-from base64 import urlsafe_b64encode
-from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from django.conf import settings
+from cryptography.fernet import InvalidToken
 from django.db import models
+
+from apps.common.encryption import cipher
 
 if TYPE_CHECKING:
     _BaseField = models.Field[str, str]
 else:
     _BaseField = models.Field
 
-HKDF_INFO = b"loci.llm.connection-keys"  # other uses of the same SECRET_KEY derive other keys
+PURPOSE = b"loci.llm.connection-keys"
 
 
 class Undecryptable(str):
@@ -51,24 +48,13 @@ class EncryptedTextField(_BaseField):
         """Return the ciphertext of a text."""
         if isinstance(value, Undecryptable):
             return value.ciphertext
-        return _cipher().encrypt(value.encode()) if value else b""
+        return cipher(PURPOSE).encrypt(value.encode()) if value else b""
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> str:
         """Return the plain text, or an Undecryptable."""
         if not value:
             return ""
         try:
-            return _cipher().decrypt(bytes(value)).decode()
+            return cipher(PURPOSE).decrypt(bytes(value)).decode()
         except InvalidToken:
             return Undecryptable.wrap(bytes(value))
-
-
-def _cipher() -> MultiFernet:
-    """Return a cipher that encrypts with the current secret, and decrypts with it and the previous ones."""
-    return MultiFernet([_fernet(secret) for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)])
-
-
-@cache
-def _fernet(secret: str) -> Fernet:
-    derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=HKDF_INFO).derive(secret.encode())
-    return Fernet(urlsafe_b64encode(derived))
