@@ -51,7 +51,7 @@ _TYPES_BY_STATUS = {
 def problem_document(status: int, detail: str) -> dict[str, Any]:
     """Return the problem document of an HTTP status."""
     return {
-        "type": _TYPES_BY_STATUS.get(status, ProblemType.UNSPECIFIED),
+        "type": str(_TYPES_BY_STATUS.get(status, ProblemType.UNSPECIFIED)),  # other renderers know no enum
         "title": http.HTTPStatus(status).phrase,
         "status": status,
         "detail": detail,
