@@ -68,7 +68,12 @@ class Problem(Exception):
 
     def document(self) -> dict[str, Any]:
         """Return the problem document."""
-        body: dict[str, Any] = {"type": str(self.type), "title": self.title, "status": self.status, "detail": self.detail}
+        body: dict[str, Any] = {
+            "type": str(self.type),
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail,
+        }
         if self.errors:
             body["errors"] = [{"pointer": error.pointer, "detail": error.detail} for error in self.errors[:MAX_ERRORS]]
         return body | self.extra

@@ -73,12 +73,13 @@ def prepare_call(request: HttpRequest) -> UpstreamCall:
         opening=opening,
         named=named_chat(request.headers),
         character=character,
+        is_named=bool(request.headers.get("X-Loci-Character", "").strip()),
         follows=request.headers.get("X-Loci-Deletions", "").strip().lower() == "follow",
         is_nudged=nudge_of(body["messages"], turns) is Nudge.NEXT_REPLY,
         client=writer_of(request),
         instance=instance_of(request),
     )
-    sent["messages"], memory = messages_with_memory(stored.chat, connection, sent, character)
+    sent["messages"], memory = messages_with_memory(stored.chat, connection, sent, character, stored.anchor)
     return UpstreamCall(owner.pk, policy, url, sent, stored, memory)
 
 
@@ -86,7 +87,7 @@ def _is_apart(owner: User, headers: Mapping[str, str], body: Mapping[str, Any], 
     """Return whether a request is no part of a chat: the client says so, or makes it for itself."""
     if headers.get("X-Loci-Memory", "").strip().lower() == "off" or is_side_call(body, turns):
         return True
-    if len(turns) > 1:
+    if len(turns) > 1 or named_chat(headers):
         return False
     recent = ProxiedChat.objects.for_owner(owner).filter(chat__deleted_at=None).order_by("-updated_at")
     texts = []

@@ -23,9 +23,9 @@ CANDIDATES = 5  # chats that are compared with a request
 class Request:
     """What is stored of a request. ``keys`` are those of its turns, ``opening`` that of its system messages.
 
-    ``follows``: what the client left out is deleted, however much it is. ``is_nudged``: an instruction asks for
-    another reply after the last one. ``client`` is a hash of the token's id, ``instance`` the one that
-    the token is bound to.
+    ``character`` was named by the client if ``is_named``, else guessed. ``follows``: what the client left out is
+    deleted, however much it is. ``is_nudged``: an instruction asks for another reply after the last one. ``client`` is
+    a hash of the token's id, ``instance`` the one that the token is bound to.
     """
 
     turns: Sequence[Turn]
@@ -36,6 +36,12 @@ class Request:
     is_nudged: bool = False
     client: str = ""
     instance: str = ""
+    is_named: bool = False
+
+    @property
+    def has_history(self) -> bool:
+        """Return whether the client has sent a reply back."""
+        return any(not turn.is_user for turn in self.turns)
 
     @property
     def fingerprints(self) -> list[int]:
@@ -136,15 +142,15 @@ def _shown_keys(chat: Chat, ids: Sequence[UUID]) -> dict[UUID, int]:
 def find_chat(owner: Owner, request: Request, *, story: UUID | None = None) -> Compared | None:
     """Return the chat, of a story if one is given, that shares most with a request, or None if it isn't certain.
 
-    A chat of another character is none of them. Of two that share as much, one is chosen only if the request changes
-    nothing in it.
+    A chat of another character than the client names is none of them. Of two that share as much, one is chosen only if
+    the request changes nothing in it.
     """
     found = ProxiedChat.objects.for_owner(owner).filter(
         chat__deleted_at=None, fingerprints__overlap=request.fingerprints
     )
     if story:
         found = found.filter(chat__story=story)
-    if request.character:
+    if request.character and request.is_named:
         found = found.filter(chat__character=request.character)
     sought = set(request.fingerprints)
     latest = found.select_related("chat__character").order_by("-updated_at")[:MAX_FOUND]

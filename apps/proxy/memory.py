@@ -4,12 +4,14 @@ import json
 from collections.abc import Mapping, Sequence
 from math import floor
 from typing import Any
+from uuid import UUID
 
 import structlog
 
 from apps.chats.models import Character, Chat
 from apps.injection.prompts.assembly import assemble
 from apps.injection.slots.allocation import CONTEXT_SHARE
+from apps.injection.turns import visible_messages
 from apps.llm.models import Connection
 from apps.llm.tokens import token_counter
 from apps.proxy.conversation import Document, mentions, text_of
@@ -22,9 +24,11 @@ MESSAGE_TOKENS = 5  # which a server adds to each message, at most
 
 
 def messages_with_memory(
-    chat: Chat, connection: Connection, body: Mapping[str, Any], character: Character | None
+    chat: Chat, connection: Connection, body: Mapping[str, Any], character: Character | None, anchor: UUID
 ) -> tuple[list[dict[str, Any]], str]:
     """Return the messages with what is remembered, and "on", or as they are, and "off" or "failed".
+
+    ``anchor`` is the id of the message that the client wants a reply to.
 
     In a group, it is what the next speaker knows: the member whom the last message names, else ``character``. If that
     is nobody, nothing is added, since it is unknown what the speaker may know.
@@ -35,12 +39,21 @@ def messages_with_memory(
         return messages, "off"
     try:
         room = min(connection.context_tokens, floor(room_for_memory(connection, body) / CONTEXT_SHARE))
-        prompt = assemble(chat, text=None, character=speaker, context_tokens=room, with_history=False, sends_card=False)
+        text = _text_of_turn(chat, anchor)
+        prompt = assemble(chat, text=text, character=speaker, context_tokens=room, with_history=False, sends_card=False)
         return with_memory(messages, prompt.slots, prompt.macros), "on"
     except Exception:
         # A reply without memory is better than none, whatever failed.
         logger.exception("a call of the proxy goes on without memory", chat_id=str(chat.pk))
         return messages, "failed"
+
+
+def _text_of_turn(chat: Chat, anchor: UUID) -> str | None:
+    """Return the text of the user's turn that the client asks about, or None if it is the last one of the chat."""
+    turns = visible_messages(chat).filter(is_user=True).order_by("-index")
+    last = turns.first()
+    asked = None if last is None or last.pk == anchor else turns.filter(pk=anchor).first()
+    return asked.mes if asked else None
 
 
 def speaker_in(chat: Chat, messages: Sequence[Document], character: Character | None) -> Character | None:

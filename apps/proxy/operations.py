@@ -43,6 +43,7 @@ def store_request(
     opening: str,
     named: UUID | None = None,
     character: Character | None = None,
+    is_named: bool = False,
     follows: bool = False,
     is_nudged: bool = False,
     client: str = "",
@@ -56,7 +57,8 @@ def store_request(
     """
     owner_id = owner_id_of(owner)
     opening_key = key_of(owner_id, is_user=False, text=opening)
-    request = Request(turns, keys_of(owner_id, turns), opening_key, character, follows, is_nudged, client, instance)
+    keys = keys_of(owner_id, turns)
+    request = Request(turns, keys, opening_key, character, follows, is_nudged, client, instance, is_named)
     compared = _find(owner, request, named)
     with transaction.atomic():
         if compared is None:
@@ -83,9 +85,17 @@ def _find(owner: Owner, request: Request, named: UUID | None) -> Compared | None
 
 
 def _is_earlier(compared: Compared, request: Request, named: UUID | None) -> bool:
-    """Return whether a request continues an earlier point of the chat, which is to be kept."""
-    allowed = 1 if named else 0
-    return compared.plan.cut > allowed and not (named and request.follows)
+    """Return whether a request continues an earlier point of the chat, which is to be kept.
+
+    What a client that sends new lines alone leaves out, it has not deleted.
+    """
+    if not named or not compared.plan.cut:
+        return bool(compared.plan.cut)
+    if request.follows:
+        return False
+    rows = ProxiedChat.objects.for_owner(compared.chat.owner_id).filter(chat=compared.chat, client=request.client)
+    sends_history = request.has_history or rows.filter(sends_history=True).exists()
+    return compared.plan.cut > (1 if sends_history else 0)
 
 
 def _created(owner: Owner, request: Request) -> Chat:
@@ -193,4 +203,5 @@ def remember(chat: Chat, request: Request, known: Sequence[tuple[UUID, int]]) ->
     row.fingerprints = list(dict.fromkeys([*row.fingerprints[:1], *request.fingerprints]))
     row.known_messages = [pk for pk, _ in known]
     row.known_keys = [key for _, key in known]
+    row.sends_history |= request.has_history
     row.save()

@@ -8,6 +8,8 @@ from apps.llm.replies.documents import NoDocument, documents
 from apps.llm.replies.thinking import split_thinking
 from apps.llm.replies.values import first_text, storable_text, token_count
 
+END = b"data: [DONE]"  # of events
+
 
 @dataclass(frozen=True)
 class CollectedReply:
@@ -41,6 +43,7 @@ def collected_reply(body: bytes) -> CollectedReply:
                     _add_calls(calls, part.get("tool_calls"))
                     _add_calls(calls, [{"function": part.get("function_call")}])  # the older form
                 is_finished = is_finished or bool(choice.get("finish_reason"))
+        is_finished = is_finished or END in body
     except NoDocument:
         pass
     text = split_thinking(storable_text("".join(texts)))[0]

@@ -32,6 +32,6 @@ def quotes_a_chat(turns: Sequence[Turn], latest_texts: Iterable[Sequence[str]]) 
     text = normalized(turns[0].text)
     for texts in latest_texts:
         quoted = [normalized(latest) for latest in texts]
-        if quoted and all(quote in text for quote in quoted) and sum(map(len, quoted)) >= MIN_QUOTED:
+        if len(quoted) > 1 and all(quote in text for quote in quoted) and sum(map(len, quoted)) >= MIN_QUOTED:
             return len(text) > sum(map(len, quoted))
     return False

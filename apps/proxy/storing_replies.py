@@ -72,12 +72,12 @@ def _joint(text: str, continuation: str) -> str:
 
 
 def _add_version(owner: Owner, chat: Chat, message: Message, reply: CollectedReply) -> None:
-    """Show the reply in a message: in the swipe that has its text, in place of a partial one, or in a new one."""
+    """Show the reply in a message: in the swipe that has its text, in place of its own beginning, or in a new one."""
     texts = [normalized(swipe.mes) for swipe in message.ordered_swipes]
     if normalized(reply.text) in texts:
         position = texts.index(normalized(reply.text))
         patch_messages(owner, chat.pk, [Patch(id=message.pk, swipe_id=position)], GUARD)
-    elif message.is_partial:
+    elif message.is_partial and normalized(reply.text).startswith(normalized(message.mes)):
         _patch(owner, chat, message, reply)
     else:
         swipe = swipe_of(Turn(False, reply.text, reply.tools), is_partial=reply.is_partial)

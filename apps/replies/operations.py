@@ -148,7 +148,10 @@ def _write_first(chat: Chat, generation: Generation, text: str, mark: DataChange
     extra = {GENERATION_KEY: str(generation.pk)}
     swipe = ParsedSwipe(text, mark.apply(extra))
     if generation.mode == Generation.Mode.REPLY:
-        generation.message = _add_message(chat, generation.follows, _parsed(generation.speaker, swipe))
+        follows = generation.follows
+        if follows is not None and not Message.objects.for_owner(chat.owner_id).filter(pk=follows.pk).exists():
+            return False  # the turn that it answers was deleted
+        generation.message = _add_message(chat, follows, _parsed(generation.speaker, swipe))
         return True
     message = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk=generation.message_id).first()
     if message is None:

@@ -84,7 +84,7 @@ def panel_of(chat: Chat) -> Panel:
         generation = None
     speakers = list(chat.participants.select_related("character").exclude(character=None).order_by("position"))
     connected = generation_connection(chat.owner_id) is not None
-    modes = _modes(last, in_group=len(speakers) > 1) if connected else []
+    modes = _modes(last, in_group=chat.is_group) if connected else []
     presets = list(list_presets(chat.owner_id)) if connected else []
     return Panel(
         chat,

@@ -102,6 +102,7 @@ def _request(generation: Generation, connection: Connection) -> GenerationReques
         context_tokens=connection.context_tokens,
         reply_tokens=reply_tokens,
         without_last=without_last,
+        for_user=generation.mode == Generation.Mode.IMPERSONATE,
         instruction=INSTRUCTIONS.get(Generation.Mode(generation.mode), ""),
     )
     messages: list[PromptMessage] = prompt.messages  # type: ignore[assignment]

@@ -4,6 +4,7 @@ import re
 import unicodedata
 
 from apps.chats.models import Character, Chat, Message
+from apps.chats.operations import character_of_participant
 from apps.injection.turns import visible_messages
 
 # Scripts without spaces between words, or with endings on names, as Unicode names their characters.
@@ -14,7 +15,7 @@ def next_speaker(chat: Chat, character: Character | None) -> tuple[str, Characte
     """Return the name and the character of who speaks next.
 
     That is ``character`` if given, in a group the participant whom the last message names, else the one in turn: who
-    comes after the last speaker. Muted participants are passed over.
+    comes after the last speaker. Muted participants are passed over. One without a character gets one.
     """
     if character is not None:
         return character.name, character
@@ -22,21 +23,25 @@ def next_speaker(chat: Chat, character: Character | None) -> tuple[str, Characte
     if not participants:
         return (chat.character.name if chat.character else ""), chat.character
     names = [participant.name for participant in participants]
-    chosen = participants[position_in_turn(names, *_last_words(chat))]
-    return chosen.name, chosen.character
+    text, speaker, said_by_user = _last_words(chat)
+    chosen = participants[position_in_turn(names, text, speaker, said_by_user=said_by_user)]
+    return chosen.name, chosen.character or character_of_participant(chat.owner_id, chat.pk, chosen.name)
 
 
 def speaker_of(chat: Chat, message: Message, character: Character | None) -> tuple[str, Character | None]:
     """Return the name and the character of a reply that is written again or continued: in a group, those it has."""
     if chat.is_group:
-        return message.name, message.participant.character if message.participant else None
+        return message.name, character_of_participant(chat.owner_id, chat.pk, message.name)
     return message.name, character or chat.character
 
 
-def position_in_turn(names: list[str], last_text: str, last_speaker: str) -> int:
-    """Return the position of who is named first in the text, else of who follows the last speaker."""
+def position_in_turn(names: list[str], last_text: str, last_speaker: str, *, said_by_user: bool = False) -> int:
+    """Return the position of who is named first in the text, else of who follows the last speaker.
+
+    Who names themselves isn't asked to answer, but the user may ask the last speaker again.
+    """
     found = [(place, at) for at, name in enumerate(names) if (place := _mention(name, last_text)) is not None]
-    others = [mention for mention in found if names[mention[1]] != last_speaker]
+    others = [mention for mention in found if said_by_user or names[mention[1]] != last_speaker]
     if others:
         return min(others)[1]
     return (names.index(last_speaker) + 1) % len(names) if last_speaker in names else 0
@@ -65,11 +70,11 @@ def _is_unspaced(character: str) -> bool:
     return unicodedata.name(character, "").startswith(UNSPACED_SCRIPTS)
 
 
-def _last_words(chat: Chat) -> tuple[str, str]:
-    """Return the text of the last message, and the name of the last speaker besides the user."""
+def _last_words(chat: Chat) -> tuple[str, str, bool]:
+    """Return the text of the last message, the name of the last speaker besides the user, and if the user said it."""
     messages = visible_messages(chat).order_by("-index")
     last, spoken = messages.first(), messages.filter(is_user=False).first()
-    return last.mes if last else "", spoken.name if spoken else ""
+    return last.mes if last else "", spoken.name if spoken else "", bool(last and last.is_user)
 
 
 def without_name(text: str, name: str, *, is_whole: bool = True) -> str:

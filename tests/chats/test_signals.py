@@ -72,7 +72,12 @@ def test_a_write_and_its_task_are_stored_together_or_not_at_all():
 
 def test_the_events_of_imported_chats_do_not_precede_those_of_messages(monkeypatch, django_capture_on_commit_callbacks):
     sent = []
-    monkeypatch.setattr(locking.current_app, "send_task", lambda name, **options: sent.append(options.get("queue")))
+
+    def send_task(name, *args, **options):
+        if name == dispatch_chat_committed.name:
+            sent.append(options.get("queue"))
+
+    monkeypatch.setattr(locking.current_app, "send_task", send_task)
     with django_capture_on_commit_callbacks(execute=True):
         owner = UserFactory()
         make_chat(owner, "One.")

@@ -4,7 +4,12 @@ from apps.injection.retrieval.overlap import is_covered
 
 
 def test_the_same_words_in_another_order_are_covered():
-    assert is_covered("Under the stone is the key!", "The key lies under the blue stone")
+    assert is_covered("Under the stone lies the key!", "The key lies under the blue stone")
+
+
+def test_one_other_word_is_another_memory():
+    assert not is_covered("The key lies in the north tower.", "The key lies in the south tower of the castle.")
+    assert is_covered("The key lies in the north tower.", "The key lies in the south tower.", share=0.7)
 
 
 def test_a_longer_text_is_not_covered_by_a_part_of_it():

@@ -45,7 +45,8 @@ def told(group: Chat, character: Character | None, *instructions: str) -> tuple[
     messages: list[dict[str, Any]] = [{"role": "user", "content": QUESTION}]
     messages += [{"role": "system", "content": text} for text in instructions]
     connection = Connection(model="scripted-small", context_tokens=8000)
-    sent, memory = messages_with_memory(group, connection, {"messages": messages}, character)
+    asked = group.messages.get().pk
+    sent, memory = messages_with_memory(group, connection, {"messages": messages}, character, asked)
     return any(SECRET in message["content"] for message in sent), memory
 
 

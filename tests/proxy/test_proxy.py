@@ -14,6 +14,7 @@ from openai import AsyncOpenAI, OpenAI
 
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
+from apps.chats.message_data.namespaces import is_partial
 from apps.chats.models import Chat, Message
 from apps.injection.models import Recall
 from apps.llm.models import Connection, Usage
@@ -255,7 +256,8 @@ def test_a_reply_that_breaks_off_is_kept_as_partial(
     assert reply.is_partial
     client.chat.completions.create(model="x", messages=[{"role": "user", "content": "Go"}])
     assert texts_of(alice) == [["Go", "Hello."]]
-    assert Message.objects.for_owner(alice).get(index=1).swipes.count() == 1
+    reply = Message.objects.for_owner(alice).get(index=1)
+    assert [is_partial(swipe.extra) for swipe in reply.swipes.order_by("position")] == [True, False]
 
 
 def test_what_came_before_the_client_went_away_is_kept(client: OpenAI, alice: User, upstream: ScriptedServer) -> None:

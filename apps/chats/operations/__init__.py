@@ -33,6 +33,7 @@ from apps.chats.operations.organizing import organize_chat as organize_chat
 from apps.chats.operations.organizing import organize_chats as organize_chats
 from apps.chats.operations.participants import add_member as add_member
 from apps.chats.operations.participants import add_participant as add_participant
+from apps.chats.operations.participants import character_of_participant as character_of_participant
 from apps.chats.operations.participants import remove_participant as remove_participant
 from apps.chats.operations.participants import update_participant as update_participant
 from apps.chats.operations.patches import Patch as Patch

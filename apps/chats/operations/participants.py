@@ -8,6 +8,7 @@ from django.db import transaction
 
 from apps.chats.locking import lock_chat, record_change
 from apps.chats.models import Character, Chat, ChatChange, Message, Participant
+from apps.chats.operations.characters import find_or_create_character
 from apps.common.problems import Conflict, Missing, ProblemType
 from apps.common.scoping import Owner
 
@@ -46,17 +47,32 @@ def add_participant(
 
 @transaction.atomic
 def add_member(owner: Owner, chat_id: UUID, name: str) -> Participant:
-    """Add a participant, who is the character of that name if there is one. Raise Missing, NameTaken.
+    """Add a participant, who is the character of that name, created if there is none. Raise Missing, NameTaken.
 
     The chat's own character becomes a participant first, so that it goes on speaking and learning in the group.
     """
     chat = lock_chat(owner, chat_id)
     if not chat.is_group and chat.character is not None and chat.character.name != name:
         add_participant(owner, chat.pk, name=chat.character.name, character=chat.character)
-    character = Character.objects.for_owner(owner).filter(name=name).order_by("pk").first()
-    if chat.character is not None and chat.character.name == name:
-        character = chat.character
+    is_own = chat.character is not None and chat.character.name == name
+    character = chat.character if is_own else find_or_create_character(owner, name)
     return add_participant(owner, chat.pk, name=name, character=character)
+
+
+@transaction.atomic
+def character_of_participant(owner: Owner, chat_id: UUID, name: str) -> Character | None:
+    """Return the character of the participant with this name, or None if there is no such participant.
+
+    One without a character gets the one of their name: what they know is kept by character. Raise Missing.
+    """
+    chat = lock_chat(owner, chat_id)
+    participant = chat.participants.filter(name=name).select_related("character").first()
+    if participant is None or participant.character is not None:
+        return participant and participant.character
+    participant.character = find_or_create_character(owner, name)
+    participant.save(update_fields=["character"])
+    _record(chat, is_group=True)
+    return participant.character
 
 
 @transaction.atomic

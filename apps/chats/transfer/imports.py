@@ -205,8 +205,10 @@ def _make_group(chat: Chat, speakers: SpeakerCollector) -> None:
     if len(speakers.others) < 2:
         return
     chat.is_group = True
+    named = Character.objects.for_owner(chat.owner_id).filter(name__in=speakers.others).order_by("-pk")
+    characters = {character.name: character for character in named}  # of several the oldest
     participants = Participant.objects.bulk_create(
-        Participant(owner_id=chat.owner_id, chat=chat, name=name, position=position)
+        Participant(owner_id=chat.owner_id, chat=chat, name=name, character=characters.get(name), position=position)
         for position, name in enumerate(speakers.others)
     )
     for participant in participants:

@@ -57,12 +57,13 @@ def assemble(
     sends_card: bool = True,
     settings: Settings | None = None,
     leave_trace: bool = True,
+    keep_recall: bool = False,
 ) -> Prompt:
     """Return the prompt for the turn that ``find_turn`` returns, and store its recall.
 
     The prompt has at most ``context_tokens`` tokens. ``texts`` are parts of the prompt, besides the card, in which
     macros may stand; without ``sends_card`` the card is no part of it. ``settings`` are by default those of the chat.
-    Without ``leave_trace`` nothing is stored.
+    Without ``leave_trace`` nothing is stored. With ``keep_recall`` a recall that is stored for the turn is used again.
     Raise Invalid if the turn alone has more tokens.
     """
     turn = find_turn(chat, text, character or chat.character)
@@ -72,7 +73,7 @@ def assemble(
     state = last_state(chat, speaker)
     plan = plan_for(chat, speaker, turn_class, settings, context_tokens)
     plan = replace(plan, budgets=budgets_in_mode(plan.budgets, settings), holding=holding_of(state, turn, settings))
-    recall, filled, retrieved = _recalled_slots(turn, speaker, plan, leave_trace=leave_trace)
+    recall, filled, retrieved = _recalled_slots(turn, speaker, plan, leave_trace=leave_trace, keep=keep_recall)
     fields = [getattr(speaker, name) for name in CARD_FIELDS] if speaker and sends_card else []
     placed = place(filled, settings, [*fields, *texts], plan.count)
     total = sum(item.tokens for item in placed.slots)
@@ -96,7 +97,7 @@ def assemble(
 
 
 def _recalled_slots(
-    turn: UserTurn, character: Character | None, plan: Plan, *, leave_trace: bool
+    turn: UserTurn, character: Character | None, plan: Plan, *, leave_trace: bool, keep: bool
 ) -> tuple[Recall | None, list[FilledSlot], RetrievalResult | None]:
     """Return the recall of the turn, or None, the slots filled with it, and what was retrieved.
 
@@ -107,7 +108,7 @@ def _recalled_slots(
     stored = _stored_recall(turn)
     if stored is not None and stored.edited and not is_kept_for(turn, character, stored):
         stored, leave_trace = None, False
-    if stored is not None and (stored.edited or stored.deleted):
+    if stored is not None and (stored.edited or stored.deleted or (keep and is_kept_for(turn, character, stored))):
         return _reuse(turn, character, stored, plan, leave_trace=leave_trace)
     try:
         with transaction.atomic():  # after a database error, the transaction of an idempotent request can go on

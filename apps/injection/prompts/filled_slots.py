@@ -58,7 +58,7 @@ def slots_of_text(plan: Plan, text: str, budgets: Mapping[str, int], *, whole: b
     blocks = split_blocks(text, headings, TRIGGERED.name)
     slots = []
     for slot in RECALLED:
-        block = blocks.get(slot.name, "")
+        block = blocks.get(slot.name, "") if plan.slots[slot.name].enabled else ""
         budget = max(budgets[slot.name], plan.count(block)) if whole else budgets[slot.name]
         lines = [StoredLine(line, -number) for number, line in enumerate(block.splitlines())]
         slots.append(_filled_slot(plan.slots[slot.name], fit(lines, budget, "\n".join, plan.count), budget))

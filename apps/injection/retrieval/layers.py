@@ -62,6 +62,9 @@ def relationship_entries(turn: UserTurn, character: Character | None) -> list[En
     pairs = relationships_in(turn.chat, turn.index - 1)
     rows = [row for pair in pairs for row in pair.descriptors]
     known = {row.pk for row in _witnessed(turn, character, rows)}
+    if turn.chat.is_group:  # what a member learned in another chat is nothing that the others know
+        own = {row.pk for pair in pairs for row in pair.descriptors if _is_of(pair.subject, character)}
+        known = {row.pk for row in rows if row.pk in known and (row.chat_id == turn.chat.pk or row.pk in own)}
     entries = []
     for number, pair in enumerate(pairs):
         words = [f"{row.descriptor} ({row.magnitude})" for row in pair.descriptors if row.pk in known]
@@ -69,6 +72,10 @@ def relationship_entries(turn: UserTurn, character: Character | None) -> list[En
             line = f"{pair.subject.name} → {pair.target.name}: {', '.join(words)}"
             entries.append(_entry(pair.descriptors[0], "relationships", "relationship", line, -number))
     return entries
+
+
+def _is_of(entity: Entity, character: Character | None) -> bool:
+    return character is not None and entity.character_id == character.pk
 
 
 def knowledge_entries(turn: UserTurn, character: Character | None) -> list[Entry]:

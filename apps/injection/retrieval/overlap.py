@@ -3,14 +3,17 @@
 import re
 
 _WORD = re.compile(r"\w+")
-MIN_COVERED_SHARE = 0.7  # minimum share of a line's words that also occur in the other line
+QUOTED_SHARE = 0.7  # share of a quoted message's words that a memory must have to stand for it
 
 
 def words_of(text: str) -> set[str]:
     return set(_WORD.findall(text.casefold()))
 
 
-def is_covered(line: str, other: str) -> bool:
-    """Return True if most words of ``line`` also occur in ``other``."""
+def is_covered(line: str, other: str, share: float = 1.0) -> bool:
+    """Return True if at least a share of the words of ``line`` also occur in ``other``.
+
+    Two memories that have most words in common may differ in the one that matters, so of a memory all have to.
+    """
     words = words_of(line)
-    return bool(words) and len(words & words_of(other)) >= MIN_COVERED_SHARE * len(words)
+    return bool(words) and len(words & words_of(other)) >= share * len(words)

@@ -1,8 +1,9 @@
 """Search memories and passages that are related to a turn."""
 
 from dataclasses import dataclass, field
+from uuid import UUID
 
-from apps.chats.models import Character
+from apps.chats.models import Character, Message
 from apps.injection.retrieval.active import active_ids_before
 from apps.injection.slots.definitions import LONG_TERM, SESSION
 from apps.injection.turns import UserTurn
@@ -11,7 +12,7 @@ from apps.memories.search import NO_VECTORS, QueryVectors, RankedHit, SearchQuer
 
 MESSAGES_TIER = "messages"  # the tier of passages
 
-VISIBLE_MESSAGES = 20  # messages this close to the turn are still in the prompt's history
+VISIBLE_MESSAGES = 20  # visible messages this close to the turn are still in the prompt's history
 SEARCH_LIMIT = 100
 MAX_MEMORIES, MAX_MESSAGES = 6, 4  # maximum numbers of results
 MIN_COSINE = 0.2  # cosines of all-MiniLM-L6-v2 below this are noise
@@ -42,11 +43,13 @@ def search_related(turn: UserTurn, character: Character | None) -> Related:
         chat=turn.chat.pk,
         character=character.pk if character else None,
         tiers=(LONG_TERM.name, SESSION.name, MESSAGES_TIER),
-        before=max(turn.index - VISIBLE_MESSAGES, 0),
+        before=turn.index,
         limit=SEARCH_LIMIT,
     )
     found = find(turn.owner_id, query)
-    hits = _above_thresholds(found.method, found.hits[: query.limit])
+    shown = _in_history(turn)
+    hits = [hit for hit in found.hits[: query.limit] if hit.id not in shown]
+    hits = _above_thresholds(found.method, hits)
     active = active_ids_before(turn, [hit.id for hit in hits if hit.is_memory])
     hits = [hit for hit in hits if hit.id in active or not hit.is_memory]
     view = Viewpoint(turn.chat, character)
@@ -58,6 +61,12 @@ def search_related(turn: UserTurn, character: Character | None) -> Related:
     memories = [result for result in results if result.memory][:MAX_MEMORIES]
     messages = [result for result in results if result.message][:MAX_MESSAGES]
     return Related(found.method, memories + messages, found.vectors)
+
+
+def _in_history(turn: UserTurn) -> set[UUID]:
+    """Return the ids of the messages just before the turn that stand in the prompt anyway."""
+    earlier = Message.objects.for_owner(turn.owner_id).filter(chat=turn.chat, is_system=False, index__lt=turn.index)
+    return set(earlier.order_by("-index").values_list("pk", flat=True)[:VISIBLE_MESSAGES])
 
 
 def _best(hits: list[RankedHit]) -> list[RankedHit]:

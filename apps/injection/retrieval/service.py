@@ -9,7 +9,7 @@ from apps.injection.retrieval.active import ActiveMemory, active_memories
 from apps.injection.retrieval.entries import Entry
 from apps.injection.retrieval.excerpts import excerpt_around
 from apps.injection.retrieval.layers import LAYERS
-from apps.injection.retrieval.overlap import is_covered
+from apps.injection.retrieval.overlap import QUOTED_SHARE, is_covered
 from apps.injection.retrieval.reasons import names_in, reasons
 from apps.injection.retrieval.related import MESSAGES_TIER, search_related
 from apps.injection.retrieval.story import repair_entries, scene_entries
@@ -151,9 +151,12 @@ def _normalized(line: str) -> str:
     return one_line(line).removeprefix("- ").casefold()
 
 
-def _without_repetitions(entries: Iterable[Entry], kept: Sequence[Entry]) -> list[Entry]:
+def _without_repetitions(entries: Sequence[Entry], kept: Sequence[Entry]) -> list[Entry]:
     """Return the entries that don't repeat any of ``kept``, which are in other slots."""
-    return [entry for entry in entries if not any(is_covered(entry.line, other.line) for other in kept)]
+    shares = {entry.id: QUOTED_SHARE if entry.tier == MESSAGES_TIER else 1.0 for entry in entries}
+    return [
+        entry for entry in entries if not any(is_covered(entry.line, other.line, shares[entry.id]) for other in kept)
+    ]
 
 
 def _memory_entry(turn: UserTurn, active: ActiveMemory, result: SearchResult | None, priority: float) -> Entry:

@@ -26,6 +26,7 @@ class Migration(migrations.Migration):
                 ('fingerprints', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), default=list, help_text='Keys of the first user turn and the latest ones.', size=None)),
                 ('known_messages', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), default=list, help_text='What the client has sent and received.', size=None)),
                 ('known_keys', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), default=list, help_text='Keys of their texts as it has them.', size=None)),
+                ('sends_history', models.BooleanField(default=False, help_text='It has sent replies back, and not new lines alone.')),
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('client', models.CharField(help_text="Hash of the token's id.", max_length=64)),
                 ('chat', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='proxied', to='chats.chat')),

@@ -27,6 +27,7 @@ from apps.replies.api.serializers import (
 from apps.replies.presets import preset_or_default, reply_tokens_of
 from apps.replies.prompts.assembly import assemble_whole
 from apps.replies.queries import access_generation
+from apps.replies.speakers import next_speaker
 from apps.replies.streams import events_since, stream
 
 
@@ -43,7 +44,7 @@ class PromptPreviewView(APIView):
         prompt = assemble_whole(
             chat,
             text=values["text"],
-            character=values["character"],
+            character=next_speaker(chat, values["character"])[1],
             preset=preset,
             context_tokens=values["context_tokens"],
             reply_tokens=reply_tokens_of(preset, values["context_tokens"]),

@@ -1,7 +1,7 @@
 """Assemble the whole prompt of a chat."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
@@ -14,6 +14,8 @@ from apps.injection.prompts.assembly import Prompt, assemble
 from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.prompts.history import history_within, insert_slots
 from apps.injection.settings.schema import Settings
+from apps.injection.settings.stores import settings_of
+from apps.injection.slots.definitions import EPISTEMIC
 from apps.injection.turns import find_turn, spoken_turns_newest_first
 from apps.injection.witnessing import require_member
 from apps.llm.queries import generation_connection
@@ -22,7 +24,14 @@ from apps.replies.models import GenerationPreset
 from apps.replies.presets import preset_or_default
 from apps.replies.prompts.lorebook import LORE_AT_DEPTH, Lore, lore_of_books
 from apps.replies.prompts.notes import note_of
-from apps.replies.prompts.parts import Card, Part, closing_text, opening_texts
+from apps.replies.prompts.parts import (
+    DEFAULT_SYSTEM_PROMPT,
+    IMPERSONATION_PROMPT,
+    Card,
+    Part,
+    closing_text,
+    opening_texts,
+)
 
 MAX_SCANNED_MESSAGES = 50
 LORE_SHARE = 4  # lore takes at most this part of the context: a quarter
@@ -68,13 +77,15 @@ def assemble_whole(
     leave_trace: bool = True,
     without_last: bool = False,
     instruction: str = "",
+    for_user: bool = False,
 ) -> WholePrompt:
     """Return the prompt for the turn with ``text``, or for the last one, within the context less ``reply_tokens``.
 
     ``character`` speaks. Without a ``preset`` the default one applies, without ``settings`` the
     injection settings of the chat. ``instruction`` comes last. ``without_last``
-    leaves out the last message, for another reply in its place. Raise Invalid for a context that the card or the turn
-    doesn't fit, or a character who isn't in the group.
+    leaves out the last message, for another reply in its place, with the recall of the first one. ``for_user``: the
+    user's next message is to be written, with nothing that the character hides. Raise Invalid for a context that the
+    card or the turn doesn't fit, or a character who isn't in the group.
     """
     require_member(chat, character)
     speaker = character or chat.character
@@ -88,7 +99,8 @@ def assemble_whole(
     names = chat.names_for(speaker)
     others = _others(chat, speaker)
     persona = chat.persona.description if chat.persona else ""
-    opening = partial(opening_texts, card, preset.system_prompt, persona, lore, others)
+    default_prompt = IMPERSONATION_PROMPT if for_user else DEFAULT_SYSTEM_PROMPT
+    opening = partial(opening_texts, card, preset.system_prompt, persona, lore, others, default_prompt=default_prompt)
     closing = partial(closing_text, card, preset.post_history_instructions)
     note = note_of(chat.metadata)
     note_text = resolve_card_text(note.text, names).strip()
@@ -103,31 +115,39 @@ def assemble_whole(
     if used >= available:
         detail = f"The card and the reply take {used + reply_tokens} tokens, and the context has {context_tokens}."
         raise Invalid.at("/context_tokens", detail)
+    turn = find_turn(chat, text, speaker)
+    room = available - used - count(turn.text)  # the turn goes before what is remembered
     memory = assemble(
         chat,
         text=text,
         character=speaker,
-        context_tokens=available - used,
+        context_tokens=max(room, 1),
         with_history=False,
-        texts=[preset.system_prompt, preset.post_history_instructions, card.post_history_instructions],
-        settings=settings,
+        texts=[*opening(names).values(), closing(names)],
+        settings=_without_secrets(settings or settings_of(chat)) if for_user else settings,
         leave_trace=leave_trace,
+        keep_recall=without_last,
     )
     if leave_trace:
-        record_lore(find_turn(chat, text, speaker), [item.document for item in lore.texts])
+        record_lore(turn, [item.document for item in lore.texts])
     values = {**memory.macros, **names}
     openings = [_part(name, content, count) for name, content in opening(values).items()]
     last_texts = {"post_history": closing(values), "instruction": resolve_card_text(instruction, names)}
     closings = [_part(name, content, count) for name, content in last_texts.items() if content]
     fixed = [*openings, *closings, *deep_parts]
     spent = sum(part.tokens for part in fixed) + sum(filled.tokens for filled in memory.slots)
-    turn = find_turn(chat, text, speaker)
     history = history_within(turn, available - spent, count, character=speaker, skipped=skipped)
     conversation = insert_slots(memory.slots, history)
     for part, depth in deep:
         conversation = _with_part(conversation, history, part, depth)
     messages = [*(part.message for part in openings), *conversation, *(part.message for part in closings)]
     return WholePrompt(fixed, memory, messages, [count(message["content"]) for message in messages], names)
+
+
+def _without_secrets(settings: Settings) -> Settings:
+    """Return the settings without the slot of what the character knows and hides."""
+    slot = replace(settings.slots[EPISTEMIC.name], enabled=False)
+    return replace(settings, slots={**settings.slots, EPISTEMIC.name: slot})
 
 
 def _others(chat: Chat, speaker: Character | None) -> list[str]:

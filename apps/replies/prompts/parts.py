@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from apps.chats.macros import resolve_card_text
 from apps.replies.prompts.lorebook import LORE_AFTER, LORE_BEFORE, Lore
 
+IMPERSONATION_PROMPT = "Write the next message of {{user}} in a conversation with {{char}}. Don't speak for {{char}}."
 DEFAULT_SYSTEM_PROMPT = (
     "Write the next reply of {{char}} in a conversation with {{user}}. Stay in character and don't speak for {{user}}."
 )
@@ -38,14 +39,21 @@ class Part:
 
 
 def opening_texts(
-    card: Card, system_prompt: str, persona: str, lore: Lore, others: Sequence[str], values: Mapping[str, str]
+    card: Card,
+    system_prompt: str,
+    persona: str,
+    lore: Lore,
+    others: Sequence[str],
+    values: Mapping[str, str],
+    *,
+    default_prompt: str = DEFAULT_SYSTEM_PROMPT,
 ) -> dict[str, str]:
     """Return the texts before the conversation, by name and in order, without empty ones.
 
     ``system_prompt`` stands for a card's if it has none. ``others`` are the names of other speakers, ``values`` those
     of macros. ``{{original}}`` is ``system_prompt`` in a card, and the default one in ``system_prompt``.
     """
-    default = {"original": resolve_card_text(DEFAULT_SYSTEM_PROMPT, values)}
+    default = {"original": resolve_card_text(default_prompt, values)}
     original = {"original": resolve_card_text(system_prompt.strip() or "{{original}}", {**values, **default})}
     templates = {
         "system_prompt": card.system_prompt.strip() or "{{original}}",
