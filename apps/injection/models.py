@@ -104,6 +104,7 @@ class PromptState(OwnedModel):
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="+", db_index=False)
     character = models.ForeignKey(Character, on_delete=models.CASCADE, null=True, related_name="+")
     prefix = models.JSONField(default=list, help_text="Hashes of its leading messages.")
+    whole = models.JSONField(default=list, help_text="Hashes of the leading messages of the last reply's prompt.")
     held = models.JSONField(default=dict, help_text="By slot: the user turn of its last refresh, and its entries.")
     updated_at = models.DateTimeField(auto_now=True)
 

@@ -181,3 +181,20 @@ def test_a_session_memory_that_differs_in_the_decisive_word_is_told(alice, chat)
     )
     texts, _p = whole(chat)
     assert "south tower" in "\n".join(texts)
+
+
+def test_stable_tokens_are_those_of_the_whole_prompt(connect, server, alice, chat):
+    connect()
+    make_memory(chat, "The well is deep.")
+    document = {"entries": [{"keys": ["dragon"], "content": "Dragons sleep.", "enabled": True, "insertion_order": 1}]}
+    create_lorebook(alice, name="b", character=chat.character, document=document)
+    chat.character.description = "Mira is tall."
+    chat.character.save()
+    server.reply_with("Here.", "There.")
+    run(chat)
+    append_messages(alice, chat.pk, [parsed("And the mill?", is_user=True)])
+    first, prompt = whole(chat, leave_trace=False)
+    assert prompt.stable_tokens == sum(prompt.tokens[: len(first) - 2])  # all but the reply and the new turn
+    append_messages(alice, chat.pk, [parsed("A dragon!", is_user=True)])
+    _, prompt = whole(chat, leave_trace=False)
+    assert prompt.stable_tokens < sum(prompt.tokens[:3])  # what the lorebook adds stands before memory

@@ -67,8 +67,10 @@ def character_of_participant(owner: Owner, chat_id: UUID, name: str) -> Characte
     """
     chat = lock_chat(owner, chat_id)
     participant = chat.participants.filter(name=name).select_related("character").first()
-    if participant is None or participant.character is not None:
-        return participant and participant.character
+    if participant is None:
+        return None
+    if participant.character is not None:
+        return participant.character
     participant.character = find_or_create_character(owner, name)
     participant.save(update_fields=["character"])
     _record(chat, is_group=True)

@@ -56,6 +56,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('prefix', models.JSONField(default=list, help_text='Hashes of its leading messages.')),
+                ('whole', models.JSONField(default=list, help_text="Hashes of the leading messages of the last reply's prompt.")),
                 ('held', models.JSONField(default=dict, help_text='By slot: the user turn of its last refresh, and its entries.')),
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('character', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='chats.character')),

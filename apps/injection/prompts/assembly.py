@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from django.db import OperationalError, transaction
 
 from apps.chats.models import Character, Chat
-from apps.injection.models import Recall
+from apps.injection.models import PromptState, Recall
 from apps.injection.operations import mark_reused, store_recall, unstored_recall
 from apps.injection.prompts.filled_slots import FilledSlot, slot_of_entries, slots_of_entries, slots_of_text
 from apps.injection.prompts.history import history_within, insert_slots
@@ -33,7 +33,7 @@ class Prompt:
 
     ``recall`` is None if nothing was recalled, ``messages`` is None if the history was not requested. ``macros`` are
     the texts of all macros by name. ``unified`` is the text of the one block, or None in other modes. The first
-    ``stable_tokens`` are the same as in the last prompt of the chat for this character.
+    ``stable_tokens`` are the same as in the last prompt of the chat for this character, whose ``state`` it is.
     """
 
     slots: list[FilledSlot]
@@ -44,6 +44,7 @@ class Prompt:
     macros: dict[str, str]
     unified: str | None = None
     stable_tokens: int = 0
+    state: PromptState | None = None
 
 
 def assemble(
@@ -93,6 +94,7 @@ def assemble(
         macros=placed.macros,
         unified=placed.unified,
         stable_tokens=sum(plan.count(message["content"]) for message in stable),
+        state=state,
     )
 
 

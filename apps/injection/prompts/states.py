@@ -1,9 +1,10 @@
 """Read and store what the last prompt of a chat began with."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from apps.chats.models import Character, Chat
 from apps.injection.models import PromptState
+from apps.injection.prompts.prefix import digests_of, unchanged_count
 from apps.injection.retrieval.service import RetrievalResult
 from apps.injection.settings.schema import Settings
 from apps.injection.slots.holding import Holding
@@ -15,6 +16,15 @@ def last_state(chat: Chat, character: Character | None) -> PromptState:
     """Return the state after the last prompt of a chat for a responding character, or an empty one."""
     rows = PromptState.objects.for_owner(chat.owner_id).filter(chat=chat, character=character)
     return rows.first() or PromptState(owner_id=chat.owner_id, chat=chat, character=character)
+
+
+def compare_whole(state: PromptState, messages: Sequence[Mapping[str, str]], *, store: bool) -> int:
+    """Return how many leading messages are as in the last whole prompt, and store what the next is compared with."""
+    digests = digests_of(messages)
+    if store and digests != state.whole:
+        rows = PromptState.objects.for_owner(state.owner_id).filter(chat=state.chat_id, character=state.character_id)
+        rows.update(whole=digests)
+    return unchanged_count(state.whole, digests)
 
 
 def holding_of(state: PromptState, turn: UserTurn, settings: Settings) -> Holding | None:

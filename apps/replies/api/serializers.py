@@ -43,7 +43,7 @@ class PreviewSerializer(PromptSerializer):
     parts = PartSerializer(many=True)
     messages = CountedMessageSerializer(source="counted_messages", many=True)  # type: ignore[assignment]
     stable_tokens = serializers.IntegerField(
-        source="memory.stable_tokens", help_text="Tokens of memory at the beginning that are as in the last prompt."
+        help_text="Tokens at the beginning that are as in the last prompt, so that a provider's cache may have them."
     )
 
 

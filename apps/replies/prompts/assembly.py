@@ -13,6 +13,7 @@ from apps.injection.lore import record_lore
 from apps.injection.prompts.assembly import Prompt, assemble
 from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.prompts.history import history_within, insert_slots
+from apps.injection.prompts.states import compare_whole
 from apps.injection.settings.schema import Settings
 from apps.injection.settings.stores import settings_of
 from apps.injection.slots.definitions import EPISTEMIC
@@ -43,7 +44,8 @@ CARD_FIELDS = tuple(Card.__dataclass_fields__)
 class WholePrompt:
     """The prompt of a chat. ``parts`` are its fixed texts, ``memory`` what was recalled, ``messages`` all together.
 
-    ``tokens`` has the number of tokens of each message, ``names`` the values of the macros for names.
+    ``tokens`` has the number of tokens of each message, ``names`` the values of the macros for names. The first
+    ``stable_tokens`` are as in the last prompt for this speaker, so that a provider's cache may have them.
     """
 
     parts: list[Part]
@@ -51,6 +53,7 @@ class WholePrompt:
     messages: list[dict[str, str]]
     tokens: list[int]
     names: dict[str, str]
+    stable_tokens: int = 0
 
     @property
     def slots(self) -> list[FilledSlot]:
@@ -141,7 +144,9 @@ def assemble_whole(
     for part, depth in deep:
         conversation = _with_part(conversation, history, part, depth)
     messages = [*(part.message for part in openings), *conversation, *(part.message for part in closings)]
-    return WholePrompt(fixed, memory, messages, [count(message["content"]) for message in messages], names)
+    tokens = [count(message["content"]) for message in messages]
+    stable = compare_whole(memory.state, messages, store=leave_trace) if memory.state else 0
+    return WholePrompt(fixed, memory, messages, tokens, names, sum(tokens[:stable]))
 
 
 def _without_secrets(settings: Settings) -> Settings:

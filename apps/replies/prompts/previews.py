@@ -1,5 +1,7 @@
 """The whole prompt of a chat's next reply, for pages. Nothing is stored."""
 
+from dataclasses import replace
+
 from apps.chats.models import Chat
 from apps.injection.prompts.assembly import Prompt
 from apps.injection.settings.schema import Settings
@@ -33,4 +35,5 @@ def preview_prompt(chat: Chat, settings: Settings | None = None) -> WholePrompt:
 
 def preview_memory(chat: Chat, settings: Settings) -> Prompt:
     """Return what is remembered in the prompt of the next reply. Raise Invalid."""
-    return preview_prompt(chat, settings).memory
+    prompt = preview_prompt(chat, settings)
+    return replace(prompt.memory, stable_tokens=prompt.stable_tokens)

@@ -52,8 +52,8 @@ export class Replies {
     const panel = this.#panel();
     if (panel.dataset.generation) return;
     // Not from the slot, which asks for its state: of the requests that wait in one element only the last is sent.
-    const preset = /** @type {HTMLSelectElement | null} */ (panel.querySelector("select[name=preset]"));
-    const values = { mode, preset: preset ? preset.value : "" };
+    const values = { mode };
+    for (const select of panel.querySelectorAll("select")) values[select.name] = select.value;
     window.htmx.ajax("POST", panel.dataset.url, { source: this.#status, target: this.#slot, swap: "innerHTML", values });
   }
 
