@@ -413,4 +413,5 @@ class ChatChange(OwnedModel):
         indexes = [
             models.Index(fields=["owner", "-id"], name="change_owner"),  # the admin site's list
             models.Index("at", name="change_age"),  # trimming, over all owners
+            models.Index("at", name="change_with_texts", condition=models.Q(before__isnull=False)),
         ]

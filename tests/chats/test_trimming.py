@@ -10,9 +10,10 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.chats.change_log import HistoryGone, changes_since
-from apps.chats.locking import lock_chat
+from apps.chats.locking import Guard, lock_chat
 from apps.chats.models import Chat, ChatChange
-from apps.chats.operations import append_messages, create_chat, trim_change_logs
+from apps.chats.operations import Patch, append_messages, create_chat, patch_messages, trim_change_logs
+from apps.chats.operations.undo import NothingToUndo, undo_change
 from tests.factories import parsed
 
 DAY = dt.timedelta(days=1)
@@ -53,6 +54,22 @@ def test_what_is_old_is_forgotten_but_for_the_last_writes(alice: User) -> None:
     assert trim_change_logs(timezone.now()) == 3
     assert (revs(busy), revs(quiet)) == ([4, 5, 6], [1, 2])
     assert trim_change_logs(timezone.now()) == 0
+
+
+def test_deleted_text_is_gone_once_the_time_for_an_undo_is_over(alice: User) -> None:
+    chat = append_messages(alice, create_chat(alice, title="Short").pk, [parsed("A secret.")]).chat
+    patch = Patch(id=chat.messages.get().pk, delete=True)
+    chat = patch_messages(alice, chat.pk, [patch], Guard(optional=True)).chat
+    log = ChatChange.objects.for_owner(alice).filter(chat=chat, before__icontains="A secret.")
+    age(chat, 29, up_to=chat.rev)
+    trim_change_logs(timezone.now())
+    assert log.exists()
+    age(chat, 31, up_to=chat.rev)
+    trim_change_logs(timezone.now())
+    assert not log.exists()
+    assert revs(chat) == list(range(1, chat.rev + 1))
+    with pytest.raises(NothingToUndo):
+        undo_change(alice, chat.pk, Guard(optional=True), rev=chat.rev)
 
 
 def test_what_is_young_is_kept_whatever_its_number(alice: User) -> None:

@@ -121,7 +121,7 @@ class Migration(migrations.Migration):
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                'indexes': [models.Index(fields=['owner', '-id'], name='change_owner'), models.Index(models.F('at'), name='change_age')],
+                'indexes': [models.Index(fields=['owner', '-id'], name='change_owner'), models.Index(models.F('at'), name='change_age'), models.Index(models.F('at'), condition=models.Q(('before__isnull', False)), name='change_with_texts')],
                 'constraints': [models.UniqueConstraint(fields=('chat', 'rev'), name='change_chat_rev'), models.UniqueConstraint(fields=('chat', 'integrity'), name='change_chat_integrity'), models.UniqueConstraint(condition=models.Q(('undoes__isnull', False)), fields=('chat', 'undoes'), name='change_undone_once')],
             },
         ),
