@@ -6,36 +6,28 @@ them, except for the embedded database, which runs already.
 
 import io
 import json
-import os
-import signal
-import socket
-import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import httpx
 import psutil
-from django.conf import settings
-from django.test import override_settings
 
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
 from apps.chats.models import ImportJob
 from apps.chats.tasks import request_import
 from apps.chats.transfer.imports import import_chats
-from apps.common.health import queues_have_workers
 from apps.extraction.models import ExtractionRun
-from apps.launcher.services import beat, web, worker
 from apps.launcher.supervisor import Service
 from benchmarks.imports import upload, write_chat
+from benchmarks.services import installation, wait_until
 
 IMPORTS = 5  # one after the other, so that one of them runs all the time
 CATCH_UPS, MESSAGES = 50, 100
 ROUNDS = 10
-MAX_WAIT = 300.0  # seconds
 PLACES = ("harbour", "lighthouse", "old mill", "ferry house", "market hall")
 
 
@@ -46,16 +38,11 @@ def main() -> None:
     with ExitStack() as stack:
         file = stack.enter_context(tempfile.TemporaryFile())
         write_chat(file)
-        port = _free_port()
-        with override_settings(LOCI_HOST="127.0.0.1", LOCI_PORT=port):
-            services = [web(), beat(), *map(worker, settings.QUEUES)]
-        for service in services:
-            stack.enter_context(_running(service))
-        url = f"http://127.0.0.1:{port}/api/v1/"
+        url, services = stack.enter_context(installation())
+        headers = {"Authorization": f"Bearer {secret}"}
         client = stack.enter_context(
-            httpx.Client(base_url=url, headers={"Authorization": f"Bearer {secret}"}, timeout=60, trust_env=False)
+            httpx.Client(base_url=f"{url}/api/v1/", headers=headers, timeout=60, trust_env=False)
         )
-        _wait_until(lambda: queues_have_workers() and _is_up(port))
         for _ in range(IMPORTS):
             request_import(busy, upload(file))
         for number in range(CATCH_UPS):
@@ -101,51 +88,14 @@ def _round(client: httpx.Client, chat: str, number: int) -> tuple[float, float]:
     started = time.monotonic()
     client.post(f"chats/{chat}/append/", json={"messages": messages, "force": True}).raise_for_status()
     query = {"query": f"What did {name} sell?", "chat": chat, "tiers": ["messages"], "limit": 5}
-    _wait_until(lambda: name in client.post("memories/search/", json=query).text)
+    wait_until(lambda: name in client.post("memories/search/", json=query).text)
     recalled = time.monotonic() - started
-    _wait_until(lambda: name in client.get("memories/", params={"chat": chat}).text)
+    wait_until(lambda: name in client.get("memories/", params={"chat": chat}).text)
     return recalled, time.monotonic() - started
 
 
 def _figures(seconds: list[float]) -> str:
     return f"{sorted(seconds)[len(seconds) // 2]:.1f} s (median), {max(seconds):.1f} s (longest of {len(seconds)})"
-
-
-@contextmanager
-def _running(service: Service) -> Iterator[None]:
-    process = subprocess.Popen(service.command, env={**os.environ, **service.environment}, start_new_session=True)
-    service.process = process
-    try:
-        yield
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _is_up(port: int) -> bool:
-    try:
-        return httpx.get(f"http://127.0.0.1:{port}/healthz/", trust_env=False).is_success
-    except httpx.TransportError:
-        return False
-
-
-def _wait_until(condition: Callable[[], bool]) -> None:
-    """Wait until the condition holds. Raise RuntimeError after MAX_WAIT seconds."""
-    deadline = time.monotonic() + MAX_WAIT
-    while not condition():
-        if time.monotonic() > deadline:
-            raise RuntimeError(f"Nothing happened within {MAX_WAIT:g} s.")
-        time.sleep(0.1)
 
 
 def _memory(service: Service) -> int:

@@ -1,0 +1,66 @@
+"""The processes of an installation, run as ``manage.py up`` runs them on the database of the benchmarks."""
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+
+import httpx
+from django.conf import settings
+from django.test import override_settings
+
+from apps.common.health import queues_have_workers
+from apps.launcher.services import beat, web, worker
+from apps.launcher.supervisor import Service
+
+MAX_WAIT = 300.0  # seconds
+
+
+@contextmanager
+def installation(environment: Mapping[str, str] | None = None) -> Iterator[tuple[str, list[Service]]]:
+    """Run web server, beat and workers. Yield the URL and the services once they are at work."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    with override_settings(LOCI_HOST="127.0.0.1", LOCI_PORT=port):
+        services = [web(), beat(), *map(worker, settings.QUEUES)]
+    with ExitStack() as stack:
+        for service in services:
+            stack.enter_context(_running(service, environment or {}))
+        wait_until(lambda: queues_have_workers() and _is_up(port))
+        yield f"http://127.0.0.1:{port}", services
+
+
+@contextmanager
+def _running(service: Service, environment: Mapping[str, str]) -> Iterator[None]:
+    variables = {**os.environ, **service.environment, **environment}
+    process = subprocess.Popen(service.command, env=variables, start_new_session=True)
+    service.process = process
+    try:
+        yield
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _is_up(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/healthz/", trust_env=False).is_success
+    except httpx.TransportError:
+        return False
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait until the condition holds. Raise RuntimeError after MAX_WAIT seconds."""
+    deadline = time.monotonic() + MAX_WAIT
+    while not condition():
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"Nothing happened within {MAX_WAIT:g} s.")
+        time.sleep(0.1)
