@@ -38,7 +38,7 @@ def test_a_first_reply_takes_three_clicks(
             page.goto("/accounts/login/")
             page.get_by_label("Email").fill(settings.DEMO_EMAIL)
             page.get_by_label("Password", exact=True).fill(settings.DEMO_PASSWORD)
-            page.get_by_role("button", name="Sign in").click()
+            page.get_by_role("button", name="Sign in", exact=True).click()
             page.get_by_role("link", name=title).first.click()
             page.get_by_label("Your message").fill("Is the road open?")
             page.get_by_role("button", name="Send").click()
