@@ -34,6 +34,7 @@ LIMITS = {
     "RATE_LIMIT_SEARCH": "300/m",
     "RATE_LIMIT_GENERATION": "60/m",
     "RATE_LIMIT_IMPORTS": "300/h",
+    "REQUESTS_AT_ONCE": "4",
     "LLM_ALLOWED_ADDRESSES": "private",
     "LOG_LEVEL": "ERROR",
 }
@@ -70,7 +71,15 @@ def _filled_chat(owner: User) -> str:
     character = create_character(owner, name="Mira")
     chat = create_chat(owner, title="Quiet", character=character, user_name="Alice")
     rows = [
-        Memory(owner_id=owner.pk, chat=chat, character=character, tier="long_term", kind="fact", text=f"{n}: {TEXT}")
+        Memory(
+            owner_id=owner.pk,
+            chat=chat,
+            story=chat.story,
+            character=character,
+            tier="long_term",
+            kind="fact",
+            text=f"{n}: {TEXT}",
+        )
         for n in range(500)
     ]
     Memory.objects.bulk_create(rows)
@@ -87,7 +96,7 @@ def _calls(client: httpx.Client, chat: str) -> dict[str, Callable[[], object]]:
     message = {"name": "Alice", "is_user": True, "mes": TEXT}
     sends: dict[str, Callable[[], httpx.Response]] = {
         "list": lambda: client.get("chats/"),
-        "append": lambda: client.post(f"chats/{chat}/append/", json={"messages": [message], "force": True}),
+        "append": lambda: client.post(f"chats/{chat}/append/", json={"messages": [message]}),
         "search": lambda: client.post("memories/search/", json={"query": "Where was the bell?", "chat": chat}),
         "prompt": lambda: client.post(f"chats/{chat}/prompt/", json={}),
     }

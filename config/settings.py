@@ -308,6 +308,8 @@ RATE_LIMITS = {
     "generation": env.str("RATE_LIMIT_GENERATION", default="60/m" if _limited else ""),
     "imports": env.str("RATE_LIMIT_IMPORTS", default="300/h" if _limited else ""),
 }
+# Requests of a user that one process of the web server works on at once; 0: any number.
+REQUESTS_AT_ONCE = env.int("REQUESTS_AT_ONCE", default=4 if _limited else 0)
 RATE_LIMIT_SCOPES = {
     "search": {"api-search"},
     "generation": {"api-reply", "replies:panel", "proxy-chat-completions", "api-connection-test", "llm:test"},
