@@ -4,12 +4,13 @@ PYTHON ?= python3
 VENV := .venv
 MODEL_VENV := .venv-model
 MUTANTS_VENV := .venv-mutants
+LOAD_VENV := .venv-load
 CLIENTS := .clients
 WEB_LLM := 0.2.78
 RUN := $(VENV)/bin/python
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
 
-.PHONY: up test lint format bench e2e e2e-model e2e-clients mutants web-llm chromium axe clean
+.PHONY: up test lint format bench load e2e e2e-model e2e-clients mutants web-llm chromium axe clean
 
 up: $(VENV)/.installed
 	@exec $(RUN) manage.py up
@@ -53,8 +54,12 @@ format: $(VENV)/.installed-dev
 bench: $(VENV)/.installed-dev
 	$(RUN) -m benchmarks $(ARGS)
 
+# 200 users for five minutes, while workers, web server and database are killed.
+load: $(VENV)/.installed-dev $(LOAD_VENV)/.installed
+	$(RUN) -m benchmarks.load $(LOAD_VENV)/bin/locust
+
 clean:
-	rm -rf $(VENV) $(MODEL_VENV) $(MUTANTS_VENV) $(CLIENTS) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis node_modules
+	rm -rf $(VENV) $(MODEL_VENV) $(MUTANTS_VENV) $(LOAD_VENV) $(CLIENTS) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis node_modules
 
 # WebLLM for the page “Model in the browser”, 6 MB; restart Loci afterwards. See docs/models.md.
 web-llm: static/vendor/web-llm.js
@@ -94,6 +99,12 @@ $(MUTANTS_VENV)/.installed: requirements-mutants.txt
 	@echo "Installing cosmic-ray into $(MUTANTS_VENV) ..."
 	@$(PYTHON) -m venv $(MUTANTS_VENV)
 	@$(MUTANTS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-mutants.txt
+	@touch $@
+
+$(LOAD_VENV)/.installed: requirements-load.txt
+	@echo "Installing locust into $(LOAD_VENV) ..."
+	@$(PYTHON) -m venv $(LOAD_VENV)
+	@$(LOAD_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-load.txt
 	@touch $@
 
 $(CLIENTS)/.installed: Makefile

@@ -34,6 +34,7 @@ LIMITS = {
     "RATE_LIMIT_SEARCH": "300/m",
     "RATE_LIMIT_GENERATION": "60/m",
     "RATE_LIMIT_IMPORTS": "300/h",
+    "RATE_LIMIT_BODIES": "120/m",
     "REQUESTS_AT_ONCE": "4",
     "LLM_ALLOWED_ADDRESSES": "private",
     "LOG_LEVEL": "ERROR",

@@ -122,7 +122,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "apps.accounts.suspension.SuspensionMiddleware",
-    "apps.common.request_bodies.RequestBodyMiddleware",
+    "apps.accounts.encoded_bodies.RequestBodyMiddleware",
     "apps.accounts.throttling.ThrottleMiddleware",
     "apps.common.problem_pages.ProblemPageMiddleware",
     "apps.common.retries.RetryMiddleware",
@@ -153,6 +153,7 @@ EMBEDDED_DATABASE = database_home() is not None
 DATABASES = {"default": database()}
 BROKER_CONNINFO = broker_conninfo(DATABASES["default"])
 DATABASE_POOL_SIZE = env.int("DATABASE_POOL_SIZE", default=8)
+IS_WEB_PROCESS = env.str("LOCI_PROCESS", default="") == "web"
 # Requests wait for no statement for long. Jobs and migrations may, so that only their idle transactions are ended.
 DATABASES["default"] = with_timeouts(
     DATABASES["default"],
@@ -161,7 +162,7 @@ DATABASES["default"] = with_timeouts(
         "lock_timeout": env.float("DATABASE_LOCK_TIMEOUT", default=10.0),
         "idle_in_transaction_session_timeout": env.float("DATABASE_IDLE_TIMEOUT", default=60.0),
     }
-    if env.str("LOCI_PROCESS", default="") == "web"
+    if IS_WEB_PROCESS
     else {
         "statement_timeout": env.float("WORKER_STATEMENT_TIMEOUT", default=0.0),
         "lock_timeout": env.float("WORKER_LOCK_TIMEOUT", default=0.0),
@@ -307,6 +308,7 @@ RATE_LIMITS = {
     "search": env.str("RATE_LIMIT_SEARCH", default="300/m" if _limited else ""),
     "generation": env.str("RATE_LIMIT_GENERATION", default="60/m" if _limited else ""),
     "imports": env.str("RATE_LIMIT_IMPORTS", default="300/h" if _limited else ""),
+    "bodies": env.str("RATE_LIMIT_BODIES", default="120/m" if _limited else ""),  # megabytes
 }
 # Requests of a user that one process of the web server works on at once; 0: any number.
 REQUESTS_AT_ONCE = env.int("REQUESTS_AT_ONCE", default=4 if _limited else 0)

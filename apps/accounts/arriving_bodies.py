@@ -1,22 +1,26 @@
 """ASGI middleware that limits request bodies while they arrive, before the server stores any of them.
 
 Django receives a whole body, in a file if it is large, before the first middleware runs. So size and sign-in are
-checked here: a body that is too large, or that nobody signed in sends, is refused at once.
+checked here: a body that is too large, or that nobody signed in sends, is refused at once. So is a large one of a user
+who sent too much in the last minute.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from http.cookies import CookieError, SimpleCookie
-from typing import Any
+from typing import Any, TypeVar
+from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth import get_user
 from django.contrib.sessions.backends.db import SessionStore
-from django.db import DatabaseError, InterfaceError, connections
+from django.db import DatabaseError, DataError, InterfaceError, connections
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from apps.accounts.authentication import REALM, find_token
+from apps.accounts.throttling import FREE_BYTES, BodyCounter, TooMuchData
 from apps.common.database_errors import unavailable_after
 from apps.common.problem_responses import refusal
 from apps.common.problems import Problem, ProblemType, TooLarge
@@ -26,9 +30,10 @@ Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+P = TypeVar("P")
+R = TypeVar("R")
 
-# Bodies up to this size are left to the views: forms for signing in, and most requests, for which it saves a query.
-FREE_BYTES = 64 * 1024
+REFUSAL_DELAY = 1.0  # seconds that a client waits for the refusal if it sends too much
 
 
 class NotSignedIn(Problem):
@@ -41,7 +46,10 @@ class NotSignedIn(Problem):
 
 
 class BodyLimits:
-    """Application that refuses large bodies, and passes all others on as they arrive."""
+    """Application that refuses large bodies, and passes all others on as they arrive.
+
+    Small ones are left to the views: forms for signing in, and most requests, for which it saves a query.
+    """
 
     def __init__(self, application: Application) -> None:
         self.application = application
@@ -55,6 +63,8 @@ class BodyLimits:
             await body.check(body.declared)
             await self.application(scope, body.receive, send)
         except Problem as problem:  # from the receipt of the body, thus before any response
+            if isinstance(problem, TooMuchData):
+                await asyncio.sleep(REFUSAL_DELAY)
             await _send_response(refusal(scope["path"], problem), send)
 
 
@@ -65,7 +75,7 @@ class _ArrivingBody:
         self._receive = receive
         self._headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
         self._size = 0
-        self._is_signed_in = False
+        self._counter: BodyCounter | None = None
 
     @property
     def declared(self) -> int:
@@ -74,51 +84,67 @@ class _ArrivingBody:
         return int(length) if length.isascii() and length.isdecimal() and len(length) < 20 else 0
 
     async def receive(self) -> Mapping[str, Any]:
-        """Receive the next part. Raise NotSignedIn, TooLarge."""
+        """Receive the next part. Raise NotSignedIn, TooLarge, TooMuchData."""
         message = await self._receive()
         self._size += len(message.get("body", b""))
         await self.check(self._size)
         return message
 
     async def check(self, size: int) -> None:
-        """Raise NotSignedIn or TooLarge if a body of this size is not accepted."""
+        """Raise NotSignedIn, TooLarge or TooMuchData if a body of this size is not accepted."""
         if size <= FREE_BYTES:
             return
-        if not self._is_signed_in:
-            self._is_signed_in = await sync_to_async(_is_signed_in, thread_sensitive=False)(self._headers)
-        if not self._is_signed_in:
-            raise NotSignedIn("Sign in, or send a valid token, before sending this much.")
+        if self._counter is None:
+            user_id = await _in_thread(_user_of, self._headers)
+            if user_id is None:
+                raise NotSignedIn("Sign in, or send a valid token, before sending this much.")
+            self._counter = BodyCounter(user_id)
         limit = self._limit()
         if size > limit:
             raise TooLarge(f"The body is larger than {limit} bytes.")
+        if not self._has_file and not self._counter.has_counted(size):  # files are counted as requests
+            await _in_thread(self._counter.count, size)
 
     def _limit(self) -> int:
-        if self._headers.get(b"content-type", "").lower().startswith("multipart/form-data"):
-            return settings.IMPORT_MAX_BYTES + MULTIPART_OVERHEAD_BYTES
-        return settings.REQUEST_MAX_BYTES
+        return settings.IMPORT_MAX_BYTES + MULTIPART_OVERHEAD_BYTES if self._has_file else settings.REQUEST_MAX_BYTES
+
+    @property
+    def _has_file(self) -> bool:
+        return self._headers.get(b"content-type", "").lower().startswith("multipart/form-data")
 
 
-def _is_signed_in(headers: Mapping[bytes, str]) -> bool:
-    """Return whether the headers have a usable token, or the session of a user who is signed in. Raise Unavailable."""
+async def _in_thread(function: Callable[[P], R], argument: P) -> R:
+    """Call a function that uses the database. Raise Unavailable where that can't be reached."""
+
+    def call() -> R:
+        try:
+            return function(argument)
+        except (DatabaseError, InterfaceError) as error:
+            raise unavailable_after(error) or error from error
+        finally:
+            connections.close_all()
+
+    return await sync_to_async(call, thread_sensitive=False)()
+
+
+def _user_of(headers: Mapping[bytes, str]) -> UUID | None:
+    """Return the owner of the token in the headers if it is usable, or the user whose session they have, or None."""
+    keyword, _, secret = headers.get(b"authorization", "").partition(" ")
     try:
-        keyword, _, secret = headers.get(b"authorization", "").partition(" ")
         if keyword.lower() == "bearer":
-            return find_token(secret.strip(), timezone.now()) is not None
-        return _has_session(headers.get(b"cookie", ""))
-    except (DatabaseError, InterfaceError, ValueError) as error:
-        if problem := unavailable_after(error):
-            raise problem from error
-        return False  # a value that no token or session can have
-    finally:
-        connections.close_all()
+            token = find_token(secret.strip(), timezone.now())
+            return token.owner_id if token else None
+        return _user_of_session(headers.get(b"cookie", ""))
+    except (DataError, ValueError):
+        return None  # a value that no token or session can have
 
 
-def _has_session(cookies: str) -> bool:
+def _user_of_session(cookies: str) -> UUID | None:
     try:
         cookie = SimpleCookie(cookies).get(settings.SESSION_COOKIE_NAME)
     except CookieError:
-        return False
-    return cookie is not None and get_user(_request_with(SessionStore(cookie.value))).is_authenticated
+        return None
+    return get_user(_request_with(SessionStore(cookie.value))).pk if cookie else None
 
 
 def _request_with(session: SessionStore) -> HttpRequest:

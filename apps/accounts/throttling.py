@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from math import ceil
 from threading import Lock
 from uuid import UUID
 
@@ -17,6 +18,8 @@ from apps.common.problems import Problem, ProblemType
 from apps.common.rate_limits import Allowance, Rate, take
 
 DEFAULT_SCOPE = "api"
+FREE_BYTES = 64 * 1024  # bodies up to this size are not counted
+MEGABYTE = 1024 * 1024
 
 
 class Throttled(Problem):
@@ -36,6 +39,44 @@ class Throttled(Problem):
     @property
     def headers(self) -> dict[str, str]:
         return self.allowance.headers
+
+
+class TooMuchData(Throttled):
+    """The user has sent too much in large bodies."""
+
+    title = "Too much data"
+
+    def __init__(self, allowance: Allowance) -> None:
+        super().__init__(allowance)
+        rate = allowance.rate
+        self.detail = (
+            f"At most {rate.limit} MB in large bodies in {rate.window} s. Wait {allowance.retry_after} s, or send less."
+        )
+
+
+class BodyCounter:
+    """Counter of the started megabytes of one large body, which its user is allowed a number of.
+
+    To read a body and to count its values costs a process a tenth of a second, also if it is refused then.
+    """
+
+    def __init__(self, user_id: UUID) -> None:
+        self._user_id = user_id
+        self._megabytes = 0
+
+    def has_counted(self, size: int) -> bool:
+        """Return whether nothing is left to count of this size."""
+        return size <= max(FREE_BYTES, self._megabytes * MEGABYTE)
+
+    def count(self, size: int) -> None:
+        """Count a body that has grown to this size. Raise TooMuchData."""
+        if self.has_counted(size):
+            return
+        counted, self._megabytes = self._megabytes, ceil(size / MEGABYTE)
+        rate = Rate.parse(settings.RATE_LIMITS.get("bodies", ""))
+        cost = min(self._megabytes, rate.limit) - min(counted, rate.limit) if rate else 0
+        if rate and cost and not (allowance := take(_key("bodies", self._user_id), rate, cost)).is_allowed:
+            raise TooMuchData(allowance)
 
 
 class TooManyAtOnce(Problem):
@@ -68,7 +109,7 @@ class ThrottleMiddleware:
         allowance = _allowance_of(request) if any(settings.RATE_LIMITS.values()) else None
         if allowance is not None and not allowance.is_allowed:
             return refusal(request.path, Throttled(allowance))
-        user_id = _user_id(request) if settings.REQUESTS_AT_ONCE and allowance is not None else None
+        user_id = user_id_of(request) if settings.REQUESTS_AT_ONCE and allowance is not None else None
         if user_id is None:
             response = self.get_response(request)
         elif self._begin(user_id):
@@ -103,14 +144,15 @@ def _allowance_of(request: HttpRequest) -> Allowance | None:
     try:
         scope = _scope_of(request)
         rate = Rate.parse(settings.RATE_LIMITS.get(scope, ""))
-        user_id = _user_id(request) if rate else None
+        user_id = user_id_of(request) if rate else None
         return take(_key(scope, user_id), rate) if rate and user_id else None
     except DatabaseError:  # the view repeats what it needs, or reports that the database is down
         connection.close()
         return None
 
 
-def _user_id(request: HttpRequest) -> UUID | None:
+def user_id_of(request: HttpRequest) -> UUID | None:
+    """Return the id of the user whose token or session the request has, or None."""
     # The API's classes would look for a CSRF token, which forms send in their body.
     return authenticated_user_id(request) if "Authorization" in request.headers else request.user.pk
 

@@ -1,8 +1,8 @@
 """Rate limits, counted in the database for all processes together.
 
-Each key has one time up to which its allowance is used: a request moves it on by its share of the window, and is
-refused if that is more than one window ahead (the generic cell rate algorithm). So the allowance comes back evenly, and
-one statement both counts and decides.
+Each key has one time up to which its allowance is used: a request moves it on by its share of the window, one that
+costs more by several shares, and is refused if that is more than one window ahead (the generic cell rate algorithm). So
+the allowance comes back evenly, and one statement both counts and decides.
 """
 
 import math
@@ -47,11 +47,12 @@ class Rate:
 
 @dataclass(frozen=True)
 class Allowance:
-    """What is left to a key after a request, which was allowed or not. Times are in seconds."""
+    """What is left to a key after a request, which was allowed or not and has the ``cost``. Times are in seconds."""
 
     rate: Rate
     is_allowed: bool
     used: float
+    cost: int = 1
 
     @property
     def headers(self) -> dict[str, str]:
@@ -71,24 +72,26 @@ class Allowance:
 
     @property
     def retry_after(self) -> int:
-        """Return after how many seconds one more request is allowed."""
-        share = self.rate.window / self.rate.limit
+        """Return after how many seconds one more request of the same cost is allowed."""
+        share = self.cost * self.rate.window / self.rate.limit
         return max(math.ceil(self.used + share - self.rate.window), 1)
 
 
-def take(key: str, rate: Rate) -> Allowance:
+def take(key: str, rate: Rate, cost: int = 1) -> Allowance:
     """Count a request of ``key``, unless it is refused, and return what is left.
 
+    It counts as ``cost`` requests. One that costs more than the limit is allowed when all of the allowance is there.
     Call it outside of a transaction, which would hold the row, and forget the request if it is rolled back.
     """
+    cost = min(cost, rate.limit)
     with connection.cursor() as cursor:
-        cursor.execute(TAKE, {"key": key, "share": rate.window / rate.limit, "window": rate.window})
+        cursor.execute(TAKE, {"key": key, "share": cost * rate.window / rate.limit, "window": rate.window})
         row = cursor.fetchone()
         if row is not None:
-            return Allowance(rate, True, float(row[0]))
+            return Allowance(rate, True, float(row[0]), cost)
         cursor.execute(USED, [key])
         row = cursor.fetchone()
-    return Allowance(rate, False, float(row[0]) if row else 0.0)
+    return Allowance(rate, False, float(row[0]) if row else 0.0, cost)
 
 
 def delete_unused() -> None:

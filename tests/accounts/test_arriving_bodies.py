@@ -1,14 +1,18 @@
 """The web server refuses bodies while they arrive: too large ones, and large ones that nobody signed in sends."""
 
+import asyncio
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
 
+from apps.accounts.arriving_bodies import BodyLimits
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
+from apps.accounts.throttling import MEGABYTE
 from tests.conftest import WebServer
 from tests.factories import UserFactory
 
@@ -82,3 +86,42 @@ def test_what_is_small_or_allowed_arrives(web_server: WebServer, credentials: An
     chunked = f"{len(large):x}\r\n".encode() + large + b"\r\n0\r\n\r\n"
     assert " 201 " in response_to(web_server, "/api/v1/chats/", credentials["a token"], CHUNKED, sent=chunked)[:20]
     assert " 401 " in response_to(web_server, "/api/v1/chats/", "Content-Length: 2", sent=b"{}")[:20]
+
+
+def statuses_of(bodies: list[tuple[int, bytes]], authorization: str) -> list[int]:
+    """Those of bodies, each of some megabytes, which are sent to an application that answers 200."""
+    statuses: list[int] = []
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive())["more_body"]:
+            pass
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def send(message: Any) -> None:
+        if "status" in message:
+            statuses.append(message["status"])
+
+    async def send_all() -> None:
+        for size, content_type in bodies:
+            headers = [(b"authorization", authorization.encode()), (b"content-type", content_type)]
+            parts = [MEGABYTE // 2] * (size * 2)
+
+            async def receive(parts: list[int] = parts) -> Any:
+                return {"body": b" " * parts.pop(), "more_body": bool(parts)}
+
+            scope = {"type": "http", "path": "/api/v1/chats/", "headers": headers}
+            await BodyLimits(application)(scope, receive, send)
+
+    with ThreadPoolExecutor(1) as pool:  # without an event loop
+        pool.submit(asyncio.run, send_all()).result()
+    return statuses
+
+
+def test_megabytes_are_counted_while_they_arrive(settings: Any) -> None:
+    settings.RATE_LIMITS = {"bodies": "5/m"}
+    secrets = [f"Bearer {create_token(UserFactory(), name='test')[1]}" for _ in range(2)]
+    json, file = b"application/json", b"multipart/form-data; boundary=x"
+    assert statuses_of([(3, json), (3, json), (3, file)], secrets[0]) == [200, 429, 200]
+    assert statuses_of([(20, json), (1, json)], secrets[1]) == [200, 429]
+    settings.RATE_LIMITS = {"bodies": ""}
+    assert statuses_of([(3, json), (3, json)], secrets[0]) == [200, 200]

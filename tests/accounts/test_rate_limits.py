@@ -99,6 +99,17 @@ def test_requests_at_once_are_all_counted() -> None:
     assert not RateLimit.objects.exists()
 
 
+def test_a_request_may_cost_more_than_others(settings: Any) -> None:
+    with time_machine.travel("2026-01-01"):
+        first = take("bodies a", Rate(10, 60), 8)
+        refused = take("bodies a", Rate(10, 60), 4)
+        assert (first.is_allowed, first.remaining, refused.is_allowed) == (True, 2, False)
+        assert 11 <= refused.retry_after <= 13
+        assert take("bodies a", Rate(10, 60), 2).is_allowed
+        assert take("bodies b", Rate(10, 60), 400).is_allowed, "all of the allowance"
+        assert not take("bodies b", Rate(10, 60)).is_allowed
+
+
 @pytest.mark.parametrize("text", ["many", "0/m", "5/x", "5"])
 def test_what_is_no_rate_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a rate"):

