@@ -234,7 +234,9 @@ def _next_in_turn(models: Sequence[type[Job]]) -> tuple[type[Job], UUID] | None:
             for owner, since, pk in firsts.values_list("owner_id", "since", "pk"):
                 waiting.setdefault(owner, (since, model, pk))
             recent = model.objects.filter(claimed_at__gt=now - TURN_PERIOD).values_list("owner_id")
-            turns = recent.annotate(last=Max("claimed_at"), running=Count("pk", filter=Q(state=Job.State.RUNNING)))
+            # A job whose worker died does not run, and its owner would come after all others while they have any.
+            is_running = Q(state=Job.State.RUNNING) & ~_without_heartbeat(now)
+            turns = recent.annotate(last=Max("claimed_at"), running=Count("pk", filter=is_running))
             for owner, last, count in turns:
                 running[owner] += count
                 last_turns[owner] = max(last, last_turns.get(owner, last))

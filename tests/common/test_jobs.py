@@ -224,6 +224,11 @@ def next_run() -> ExtractionRun:
     return found
 
 
+def next_run_of(owner: User) -> ExtractionRun:
+    run = queued_run(owner)
+    return jobs.claim(ExtractionRun, run.pk) or run
+
+
 def test_owners_take_turns_however_many_jobs_each_of_them_has(db: None) -> None:
     busy, other = UserFactory(), UserFactory()
     for _ in range(5):
@@ -292,6 +297,15 @@ def test_a_job_whose_worker_died_takes_its_turn_again(job: ExtractionRun) -> Non
     claimed(job)
     assert jobs.claim_next([ExtractionRun]) is None
     update(job, heartbeat_at=timezone.now() - LONG_AGO)
+    assert next_run() == job
+
+
+def test_an_owner_whose_worker_died_waits_for_no_others(job: ExtractionRun) -> None:
+    claimed(job)
+    update(job, claimed_at=timezone.now() - dt.timedelta(minutes=10), heartbeat_at=timezone.now() - LONG_AGO)
+    other = UserFactory()
+    jobs.end(next_run_of(other), "succeeded")
+    queued_run(other)
     assert next_run() == job
 
 
