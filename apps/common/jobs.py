@@ -300,9 +300,17 @@ def fail_on_error(job: Job, *expected: type[Exception]) -> Iterator[None]:
         # The database may be gone, so that no failure can be recorded. The job will be claimed again, but not more than
         # MAX_CLAIMS times if the error recurs.
         raise
-    except Exception:
-        end(job, Job.State.FAILED, "Something went wrong on our side. Try again later.")
+    except Exception as error:
+        if not _is_worker_ending(error):  # else the job will be claimed again, as after a database error
+            end(job, Job.State.FAILED, "Something went wrong on our side. Try again later.")
         raise
+
+
+def _is_worker_ending(error: BaseException | None) -> bool:
+    """Return whether the error was raised while SystemExit was handled: by a signal in the midst of a statement."""
+    while error is not None and not isinstance(error, SystemExit):
+        error = error.__context__
+    return error is not None
 
 
 def cancel(job: J) -> J:

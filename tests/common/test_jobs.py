@@ -190,6 +190,19 @@ def test_a_job_whose_database_went_away_stays_claimed_and_is_revived_later(job: 
     assert job.state == "running"
 
 
+def test_a_job_whose_worker_is_told_to_end_stays_claimed_and_is_revived_later(job: ExtractionRun) -> None:
+    def end_within_a_statement() -> None:
+        try:
+            raise SystemExit
+        finally:
+            raise ValueError("in transaction")
+
+    with pytest.raises(ValueError, match="in transaction"), jobs.fail_on_error(claimed(job)):
+        end_within_a_statement()
+    job.refresh_from_db()
+    assert job.state == "running"
+
+
 def test_a_lost_claim_leaves_the_job_as_it_is(job: ExtractionRun) -> None:
     mine = claimed(job)
     jobs.cancel(job)
