@@ -10,7 +10,7 @@ WEB_LLM := 0.2.78
 RUN := $(VENV)/bin/python
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
 
-.PHONY: up test lint format bench load e2e e2e-model e2e-clients mutants web-llm chromium axe clean
+.PHONY: up test lint format bench load e2e e2e-model e2e-clients mutants web-llm chromium axe redis clean
 
 up: $(VENV)/.installed
 	@exec $(RUN) manage.py up
@@ -18,7 +18,7 @@ up: $(VENV)/.installed
 # Tests start many Python processes, which is faster with compiled modules.
 test e2e: export PYTHONDONTWRITEBYTECODE :=
 
-test: $(VENV)/.installed-dev chromium axe
+test: $(VENV)/.installed-dev chromium axe redis
 	$(RUN) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 e2e: $(VENV)/.installed-dev chromium axe
@@ -125,6 +125,15 @@ chromium:
 	  && $(AS_ROOT) apt-get update -qq \
 	  && DEBIAN_FRONTEND=noninteractive $(AS_ROOT) apt-get install -qq -y --no-install-recommends chromium > /dev/null; \
 	} || echo "Chromium cannot be installed here: the browser tests will be skipped."
+
+# The test of another broker uses Debian's Redis server; where it cannot be had the test is skipped.
+redis:
+	@command -v redis-server > /dev/null || { \
+	  command -v apt-get > /dev/null && $(AS_ROOT) true 2> /dev/null \
+	  && echo "Installing Redis ..." \
+	  && $(AS_ROOT) apt-get update -qq \
+	  && DEBIAN_FRONTEND=noninteractive $(AS_ROOT) apt-get install -qq -y --no-install-recommends redis-server > /dev/null; \
+	} || echo "Redis cannot be installed here: its test will be skipped."
 
 # The test of accessibility uses axe-core; without npm it is skipped.
 axe:

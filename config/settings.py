@@ -401,7 +401,8 @@ CELERY_TASK_ACKS_LATE = True
 # sweeps and what they start; replies: replies of models, which may take minutes. Each has workers of its own.
 QUEUES = ("interactive", "extraction", "indexing", "scheduled", "replies")
 CELERY_TASK_DEFAULT_QUEUE = "scheduled"
-CELERY_TASK_QUEUES = [Queue(name, no_declare=True) for name in QUEUES]  # created by a migration
+# A migration creates those in the database; in other brokers the workers and those who publish do.
+CELERY_TASK_QUEUES = [Queue(name, no_declare=BROKER_IN_DATABASE) for name in QUEUES]
 CELERY_TASK_ROUTES = {
     "apps.chats.tasks.dispatch_chat_committed": {"queue": "interactive"},
     "apps.extraction.tasks.run_extraction": {"queue": "extraction"},
