@@ -18,6 +18,13 @@ class NewestFirstPagination(CursorPagination):
     max_page_size = 200
     ordering: str | tuple[str, ...] = "-id"
 
+    def get_page_size(self, request: Request) -> int | None:
+        """Return the number of rows of a page. Raise Invalid if ``limit`` is no whole number above 0."""
+        limit = request.query_params.get("limit", "")
+        if limit and not (limit.isascii() and limit.isdecimal() and limit.strip("0")):
+            raise Invalid.at("/limit", "It must be a whole number above 0.")
+        return super().get_page_size(request)
+
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any] | None:
         """Return the rows of the page. Raise Invalid for a cursor that is not one of ours."""
         try:

@@ -9,7 +9,6 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import Resolver404, resolve
-from rest_framework.permissions import SAFE_METHODS
 
 from apps.accounts.authentication import authenticated_user_id
 from apps.common.problem_responses import problem_response
@@ -20,6 +19,7 @@ from apps.common.scoping import system_scope
 from apps.sync.models import IdempotencyRecord
 
 MAX_KEY_LENGTH = 255
+WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
 
 class KeyReused(Problem):
@@ -42,7 +42,7 @@ class IdempotencyMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         key = request.headers.get(KEY_HEADER)
-        if key is None or request.method in SAFE_METHODS or not request.path.startswith(API_PREFIX):
+        if key is None or request.method not in WRITES or not request.path.startswith(API_PREFIX):
             return self.get_response(request)
         try:
             owner_id = authenticated_user_id(request)

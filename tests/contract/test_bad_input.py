@@ -177,3 +177,21 @@ def test_a_cursor_that_no_page_gave_is_a_400_in_every_list(
         reply = alice.get(path.format(chat_id=chat["id"], run_id=run.pk), {"cursor": cursor})
         assert (reply.status_code, reply["Content-Type"]) == (400, "application/problem+json"), path
         assert [error["pointer"] for error in reply.json()["errors"]] == ["/cursor"]
+
+
+@pytest.mark.parametrize("limit", ["null", "-1", "0", "1.5", "\u0663"])
+def test_a_limit_that_is_no_number_is_a_400_in_every_list(alice: APIClient, chat: dict[str, Any], limit: str) -> None:
+    run = ExtractionRun.objects.create(owner_id=alice.user.pk, chat_id=chat["id"])
+    for path in lists_by_cursor():
+        reply = alice.get(path.format(chat_id=chat["id"], run_id=run.pk), {"limit": limit})
+        assert (reply.status_code, [error["pointer"] for error in reply.json()["errors"]]) == (400, ["/limit"]), path
+
+
+def test_an_export_with_hidden_messages_or_without_them_is_asked_for(alice: APIClient, chat: dict[str, Any]) -> None:
+    reply = alice.get(f"/api/v1/chats/{chat['id']}/export/?format=text&hidden=null")
+    assert (reply.status_code, reply.json()["errors"][0]["pointer"]) == (400, "/hidden")
+
+
+def test_a_method_that_no_route_has_is_a_405_with_any_key(alice: APIClient) -> None:
+    for path in ("/api/v1/chats/", "/api/v1/personas/"):
+        assert alice.generic("TRACE", path, HTTP_IDEMPOTENCY_KEY="k").status_code == 405

@@ -38,6 +38,15 @@ def test_the_document_is_valid_and_complete() -> None:
     assert described == served
 
 
+def test_replies_are_described_as_they_are() -> None:
+    paths = document()["paths"]
+    assert paths["/api/v1/prompts/"]["get"]["responses"]["200"]["content"]["application/json"]["schema"] == {
+        "$ref": "#/components/schemas/PromptTemplates"
+    }
+    for path in ("/api/v1/chats/{chat_id}/fresh-start/", "/api/v1/prompts/{task}/"):
+        assert "200" in paths[path]["delete"]["responses"]
+
+
 def test_its_pages_are_served(client: Client, db: None) -> None:
     assert client.get("/api/schema/").status_code == 200
     assert client.get("/api/docs/").status_code == 200

@@ -34,7 +34,10 @@ class ChatExportView(APIView):
             OpenApiParameter("format", OpenApiTypes.STR, enum=list(FORMATS), default="jsonl"),
             OpenApiParameter("hidden", OpenApiTypes.BOOL, description="Text and Markdown: include hidden messages."),
         ],
-        responses={(200, media_type): OpenApiTypes.BINARY for _, media_type, _ in FORMATS.values()},
+        responses={
+            (200, media_type): OpenApiTypes.OBJECT if name == "json" else OpenApiTypes.BINARY
+            for name, (_, media_type, _) in FORMATS.items()
+        },
     )
     def get(self, request: Request, chat_id: UUID) -> StreamingHttpResponse:
         """Export the chat as a file. `jsonl` is lossless; `text` and `markdown` are for reading."""
@@ -43,7 +46,7 @@ class ChatExportView(APIView):
         if name not in FORMATS:
             raise Invalid.at("/format", f"The formats are {', '.join(FORMATS)}.")
         export, media_type, extension = FORMATS[name]
-        hidden = request.query_params.get("hidden") == "true" and name in ("text", "markdown")
+        hidden = _reads_hidden(request) and name in ("text", "markdown")
         chunks = export(chat, include_hidden=True) if hidden else export(chat)
         served_by_asgi = isinstance(request._request, ASGIRequest)
         disposition = content_disposition_header(as_attachment=True, filename=export_filename(chat, extension))
@@ -52,6 +55,14 @@ class ChatExportView(APIView):
             content_type=media_type,
             headers={"Content-Disposition": disposition},
         )
+
+
+def _reads_hidden(request: Request) -> bool:
+    """Return whether hidden messages are asked for. Raise Invalid."""
+    hidden = request.query_params.get("hidden", "")
+    if hidden not in ("", "true", "false"):
+        raise Invalid.at("/hidden", "It must be true or false.")
+    return hidden == "true"
 
 
 async def _iterate_async(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:

@@ -1,5 +1,6 @@
 """API of prompt templates: the built-in ones, and the user's own that replace them."""
 
+from drf_spectacular.helpers import forced_singular_serializer
 from drf_spectacular.utils import extend_schema
 from rest_framework import viewsets
 from rest_framework.request import Request
@@ -25,7 +26,7 @@ class PromptViewSet(viewsets.ViewSet):
         template = prompt_template(task, templates_of(request.user).get(task))
         return Response(PromptTemplateSerializer(template).data)
 
-    @extend_schema(operation_id="prompts_list", responses=PromptTemplatesSerializer)
+    @extend_schema(operation_id="prompts_list", responses=forced_singular_serializer(PromptTemplatesSerializer))
     def list(self, request: Request) -> Response:
         """Return the templates of all tasks, in the order of a run."""
         own = templates_of(request.user)
@@ -42,7 +43,7 @@ class PromptViewSet(viewsets.ViewSet):
         set_template(request.user, task, read_body(TemplateUpdateSerializer, request)["text"])
         return self._response(request, task)
 
-    @extend_schema(responses=PromptTemplateSerializer)
+    @extend_schema(responses={200: PromptTemplateSerializer})
     def destroy(self, request: Request, task: str) -> Response:
         """Reset to the built-in template."""
         reset_template(request.user, task)

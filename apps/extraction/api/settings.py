@@ -166,7 +166,7 @@ class FreshStartView(APIView):
         """Retire the memories of this chat, except long-term ones."""
         return mode_response(modes.start_fresh(request.user, access_chat(request.user, chat_id)))
 
-    @extend_schema(responses=ModeSerializer)
+    @extend_schema(responses={200: ModeSerializer})
     def delete(self, request: Request, chat_id: UUID) -> Response:
         """Restore what the fresh start retired."""
         return mode_response(modes.undo_fresh_start(request.user, access_chat(request.user, chat_id)))
