@@ -1,9 +1,9 @@
 """Queries that are compiled to SQL once, for paths where compiling one takes longer than running it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
-from functools import cached_property
-from inspect import signature
+from dataclasses import dataclass
+from itertools import count
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
@@ -15,32 +15,89 @@ M = TypeVar("M", bound=models.Model)
 class CompiledQuery(Generic[M]):
     """Query whose conditions depend on keys alone, which are values of columns, or lists of them for ``__any``.
 
-    ``build`` returns its queryset for an expression in place of each key. It is called once.
+    ``build`` returns its queryset for an expression in place of each key. A key may be None, or a named tuple of keys:
+    the query is built once for each combination of keys that are None.
     """
 
     def __init__(self, build: Callable[..., models.QuerySet[M]]) -> None:
         self._build = build
+        self._compiled: dict[Any, _Compiled] = {}
 
     def rows(self, *keys: Any) -> models.QuerySet[M]:
         """Return the rows for ``keys``. The queryset can only be evaluated, not refined."""
-        compiled, sql, parameters = self._compiled
-        values = tuple(keys[item.number] if isinstance(item, _Place) else item for item in parameters)
-        compiler, query = copy(compiled), copy(compiled.query)
+        compiled = self._compiled_for(keys)
+        sql, values = compiled.sql, compiled.values(keys)
+        compiler, query = copy(compiled.compiler), copy(compiled.compiler.query)
         compiler.connection = connections[DEFAULT_DB_ALIAS]
         compiler.as_sql = lambda *args, **kwargs: (sql, values)  # type: ignore[method-assign]
         query.get_compiler = lambda *args, **kwargs: compiler  # type: ignore[method-assign]
-        return models.QuerySet(query.model, query)
+        return _with_query(compiled.queryset, query)
 
     def first(self, *keys: Any) -> M | None:
         """Return the first row for ``keys``, or None."""
         return next(iter(self.rows(*keys)), None)
 
-    @cached_property
-    def _compiled(self) -> tuple[SQLCompiler, str, tuple[Any, ...]]:
-        """The compiler after its work, the SQL, and its parameters."""
-        places = [models.Value(_Place(number)) for number in range(len(signature(self._build).parameters))]
-        compiler = self._build(*places).query.get_compiler(DEFAULT_DB_ALIAS)
-        return compiler, *compiler.as_sql()
+    def sql(self, *keys: Any) -> tuple[str, tuple[Any, ...]]:
+        """Return the statement for ``keys`` and its parameters."""
+        compiled = self._compiled_for(keys)
+        return compiled.sql, compiled.values(keys)
+
+    def _compiled_for(self, keys: tuple[Any, ...]) -> "_Compiled":
+        shape = _shape(keys)
+        if shape not in self._compiled:
+            numbers = count()
+            queryset = self._build(*(_placed(key, numbers) for key in keys))
+            compiler = queryset.query.get_compiler(DEFAULT_DB_ALIAS)
+            self._compiled[shape] = _Compiled(queryset, compiler, *compiler.as_sql())
+        return self._compiled[shape]
+
+
+@dataclass(frozen=True)
+class _Compiled:
+    """A queryset that isn't evaluated, its compiler after its work, the SQL, and its parameters."""
+
+    queryset: models.QuerySet[Any]
+    compiler: SQLCompiler
+    sql: str
+    parameters: tuple[Any, ...]
+
+    def values(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the parameters with ``keys`` in their places."""
+        flat = [key for key in _flat(keys) if key is not None]
+        places = (item.value if isinstance(item, models.Value) else item for item in self.parameters)
+        return tuple(flat[item.number] if isinstance(item, _Place) else item for item in places)
+
+
+def _with_query(queryset: models.QuerySet[M], query: Any) -> models.QuerySet[M]:
+    """Return an unevaluated queryset like this one for another query."""
+    rows = type(queryset)(queryset.model, query)
+    for name in ("_iterable_class", "_fields", "_prefetch_related_lookups"):
+        setattr(rows, name, getattr(queryset, name))
+    return rows
+
+
+def _is_group(key: Any) -> bool:
+    return isinstance(key, tuple) and hasattr(key, "_fields")
+
+
+def _shape(keys: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return which of the keys are None, with the types of named tuples."""
+    return tuple((type(key), _shape(key)) if _is_group(key) else key is None for key in keys)
+
+
+def _placed(key: Any, numbers: Iterator[int]) -> Any:
+    """Return an expression in place of a key, or of each key of a named tuple."""
+    if _is_group(key):
+        return type(key)(*(_placed(item, numbers) for item in key))
+    return None if key is None else models.Value(_Place(next(numbers)))
+
+
+def _flat(keys: tuple[Any, ...]) -> Iterator[Any]:
+    for key in keys:
+        if _is_group(key):
+            yield from _flat(key)
+        else:
+            yield key
 
 
 class _Place(NamedTuple):

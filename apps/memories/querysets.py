@@ -8,27 +8,37 @@ from django.db import models
 from django.db.models import Case, F, FilteredRelation, OuterRef, Q, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
-from apps.chats.models import Chat, Message
+from apps.chats.keys import ChatOrKeys
+from apps.chats.models import Message
 from apps.common.scoping import OwnedManager, OwnedQuerySet
 from apps.memories.lineage import SAID_IN_OTHER_BRANCHES_SQL, ids_of
 
 
-def _is_learnt_in(chat: Chat) -> Q:
+def _is_branch(chat: ChatOrKeys) -> bool:
+    """Return whether the chat may inherit memories. Statements about other chats can do without the join."""
+    return chat.parent_index is not None
+
+
+def is_learnt_in(chat: ChatOrKeys) -> Q:
     """Return the condition of memories of ``as_in`` that the chat learnt or inherited."""
-    # Only branches inherit. For other chats the database can use its index on the chat, which an OR prevents.
-    return Q(chat=chat) if chat.parent_index is None else Q(chat=chat) | Q(inherited__isnull=False)
+    return Q(chat=chat.pk) | Q(inherited__isnull=False) if _is_branch(chat) else Q(chat=chat.pk)
 
 
-def _messages_after(chat: Chat, index: int) -> models.QuerySet[Message]:
+def is_inherited_by(chat: ChatOrKeys) -> Q:
+    """Return the condition of memories of ``as_in`` that the chat inherited."""
+    return Q(inherited__isnull=False) if _is_branch(chat) else Q(pk__in=[])
+
+
+def _messages_after(chat: ChatOrKeys, index: int) -> models.QuerySet[Message]:
     """Return the messages of the chat after the one at ``index``.
 
     Most questions are about the end of a chat, where these are few: looking a message up among them is faster than
     joining the message of each memory.
     """
-    return Message.objects.for_owner(chat.owner_id).filter(chat=chat, index__gt=index).order_by()
+    return Message.objects.for_owner(chat.owner_id).filter(chat=chat.pk, index__gt=index).order_by()
 
 
-def _has_begun(chat: Chat, index: int) -> Q:
+def _has_begun(chat: ChatOrKeys, index: int) -> Q:
     """Return the condition of memories of ``as_in`` that were known after the message at ``index`` of the chat."""
     return Q(begins_with=None) | ~Q(begins_with__in=_messages_after(chat, index))
 
@@ -42,7 +52,7 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         """Exclude superseded, retired and deleted memories."""
         return self.present().filter(state="active")
 
-    def as_in(self, chat: Chat) -> Self:
+    def as_in(self, chat: ChatOrKeys) -> Self:
         """Join what the chat inherited, and add aliases for lookups: how each memory stands in the chat.
 
         ``inherited`` is the chat's Inheritance, or null. ``state_here``, ``reason_here`` and ``confidence_here`` are
@@ -52,42 +62,62 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         """
         if "state_here" in self.query.annotations:
             return self
-        is_inherited = Q(inherited__isnull=False)
-        links = self._related("supersessions").filter(owner=chat.owner_id).order_by()
-        by_another_story = links.filter(successor=F("memory__superseded_by")).values("memory")
+        return self._as_in_branch(chat) if _is_branch(chat) else self._as_in_root(chat)
+
+    def _as_in_root(self, chat: ChatOrKeys) -> Self:
+        """Add the aliases of ``as_in`` for a chat that isn't a branch. Without the join, the statement is faster."""
         return self.alias(
-            inherited=FilteredRelation("inheritances", condition=Q(inheritances__chat=chat)),
+            own_state=F("state"),
+            state_here=self._state_here(chat, Q()),
+            reason_here=F("retired_reason"),
+            confidence_here=F("confidence"),
+            begins_here=Case(When(valid_from__chat=chat.pk, then=F("valid_from__index"))),
+            ends_here=Case(When(valid_to__chat=chat.pk, then=F("valid_to__index"))),
+            begins_with=F("valid_from_id"),
+            ends_with=F("valid_to_id"),
+        )
+
+    def _as_in_branch(self, chat: ChatOrKeys) -> Self:
+        is_inherited = Q(inherited__isnull=False)
+        return self.alias(
+            inherited=FilteredRelation("inheritances", condition=Q(inheritances__chat=chat.pk)),
             own_state=Coalesce("inherited__state", "state"),
-            state_here=Case(
-                When(
-                    ~Q(own_state="retired"),
-                    pk__in=self.supersessions_in(chat).values("memory"),
-                    then=Value("superseded"),
-                ),
-                When(inherited=None, state="superseded", pk__in=by_another_story, then=Value("active")),
-                default=F("own_state"),
-            ),
+            state_here=self._state_here(chat, Q(inherited=None)),
             reason_here=Coalesce("inherited__retired_reason", "retired_reason"),
             confidence_here=Coalesce("inherited__confidence", "confidence"),
             begins_here=Case(
                 When(is_inherited, then=F("inherited__valid_from__index")),
-                When(valid_from__chat=chat, then=F("valid_from__index")),
+                When(valid_from__chat=chat.pk, then=F("valid_from__index")),
             ),
             ends_here=Case(
                 When(is_inherited, then=F("inherited__valid_to__index")),
-                When(valid_to__chat=chat, then=F("valid_to__index")),
+                When(valid_to__chat=chat.pk, then=F("valid_to__index")),
             ),
             begins_with=Case(When(is_inherited, then=F("inherited__valid_from_id")), default=F("valid_from_id")),
             ends_with=Case(When(is_inherited, then=F("inherited__valid_to_id")), default=F("valid_to_id")),
         )
 
-    def supersessions_in(self, chat: Chat) -> models.QuerySet[models.Model]:
+    def _state_here(self, chat: ChatOrKeys, is_own: Q) -> Case:
+        """Return the state in the chat, from ``own_state`` and what other stories replaced."""
+        links = self._related("supersessions").filter(owner=chat.owner_id).order_by()
+        by_another_story = links.filter(successor=F("memory__superseded_by")).values("memory")
+        return Case(
+            When(
+                ~Q(own_state="retired"),
+                pk__in=self.supersessions_in(chat).values("memory"),
+                then=Value("superseded"),
+            ),
+            When(is_own, state="superseded", pk__in=by_another_story, then=Value("active")),
+            default=F("own_state"),
+        )
+
+    def supersessions_in(self, chat: ChatOrKeys) -> models.QuerySet[models.Model]:
         """Return the supersessions of which the chat sees the successor, unless that is retired there."""
-        is_seen = Q(successor__chat=chat) | Q(known__isnull=False) | ~Q(successor__story=chat.story)
+        is_seen = Q(successor__chat=chat.pk) | Q(known__isnull=False) | ~Q(successor__story=chat.story)
         return (
             self._related("supersessions")
             .alias(
-                known=FilteredRelation("successor__inheritances", condition=Q(successor__inheritances__chat=chat)),
+                known=FilteredRelation("successor__inheritances", condition=Q(successor__inheritances__chat=chat.pk)),
                 successor_state=Coalesce("known__state", "successor__state"),
             )
             .filter(is_seen, owner=chat.owner_id, successor__in_bin=False)
@@ -103,7 +133,7 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         also = Q(candidate_hash__in=hashes) | Q(pk__in=previous_ids)
         return self.filter(Q(state_here="active") | Q(deleted_at__isnull=False) | also)
 
-    def known_at(self, chat: Chat, index: int) -> Self:
+    def known_at(self, chat: ChatOrKeys, index: int) -> Self:
         """Return memories that were known and not superseded after the message at ``index`` of the chat.
 
         Positions count only within the chat: memories of other chats are always known.
@@ -111,33 +141,35 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         is_superseded_later = Q(state_here="superseded", ends_with__in=_messages_after(chat, index))
         return self.as_in(chat).filter(_has_begun(chat, index), Q(state_here="active") | is_superseded_later)
 
-    def begun_at(self, chat: Chat, index: int) -> Self:
+    def begun_at(self, chat: ChatOrKeys, index: int) -> Self:
         """Return memories that the chat had learnt or inherited when the message at ``index`` was the last one."""
         return self.learnt_in(chat).filter(_has_begun(chat, index))
 
-    def valid_at(self, chat: Chat, index: int) -> Self:
+    def valid_at(self, chat: ChatOrKeys, index: int) -> Self:
         """Return the memories of ``begun_at`` that were active then.
 
         A memory that was superseded by another chat stayed valid to the end of its own chat.
         """
-        superseded_elsewhere = Q(state="superseded", inherited=None, valid_to__isnull=False) & ~Q(valid_to__chat=chat)
-        superseded_elsewhere |= Q(inherited__state="active", state_here="superseded")
+        superseded_elsewhere = Q(state="superseded", valid_to__isnull=False) & ~Q(valid_to__chat=chat.pk)
+        superseded_elsewhere &= ~is_inherited_by(chat)
+        if _is_branch(chat):
+            superseded_elsewhere |= Q(inherited__state="active", state_here="superseded")
         is_superseded_later = Q(state_here="superseded", ends_with__in=_messages_after(chat, index))
         not_ended = Q(state_here="active") | is_superseded_later | superseded_elsewhere
         return self.begun_at(chat, index).filter(not_ended)
 
-    def learnt_in(self, chat: Chat) -> Self:
+    def learnt_in(self, chat: ChatOrKeys) -> Self:
         """Return memories that were learnt in the chat, or that it inherited as a branch."""
-        return self.as_in(chat).filter(_is_learnt_in(chat))
+        return self.as_in(chat).filter(is_learnt_in(chat))
 
-    def relevant_to(self, chat: Chat, character_id: UUID | None = None) -> Self:
+    def relevant_to(self, chat: ChatOrKeys, character_id: UUID | None = None) -> Self:
         """Return memories that the chat learnt or inherited, and a character's long-term ones from other stories.
 
         The character is the chat's if none is given. Memories of other branches of the same story are excluded, also
         those of deleted ones, and those of deleted chats that only other branches still say.
         """
         character_id = character_id or chat.character_id
-        relevant = _is_learnt_in(chat)
+        relevant = is_learnt_in(chat)
         if character_id is not None:
             from_elsewhere = Q(story=None) | ~Q(story=chat.story)
             unseen = ids_of(SAID_IN_OTHER_BRANCHES_SQL, owner=chat.owner_id, character=character_id, chat=chat.pk)
@@ -145,16 +177,16 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
             relevant |= Q(tier="long_term", character_id=character_id) & from_elsewhere
         return self.as_in(chat).filter(relevant)
 
-    def active_in(self, chat: Chat, character_id: UUID | None = None) -> Self:
+    def active_in(self, chat: ChatOrKeys, character_id: UUID | None = None) -> Self:
         """Return memories that are relevant to the chat and active in it; inherited ones as the branch has them."""
         return self.relevant_to(chat, character_id).present().filter(state_here="active")
 
-    def with_inheritance(self, chat: Chat) -> Self:
+    def with_inheritance(self, chat: ChatOrKeys) -> Self:
         """Prefetch the Inheritance of the chat, if any, as the list ``inheritances_here``.
 
         ``successor_here`` is the id of the newest memory of another story that supersedes it in the chat, or None.
         """
-        inherited = self._related("inheritances").filter(chat=chat)
+        inherited = self._related("inheritances").filter(chat=chat.pk)
         successors = self.supersessions_in(chat).filter(memory=OuterRef("pk")).order_by("-pk").values("successor")
         return self.annotate(successor_here=Subquery(successors[:1])).prefetch_related(
             models.Prefetch("inheritances", inherited, to_attr="inheritances_here")

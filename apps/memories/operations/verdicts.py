@@ -19,7 +19,7 @@ from apps.memories.operations.entities import get_or_create_entities
 from apps.memories.operations.memories import add_instances, instances_of, latest_message, link_sources, supersede
 from apps.memories.operations.questions import ask_which_is_true
 from apps.memories.queries.memories import active_memories
-from apps.memories.querysets import MemoryQuerySet
+from apps.memories.querysets import MemoryQuerySet, is_inherited_by
 from apps.memories.verdicts import Outcome, Verdict
 from apps.memories.witnesses import NOBODY, witnessed_by_all_of
 
@@ -194,4 +194,4 @@ def _decay(batch: VerdictBatch, touched: set[UUID]) -> None:
 
 def _not_inherited(batch: VerdictBatch) -> MemoryQuerySet:
     """Return the active memories of the batch's tier and character, without those that the chat inherited."""
-    return active_memories(batch.chat, batch.tier, batch.character_id).filter(inherited=None)
+    return active_memories(batch.chat, batch.tier, batch.character_id).exclude(is_inherited_by(batch.chat))
