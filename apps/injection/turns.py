@@ -14,6 +14,7 @@ from apps.chats.models import Character, Chat, Message, Swipe
 from apps.extraction.settings.queries import settings_of
 from apps.extraction.settings.schema import Settings
 from apps.injection.witnessing import Viewpoint
+from apps.memories.queries.scenes import last_scene_end
 
 BATCH_SIZE = 200
 
@@ -39,6 +40,11 @@ class UserTurn:
     def memory_settings(self) -> Settings:
         """Return the memory settings of the chat, read once."""
         return settings_of(self.chat)
+
+    @cached_property
+    def scene_end(self) -> int:
+        """Return the index of the last message before the turn that ends a scene, or -1, read once."""
+        return last_scene_end(self.chat, self.index)
 
 
 def text_hash(text: str) -> str:

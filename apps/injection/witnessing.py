@@ -10,7 +10,7 @@ from django.db.models import Q
 from apps.chats.models import Character, Chat, Message, Participant
 from apps.common.problems import Invalid
 from apps.memories.models import Memory
-from apps.memories.witnesses import Said, ids_in_story, is_witnessed_by, participant_of, participants_of, witnesses
+from apps.memories.witnesses import Said, ids_in_story, participant_of, participants_of, witnesses
 
 
 @dataclass(frozen=True)
@@ -30,24 +30,21 @@ class Viewpoint:
         return participants_of(self.chat)
 
     @cached_property
-    def _ids(self) -> set[UUID]:
-        return set(ids_in_story(self.member)) if self.member else set()
+    def ids(self) -> list[UUID] | None:
+        """Return the ids of the member in all branches of the story, or None if nothing is withheld."""
+        return ids_in_story(self.member) if self.member else None
 
     def has_heard(self, said: Said) -> bool:
         """Return whether the character witnessed a message."""
-        return self.member is None or not self._ids.isdisjoint(witnesses(said, self._participants))
+        return self.ids is None or not witnesses(said, self._participants).isdisjoint(self.ids)
 
     def knows(self, memory: Memory) -> bool:
         """Return whether a memory is the character's own or, if it is one of the session, was witnessed by them."""
-        if self.member is None:
+        if self.member is None or self.ids is None:
             return True
         if memory.tier == Memory.Tier.LONG_TERM:
             return memory.character_id == self.member.character_id
-        return not memory.witnessed_by or not self._ids.isdisjoint(memory.witnessed_by)
-
-    def session_memories(self) -> Q:
-        """Return the condition of the session memories that the character knows."""
-        return is_witnessed_by(self.member) if self.member else Q()
+        return not memory.witnessed_by or not set(self.ids).isdisjoint(memory.witnessed_by)
 
     def unheard(self, message_ids: Collection[UUID | None]) -> set[UUID]:
         """Return the ids of those messages of the chat that the character did not witness."""

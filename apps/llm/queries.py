@@ -2,14 +2,24 @@
 
 from uuid import UUID
 
+from apps.common.compiled_queries import CompiledQuery
 from apps.common.problems import Missing
-from apps.common.scoping import Owner
+from apps.common.scoping import Owner, owner_id_of
 from apps.llm.models import Connection
 
 
 def generation_connection(owner: Owner) -> Connection | None:
     """Return the connection that the owner uses for generation, or None."""
-    return Connection.objects.for_owner(owner).filter(for_generation=True).first()
+    return GENERATION.first(owner_id_of(owner))
+
+
+def embedding_connection(owner: Owner) -> Connection | None:
+    """Return the connection that the owner uses for embeddings, or None."""
+    return EMBEDDINGS.first(owner_id_of(owner))
+
+
+GENERATION = CompiledQuery(lambda owner: Connection.objects.for_owner(owner).filter(for_generation=True)[:1])
+EMBEDDINGS = CompiledQuery(lambda owner: Connection.objects.for_owner(owner).filter(for_embeddings=True)[:1])
 
 
 def access_connection(owner: Owner, connection_id: UUID) -> Connection:

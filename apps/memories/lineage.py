@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Q
 from django.db.models.expressions import RawSQL
 
-from apps.chats.models import Chat
+from apps.chats.keys import ChatOrKeys
 
 # The ids of memories that a chat sees as superseded by another story, with the parameters ``owner`` and ``chat``: those
 # of which it sees a successor that isn't retired. It is ``supersessions_in`` of ``querysets.py`` for statements in SQL.
@@ -58,14 +58,14 @@ def is_remembered() -> Q:
     return Q(chat__deleted_at=None) | Q(chat__keeps_memories=True)
 
 
-def is_of_visible_chat(chat: Chat) -> Q:
+def is_of_visible_chat(chat: ChatOrKeys) -> Q:
     """Return the condition of rows without a story of their own: those of no chat, of the chat, or of other stories."""
-    return Q(chat=None) | Q(chat=chat) | ~Q(chat__story=chat.story) & is_remembered()
+    return Q(chat=None) | Q(chat=chat.pk) | ~Q(chat__story=chat.story) & is_remembered()
 
 
-def is_seen_in(chat: Chat) -> Q:
+def is_seen_in(chat: ChatOrKeys) -> Q:
     """Return the condition of rows of the chat itself, and of those that come from other stories."""
-    return Q(chat=chat) | (Q(story=None) | ~Q(story=chat.story)) & is_remembered()
+    return Q(chat=chat.pk) | (Q(story=None) | ~Q(story=chat.story)) & is_remembered()
 
 
 def ids_of(sql: str, **parameters: UUID) -> RawSQL:

@@ -80,12 +80,12 @@ def witnessed_turns(
     return {number: turn for number, turn in turns.items() if witnesses(turn, participants) & member_ids}
 
 
-def is_witnessed_by(witness: Participant) -> Q:
-    """Return the condition of session memories that a member of a group witnessed, also as a member of its parent.
+def is_witnessed_by(ids: Any) -> Q:
+    """Return the condition of session memories that a member of a group witnessed, who has the ids of ``ids_in_story``.
 
     Long-term memories need none: each member has only those of what they witnessed.
     """
-    return Q(witnessed_by=[]) | Q(witnessed_by__overlap=ids_in_story(witness))
+    return Q(witnessed_by=[]) | Q(witnessed_by__overlap=ids)
 
 
 def ids_in_story(witness: Participant) -> list[UUID]:

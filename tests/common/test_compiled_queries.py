@@ -1,18 +1,26 @@
 """Compiled queries: the rows are those of the queryset, for the keys of each call."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
 
 import pytest
-from django.db import connections
+from django.db import connection, connections
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import create_chat
 from apps.common.compiled_queries import CompiledQuery
 
+
+def titles(keys: "Keys", title: Any) -> Any:
+    rows = Chat.objects.for_owner(keys.owner).filter(parent=keys.parent)
+    return (rows if title is None else rows.filter(title=title)).values_list("title", flat=True)
+
+
 pytestmark = pytest.mark.django_db
 
 BY_ID = CompiledQuery(lambda owner, chat: Chat.objects.for_owner(owner).filter(pk=chat).select_related("owner"))
+TITLES: CompiledQuery[Any] = CompiledQuery(titles)
 BY_TITLE = CompiledQuery(
     lambda owner, titles: Chat.objects.for_owner(owner).filter(title__any=titles, is_group=False).order_by("title")
 )
@@ -74,3 +82,27 @@ def test_threads_use_their_own_connections(alice: User):
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(title_of, chats)) == [chat.title for chat in chats]
+
+
+class Keys(NamedTuple):
+    owner: Any
+    parent: Any
+
+
+def test_keys_may_be_none_or_stand_in_a_named_tuple(alice: User):
+    chat = create_chat(alice, title="One")
+    branch = create_chat(alice, title="Two")
+    Chat.objects.for_owner(alice).filter(pk=branch.pk).update(parent=chat)
+    assert list(TITLES.rows(Keys(alice.pk, None), "Two")) == []
+    assert list(TITLES.rows(Keys(alice.pk, chat.pk), "Two")) == ["Two"]
+    assert list(TITLES.rows(Keys(alice.pk, None), "One")) == ["One"]
+    assert list(TITLES.rows(Keys(alice.pk, branch.pk), None)) == []
+    assert list(TITLES.rows(Keys(alice.pk, chat.pk), None)) == ["Two"]
+
+
+def test_the_statement_of_keys_has_them_as_parameters(alice: User):
+    create_chat(alice, title="One")
+    sql, parameters = TITLES.sql(Keys(alice.pk, None), "One")
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+        assert cursor.fetchall() == [("One",)]

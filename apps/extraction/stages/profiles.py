@@ -13,7 +13,7 @@ from apps.memories.models import Memory, VersionedText
 from apps.memories.operations.texts import write_version
 from apps.memories.queries.memories import active_memories
 from apps.memories.queries.texts import current_version, is_outdated
-from apps.memories.witnesses import is_witnessed_by
+from apps.memories.witnesses import ids_in_story, is_witnessed_by
 
 MAX_TOKENS = 600
 MAX_MEMORIES, MAX_MESSAGES = 40, 20
@@ -76,6 +76,6 @@ def _memories(context: Context) -> list[str]:
     for tier in (Memory.Tier.LONG_TERM, Memory.Tier.SESSION):
         rows = active_memories(context.chat, tier, character_id).filter(hidden=False).order_by("-importance", "-pk")
         if context.witness is not None and tier == Memory.Tier.SESSION:
-            rows = rows.filter(is_witnessed_by(context.witness))
+            rows = rows.filter(is_witnessed_by(ids_in_story(context.witness)))
         texts += rows.values_list("text", flat=True)[:MAX_MEMORIES]
     return texts

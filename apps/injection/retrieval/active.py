@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Prefetch
+from django.db.models import Prefetch, QuerySet
 
+from apps.chats.keys import ChatKeys, keys_of
 from apps.chats.models import Character
+from apps.common.compiled_queries import CompiledQuery
 from apps.extraction.parsers.triggers import trigger_words
 from apps.injection.retrieval.choices import Wanted, choose, similarity_to
 from apps.injection.turns import UserTurn
@@ -82,5 +84,13 @@ def _triggers_in(turn: UserTurn, character: Character | None) -> list[str]:
 
 def active_ids_before(turn: UserTurn, memory_ids: Collection[UUID]) -> set[UUID]:
     """Return the ids of those memories that were active just before the turn."""
-    rows = Memory.objects.for_owner(turn.owner_id).present().filter(pk__in=list(memory_ids))
-    return set(rows.known_at(turn.chat, turn.index - 1).values_list("pk", flat=True))
+    return set(KNOWN_IDS.rows(keys_of(turn.chat), turn.index - 1, list(memory_ids)))
+
+
+def _known_ids(chat: ChatKeys, index: Any, ids: Any) -> QuerySet[Memory, Any]:
+    rows = Memory.objects.for_owner(chat.owner_id).present().filter(id__any=ids)
+    known: QuerySet[Memory, Any] = rows.known_at(chat, index).values_list("pk", flat=True)
+    return known
+
+
+KNOWN_IDS: CompiledQuery[Any] = CompiledQuery(_known_ids)

@@ -5,22 +5,26 @@ One statement reads each memory of the tier once. The condition of its rows is c
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Case, ExpressionWrapper, F, FloatField, Q, Value, When
-from django.db.models.functions import Cast, Coalesce
-from pgvector.django import CosineDistance
+from django.db.models import BooleanField, Case, ExpressionWrapper, F, FloatField, Q, QuerySet, Value, When
+from django.db.models.functions import Cast
+from pgvector import Vector
+from pgvector.django import MaxInnerProduct
 
+from apps.chats.keys import ChatKeys, ChatOrKeys, keys_of
 from apps.chats.models import Character
+from apps.common.compiled_queries import CompiledQuery
 from apps.injection.turns import UserTurn
 from apps.injection.witnessing import Viewpoint
 from apps.memories.models import Memory
-from apps.memories.queries.scenes import last_scene_end
-from apps.memories.querysets import MemoryQuerySet
+from apps.memories.querysets import MemoryQuerySet, is_inherited_by
 from apps.memories.search import NO_VECTORS, QueryVectors
+from apps.memories.witnesses import is_witnessed_by
 
 MAX_MEMORIES = 80  # more than fit into any budget, whatever the settings say
 MAX_TRIGGERED = 4  # memories beyond the cap that trigger words recall
@@ -33,24 +37,33 @@ RECENCY_WEIGHT = 0.2
 TRIGGER_WEIGHT = 0.3
 PINNED_WEIGHT = 10.0
 
-COLUMNS = ("id", "kind", "pinned", "is_current", "has_trigger", "similarity", "priority")
+COLUMNS = ("id", "kind", "pinned", "ends_with_scene", "first_message", "has_trigger", "similarity", "priority")
 # Of equal priority, the newer memory comes first.
 RANKED = {
-    Memory.Tier.SESSION: "SELECT id, priority FROM known WHERE is_current",
+    Memory.Tier.SESSION: "SELECT id, priority FROM placed WHERE is_current",
     Memory.Tier.LONG_TERM: """
-        SELECT id, priority FROM (
-            SELECT id, priority, pinned, row_number() OVER (PARTITION BY kind ORDER BY priority DESC, id DESC) AS rank
-            FROM known WHERE is_current
-        ) AS of_kind WHERE pinned OR rank <= %s
+        SELECT best.id, best.priority FROM (SELECT DISTINCT kind FROM placed) AS kinds CROSS JOIN LATERAL (
+            SELECT id, priority FROM placed WHERE is_current AND placed.kind = kinds.kind
+            ORDER BY priority DESC, id DESC LIMIT %s
+        ) AS best
+        UNION SELECT id, priority FROM placed WHERE is_current AND pinned
     """,
 }
+# Places of messages are looked up in a statement of their own: the planner takes the known memories for few, and would
+# look for the message of each.
 CHOICE = """
 WITH known AS MATERIALIZED ({known}),
+places AS MATERIALIZED (SELECT id, index FROM chats_message WHERE owner_id = %s AND chat_id = %s),
+placed AS MATERIALIZED (
+    SELECT known.id, kind, pinned, has_trigger, similarity, priority + %s::float * coalesce(index, 0) AS priority,
+        NOT ends_with_scene OR first_message IS NULL OR coalesce(index > %s, false) AS is_current
+    FROM known LEFT JOIN places ON places.id = first_message
+),
 always AS MATERIALIZED (SELECT id FROM ({ranked}) AS ranked ORDER BY priority DESC, id DESC LIMIT %s),
 triggered AS MATERIALIZED (
-    SELECT id FROM known WHERE is_current AND has_trigger ORDER BY similarity DESC, id LIMIT %s
+    SELECT id FROM placed WHERE is_current AND has_trigger ORDER BY similarity DESC, id LIMIT %s
 )
-SELECT id, priority, id IN (SELECT id FROM always) FROM known
+SELECT id, priority, id IN (SELECT id FROM always) FROM placed
 WHERE id IN (SELECT id FROM always) OR id IN (SELECT id FROM triggered) OR id = ANY(%s) ORDER BY id
 """
 
@@ -81,32 +94,53 @@ def choose(turn: UserTurn, tier: str, character: Character | None, wanted: Wante
     known, parameters = _known(turn, tier, character, wanted)
     cap = turn.memory_settings.session_cap
     shares: list[int] = []
-    if tier == Memory.Tier.LONG_TERM:
-        cap = turn.memory_settings.long_term_cap
+    recency = RECENCY_WEIGHT / max(turn.index, 1)
+    if tier == Memory.Tier.LONG_TERM:  # whose priority does not depend on the turn
+        cap, recency = turn.memory_settings.long_term_cap, 0.0
         shares = [ceil(cap / LONG_TERM_KINDS)]
     sql = CHOICE.format(known=known, ranked=RANKED[Memory.Tier(tier)])
+    places: list[Any] = [turn.owner_id, turn.chat.pk, recency, turn.scene_end]
     limits: list[Any] = [*shares, min(cap, MAX_MEMORIES), MAX_TRIGGERED, list(wanted.required)]
     with connection.cursor() as cursor:
-        cursor.execute(sql, [*parameters, *limits])
+        cursor.execute(sql, [*parameters, *places, *limits])
         return [Choice(*row) for row in cursor.fetchall()]
 
 
 def _known(turn: UserTurn, tier: str, character: Character | None, wanted: Wanted) -> tuple[str, Sequence[Any]]:
     """Return SQL and parameters of the tier's memories known before the turn, with ``COLUMNS``."""
-    has_trigger = Q(triggers__overlap=list(wanted.words))
-    similarity = similarity_to(wanted.vectors)
-    if tier == Memory.Tier.LONG_TERM:  # whose priority does not depend on it
+    chat, view = turn.chat, Viewpoint(turn.chat, character)
+    vector, character_id = _vector_text(wanted.vectors), character.pk if character else None
+    keys = (keys_of(chat), character_id, view.ids, turn.index - 1, list(wanted.words), wanted.vectors.model, vector)
+    return KNOWN[Memory.Tier(tier)].sql(*keys)
+
+
+def _known_rows(
+    tier: str, chat: ChatKeys, character_id: Any, witness: Any, index: Any, words: Any, model: Any, vector: Any
+) -> QuerySet[Memory]:
+    """Return the queryset of ``_known`` for keys of a compiled query."""
+    has_trigger, similarity = Q(triggers__overlap=words), _similarity(model, vector)
+    if tier == Memory.Tier.LONG_TERM:
         similarity = Case(When(has_trigger, then=similarity), default=0.0)
-    rows = memories_of_tier(turn, tier, character).known_at(turn.chat, turn.index - 1)
-    rows = rows.annotate(has_trigger=has_trigger, is_current=is_current(turn), similarity=similarity)
-    rows = rows.annotate(priority=_priority_expression(turn, tier)).order_by()
-    sql, parameters = rows.values_list(*COLUMNS).query.sql_with_params()
-    return sql, parameters
+    rows = _rows_of_tier(tier, chat, character_id, witness).known_at(chat, index)
+    rows = rows.annotate(
+        has_trigger=has_trigger,
+        similarity=similarity,
+        first_message=F("begins_with"),
+        ends_with_scene=ExpressionWrapper(Q(expiration=Memory.Expiration.SCENE), output_field=BooleanField()),
+    )
+    rows = rows.annotate(priority=_priority_expression(tier)).order_by()
+    columns: QuerySet[Memory] = rows.values_list(*COLUMNS)
+    return columns
+
+
+KNOWN: dict[Memory.Tier, CompiledQuery[Memory]] = {
+    tier: CompiledQuery(partial(_known_rows, tier)) for tier in Memory.Tier
+}
 
 
 def is_current(turn: UserTurn) -> Q:
     """Return the condition of memories that are not about a scene which has ended."""
-    in_scene = Q(valid_from=None) | Q(begins_here__gt=last_scene_end(turn.chat, turn.index))
+    in_scene = Q(valid_from=None) | Q(begins_here__gt=turn.scene_end)
     return ~Q(expiration=Memory.Expiration.SCENE) | in_scene
 
 
@@ -116,29 +150,45 @@ def memories_of_tier(turn: UserTurn, tier: str, character: Character | None) -> 
     Both include the memories that a branch inherited. In a group, leave out those that the character did not witness.
     A long-term memory that expires with its session is not carried to other chats.
     """
-    rows: MemoryQuerySet = Memory.objects.for_owner(turn.owner_id).present().filter(tier=tier, hidden=False)
-    if tier != Memory.Tier.LONG_TERM:
-        rows = rows.filter(Viewpoint(turn.chat, character).session_memories())
-    if tier == Memory.Tier.LONG_TERM and character is not None:
-        rows = rows.relevant_to(turn.chat, character.pk).filter(character=character)
-        return rows.filter(~Q(expiration=Memory.Expiration.SESSION) | Q(chat=turn.chat) | Q(inherited__isnull=False))
-    return rows.learnt_in(turn.chat)
+    view = Viewpoint(turn.chat, character)
+    return _rows_of_tier(tier, turn.chat, character.pk if character else None, view.ids)
+
+
+def _rows_of_tier(tier: str, chat: ChatOrKeys, character_id: Any, witness: Any) -> MemoryQuerySet:
+    """Return the rows of ``memories_of_tier``. ``witness`` has the ids of the group's member, or is None."""
+    rows: MemoryQuerySet = Memory.objects.for_owner(chat.owner_id).present().filter(tier=tier, hidden=False)
+    if tier == Memory.Tier.LONG_TERM and character_id is not None:
+        rows = rows.relevant_to(chat, character_id).filter(character=character_id)
+        is_carried = ~Q(expiration=Memory.Expiration.SESSION)
+        return rows.filter(is_carried | Q(chat=chat.pk) | is_inherited_by(chat))
+    if tier != Memory.Tier.LONG_TERM and witness is not None:
+        rows = rows.filter(is_witnessed_by(witness))
+    return rows.learnt_in(chat)
 
 
 def similarity_to(vectors: QueryVectors) -> Any:
     """Return an expression for the cosine similarity to the whole text; 0 without a vector of the same model."""
-    if not vectors.rows:
+    return _similarity(vectors.model, _vector_text(vectors))
+
+
+def _vector_text(vectors: QueryVectors) -> str | None:
+    return Vector(vectors.rows[0]).to_text() if vectors.rows else None
+
+
+def _similarity(model: Any, vector: Any) -> Any:
+    if vector is None:
         return Value(0.0, output_field=FloatField())
-    cosine = ExpressionWrapper(1.0 - CosineDistance("embedding", vectors.rows[0]), output_field=FloatField())
-    return Case(When(embedding_model=vectors.model, embedding__isnull=False, then=cosine), default=0.0)
+    text = vector if hasattr(vector, "resolve_expression") else Value(vector)
+    cosine = ExpressionWrapper(0.0 - MaxInnerProduct("embedding", text), output_field=FloatField())  # of unit vectors
+    return Case(When(embedding_model=model, embedding__isnull=False, then=cosine), default=0.0)
 
 
-def _priority_expression(turn: UserTurn, tier: str) -> Any:
+def _priority_expression(tier: str) -> Any:
+    """Return the priority without its term for recency."""
     value = _float(IMPORTANCE_WEIGHT / 3) * F("importance") + _float(CONFIDENCE_WEIGHT) * F("confidence_here")
     value += Case(When(pinned=True, then=_float(PINNED_WEIGHT)), default=_float(0))
     if tier == Memory.Tier.SESSION:
         value += F("similarity") + Case(When(has_trigger=True, then=_float(TRIGGER_WEIGHT)), default=_float(0))
-        value += _float(RECENCY_WEIGHT / max(turn.index, 1)) * Coalesce(F("begins_here"), 0)
     return ExpressionWrapper(value, output_field=FloatField())
 
 

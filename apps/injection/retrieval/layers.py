@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from apps.chats.keys import keys_of
 from apps.chats.models import Character
 from apps.injection.retrieval.entries import Entry
 from apps.injection.retrieval.texts import canon_entries, profile_entries, summary_entries
@@ -20,7 +21,7 @@ from apps.injection.turns import UserTurn
 from apps.injection.witnessing import Viewpoint
 from apps.memories.models import Arc, Entity, Knowledge, LayerEntry
 from apps.memories.queries.arcs import arcs_in
-from apps.memories.queries.knowledge import knowledge_in
+from apps.memories.queries.knowledge import KNOWLEDGE
 from apps.memories.queries.ledger import ledger_in
 from apps.memories.queries.relationships import relationships_in
 
@@ -82,7 +83,7 @@ def knowledge_entries(turn: UserTurn, character: Character | None) -> list[Entry
     """Return what the responding character knows, and what they hide, which is left out first."""
     if character is None:
         return []
-    rows = knowledge_in(turn.chat, turn.index - 1)
+    rows = KNOWLEDGE.rows(keys_of(turn.chat), turn.index - 1)
     own = [
         row for row in rows if character.name.casefold() in map(str.casefold, [row.subject.name, *row.subject.aliases])
     ]

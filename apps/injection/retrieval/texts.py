@@ -1,11 +1,15 @@
 """Entries from texts that are derived from a chat: the summary, profiles and the canon."""
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from sentencex import segment
 
+from apps.chats.keys import ChatKeys, keys_of
 from apps.chats.models import Character
+from apps.common.compiled_queries import CompiledQuery
 from apps.injection.retrieval.entries import Entry
 from apps.injection.slots.blocks import one_line
 from apps.injection.turns import UserTurn
@@ -53,10 +57,21 @@ def canon_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
 
 def version_before(turn: UserTurn, kind: str, character: Character | None) -> VersionedText | None:
     """Return the newest version of a text that covers only messages before the turn, or that a person wrote."""
-    versions = versions_in(turn.chat, kind).filter(character=character).exclude(state=VersionedText.State.RETIRED)
+    character_id = character.pk if character else None
+    return VERSIONS[VersionedText.Kind(kind)].first(keys_of(turn.chat), character_id, turn.index)
+
+
+def _versions_before(kind: str, chat: ChatKeys, character_id: Any, index: Any) -> QuerySet[VersionedText]:
+    """Return the queryset of ``version_before`` for keys of a compiled query."""
+    versions = versions_in(chat, kind).filter(character=character_id).exclude(state=VersionedText.State.RETIRED)
     by_person = ~Q(edited_by="") & Q(state=VersionedText.State.CURRENT)
-    before = Q(source=None) | ~Q(source__chat=turn.chat) | Q(source__index__lt=turn.index)
-    return versions.filter(by_person | before).first()
+    before = Q(source=None) | ~Q(source__chat=chat.pk) | Q(source__index__lt=index)
+    return versions.filter(by_person | before)[:1]
+
+
+VERSIONS: dict[VersionedText.Kind, CompiledQuery[VersionedText]] = {
+    kind: CompiledQuery(partial(_versions_before, kind)) for kind in VersionedText.Kind
+}
 
 
 def _sentences(text: str) -> list[str]:

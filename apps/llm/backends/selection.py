@@ -6,7 +6,7 @@ from apps.llm.backends.connected import ConnectedBackend, ConnectedEmbedder
 from apps.llm.embeddings import Embedder, get_embedder
 from apps.llm.generation import GenerationBackend, get_backend
 from apps.llm.models import Connection
-from apps.llm.queries import generation_connection
+from apps.llm.queries import embedding_connection, generation_connection
 
 
 def backend_for(owner: Owner) -> GenerationBackend:
@@ -24,5 +24,5 @@ def backend_on(connection: Connection, *, is_urgent: bool = False) -> BrowserBac
 
 def embedder_for(owner: Owner) -> Embedder:
     """Return the owner's connection for embeddings, or the local model. Raise EmbeddingUnavailable."""
-    connection = Connection.objects.for_owner(owner).filter(for_embeddings=True).first()
+    connection = embedding_connection(owner)
     return ConnectedEmbedder(connection) if connection else get_embedder()

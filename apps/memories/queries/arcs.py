@@ -5,7 +5,9 @@ from collections.abc import Iterable
 
 from django.db.models import Q, QuerySet
 
+from apps.chats.keys import ChatOrKeys, keys_of
 from apps.chats.models import Character, Chat, Message
+from apps.common.compiled_queries import CompiledQuery
 from apps.memories.lineage import is_remembered, is_seen_in
 from apps.memories.models import Arc
 from apps.memories.queries.endings import all_endings, endings_seen_in, has_ended, with_endings
@@ -16,7 +18,7 @@ def arcs_in(chat: Chat) -> list[Arc]:
 
     Those that another story resolved are returned as the chat sees them.
     """
-    return _open_first(with_endings(arc_rows_in(chat), endings_seen_in(chat)))
+    return _open_first(with_endings(ARC_ROWS.rows(keys_of(chat)), endings_seen_in(chat)))
 
 
 def open_arcs_in(chat: Chat) -> QuerySet[Arc]:
@@ -34,12 +36,12 @@ def resolved_arcs_of(chat: Chat, character: Character | None) -> list[Arc]:
     return sorted(resolved, key=lambda arc: (_sent_at(arc.until), arc.pk))
 
 
-def arc_rows_in(chat: Chat) -> QuerySet[Arc]:
+def arc_rows_in(chat: ChatOrKeys) -> QuerySet[Arc]:
     """Return the rows of ``arcs_in``.
 
     Those of other branches of the same story are left out: a branch has copies of what it inherited.
     """
-    own_or_persistent = Q(chat=chat)
+    own_or_persistent = Q(chat=chat.pk)
     if chat.character_id:
         own_or_persistent |= is_seen_in(chat) & Q(character=chat.character_id, persistent=True)
     return _without_retired(Arc.objects.for_owner(chat.owner_id).filter(own_or_persistent))
@@ -64,3 +66,6 @@ def _sent_at(message: Message | None) -> dt.datetime:
     """Return when a message was sent; if that is unknown, the latest time, as Postgres orders nulls."""
     sent_at = message.sent_at if message else None
     return sent_at or dt.datetime.max.replace(tzinfo=dt.UTC)
+
+
+ARC_ROWS: CompiledQuery[Arc] = CompiledQuery(arc_rows_in)

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from apps.chats.models import Chat
+from apps.chats.keys import ChatOrKeys
 from apps.common.scoping import Owner
 from apps.memories.lineage import is_remembered, is_seen_in
 from apps.memories.models import Arc, Ending, Knowledge, Relationship
@@ -14,7 +14,7 @@ Row = TypeVar("Row", Arc, Relationship)
 LAYERS = {Arc: "arc", Knowledge: "knowledge", Relationship: "relationship"}  # fields of Ending
 
 
-def endings_seen_in(chat: Chat) -> QuerySet[Ending]:
+def endings_seen_in(chat: ChatOrKeys) -> QuerySet[Ending]:
     """Return the endings made in the chat or in other stories, but not in other branches of the same story."""
     rows: QuerySet[Ending] = Ending.objects.for_owner(chat.owner_id).filter(is_seen_in(chat))
     return rows

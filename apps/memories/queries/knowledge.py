@@ -7,7 +7,9 @@ from typing import TypeVar
 
 from django.db.models import F, Q, QuerySet
 
-from apps.chats.models import Character, Chat
+from apps.chats.keys import ChatOrKeys
+from apps.chats.models import Character
+from apps.common.compiled_queries import CompiledQuery
 from apps.memories.lineage import is_of_visible_chat
 from apps.memories.models import Entity, Knowledge, Relationship, RetiredReason
 from apps.memories.queries.endings import all_endings, endings_seen_in, has_ended
@@ -26,23 +28,23 @@ class KnowledgeMatrix:
     rows: list[tuple[Entity, list[tuple[str, list[Knowledge]]]]]
 
 
-def valid_at(rows: QuerySet[Row], chat: Chat, at: int) -> QuerySet[Row]:
+def valid_at(rows: QuerySet[Row], chat: ChatOrKeys, at: int) -> QuerySet[Row]:
     """Return the rows that began and had not ended after the message at index ``at`` of the chat.
 
     Rows that began in another chat count as begun.
     """
-    has_begun = Q(source=None) | ~Q(source__chat=chat) | Q(source__index__lte=at)
-    return rows.filter(has_begun).exclude(until__chat=chat, until__index__lte=at)
+    has_begun = Q(source=None) | ~Q(source__chat=chat.pk) | Q(source__index__lte=at)
+    return rows.filter(has_begun).exclude(until__chat=chat.pk, until__index__lte=at)
 
 
-def knowledge_in(chat: Chat, at: int | None = None) -> QuerySet[Knowledge]:
+def knowledge_in(chat: ChatOrKeys, at: int | None = None) -> QuerySet[Knowledge]:
     """Return the knowledge entries of a chat that are active, or were active after the message at index ``at``.
 
     Included are those that people of the character's registry brought from other chats, but not from other branches of
     the same story. What a branch has copied counts once, for the chat in which it was said.
     """
     rows: QuerySet[Knowledge] = Knowledge.objects.for_owner(chat.owner_id)
-    brought = Q(chat=chat)
+    brought = Q(chat=chat.pk)
     if chat.character_id:
         copied = Q(source__index__lte=F("chat__parent_index"))
         brought |= Q(subject__character=chat.character_id) & ~copied & is_of_visible_chat(chat)
@@ -52,8 +54,11 @@ def knowledge_in(chat: Chat, at: int | None = None) -> QuerySet[Knowledge]:
     if at is not None:
         # An outdated entry is retired now, but was active up to the message that ended it.
         rows, was_active = valid_at(rows, chat, at), was_active | Q(retired_reason=RetiredReason.OUTDATED)
-        endings = endings.filter(chat=chat, message__index__lte=at)
+        endings = endings.filter(chat=chat.pk, message__index__lte=at)
     return _ordered(rows.filter(was_active, ~has_ended(Knowledge, endings)))
+
+
+KNOWLEDGE: CompiledQuery[Knowledge] = CompiledQuery(knowledge_in)
 
 
 def knowledge_of(character: Character) -> QuerySet[Knowledge]:

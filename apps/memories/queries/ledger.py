@@ -4,9 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
+from apps.chats.keys import ChatOrKeys, keys_of
 from apps.chats.models import Chat
+from apps.common.compiled_queries import CompiledQuery
 from apps.memories.models import Entity, LedgerEntry
 
 
@@ -45,14 +47,23 @@ def ledger_in(chat: Chat, at: int | None = None) -> list[EntityState]:
 
     ``at`` is a message index: the ledger is returned as it was after that message.
     """
-    rows = LedgerEntry.objects.for_owner(chat.owner_id).filter(chat=chat).exclude(state=LedgerEntry.State.RETIRED)
-    if at is not None:
-        rows = rows.filter(Q(source=None) | Q(source__index__lte=at))
-    ordered = rows.select_related("entity", "source", "until").order_by("entity__kind", "entity__name", "field", "-pk")
+    ordered = LEDGER_ROWS.rows(keys_of(chat), at)
     return [
         EntityState(entity, [_history(name, rows, at) for name, rows in groupby(of_entity, key=lambda row: row.field)])
         for entity, of_entity in groupby(ordered, key=lambda row: row.entity)
     ]
+
+
+def _rows(chat: ChatOrKeys, at: int | None) -> QuerySet[LedgerEntry]:
+    """Return the entries of ``ledger_in`` by entity and field, newest first."""
+    own = LedgerEntry.objects.for_owner(chat.owner_id).filter(chat=chat.pk)
+    rows: QuerySet[LedgerEntry] = own.exclude(state=LedgerEntry.State.RETIRED)
+    if at is not None:
+        rows = rows.filter(Q(source=None) | Q(source__index__lte=at))
+    return rows.select_related("entity", "source", "until").order_by("entity__kind", "entity__name", "field", "-pk")
+
+
+LEDGER_ROWS: CompiledQuery[LedgerEntry] = CompiledQuery(_rows)
 
 
 def _history(name: str, rows: Iterable[LedgerEntry], at: int | None) -> FieldHistory:

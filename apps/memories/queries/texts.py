@@ -2,6 +2,7 @@
 
 from django.db.models import Q, QuerySet
 
+from apps.chats.keys import ChatOrKeys
 from apps.chats.models import Character, Chat, Participant
 from apps.memories.lineage import is_remembered, is_seen_in
 from apps.memories.models import Arc, Memory, VersionedText
@@ -13,26 +14,26 @@ def current_version(chat: Chat, kind: str, character: Character | None = None) -
     return versions.filter(character=character).first()
 
 
-def versions_in(chat: Chat, kind: str) -> QuerySet[VersionedText]:
+def versions_in(chat: ChatOrKeys, kind: str) -> QuerySet[VersionedText]:
     """Return all versions of a kind of text, newest first.
 
     A character's canon that a person wrote in another story applies until the chat has one of its own. A canon made
     by a run does not: it may tell what only another branch of this story knows.
     """
-    mine = Q(chat=chat)
+    mine = Q(chat=chat.pk)
     if kind == VersionedText.Kind.CANON:
         mine |= Q(pk__in=_canon_of_other_stories(chat).values("pk"))
     rows: QuerySet[VersionedText] = VersionedText.objects.for_owner(chat.owner_id).filter(mine, kind=kind)
     return rows.select_related("source", "character").order_by("-pk")
 
 
-def _canon_of_other_stories(chat: Chat) -> QuerySet[VersionedText]:
+def _canon_of_other_stories(chat: ChatOrKeys) -> QuerySet[VersionedText]:
     """Return a person's newest canon for each character that has none in the chat itself."""
     rows: QuerySet[VersionedText] = VersionedText.objects.for_owner(chat.owner_id).filter(
         kind=VersionedText.Kind.CANON, state=VersionedText.State.CURRENT, character__isnull=False
     )
-    members = Participant.objects.for_owner(chat.owner_id).filter(chat=chat).values("character")
-    here = rows.filter(chat=chat).values("character")
+    members = Participant.objects.for_owner(chat.owner_id).filter(chat=chat.pk).values("character")
+    here = rows.filter(chat=chat.pk).values("character")
     others = rows.exclude(edited_by="").exclude(character__in=here).exclude(story=chat.story).filter(is_remembered())
     others = others.filter(Q(character=chat.character_id) | Q(character__in=members))
     return others.order_by("character", "-pk").distinct("character")
