@@ -4,6 +4,7 @@ from typing import Any
 
 from django.db.backends.postgresql import base
 from psycopg.pq import TransactionStatus
+from psycopg.sql import SQL, Identifier, Literal
 
 from apps.common.restriction import OWNER_SETTING, RESTRICTED_ROLE, restriction
 
@@ -30,11 +31,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
         wanted = restriction()
         if wanted == self.applied or self.connection.info.transaction_status == TransactionStatus.INERROR:
             return
-        role = "none" if wanted is None else RESTRICTED_ROLE
+        role = SQL("NONE") if wanted is None else Identifier(RESTRICTED_ROLE)
+        # Not by SELECT set_config(): after a query, a transaction can't change its isolation level any more.
+        statements = SQL("SET ROLE {}; SET {} = {}").format(
+            role, Identifier(*OWNER_SETTING.split(".")), Literal(wanted or "")
+        )
         with self.wrap_database_errors, self.connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT set_config('role', %s, false), set_config(%s, %s, false)", [role, OWNER_SETTING, wanted or ""]
-            )
+            cursor.execute(statements)
         self.applied = wanted
 
     def _rollback(self) -> None:
