@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
-from rest_framework.exceptions import APIException, AuthenticationFailed
+from rest_framework.exceptions import APIException, AuthenticationFailed, PermissionDenied
 from rest_framework.parsers import BaseParser
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
@@ -106,6 +106,17 @@ def instance_of(request: Any) -> str:
     """Return the instance that the request's token is bound to, or an empty string."""
     token = getattr(request, "auth", None)
     return token.instance if isinstance(token, ApiToken) else ""
+
+
+def check_instance(request: Any, name: str) -> str:
+    """Return the instance in whose name a request writes: ``name``, or that of its token if ``name`` is empty.
+
+    Raise PermissionDenied if the token is bound to another one.
+    """
+    bound = instance_of(request)
+    if bound and name not in ("", bound):
+        raise PermissionDenied(f"This token may write only as {bound!r}.")
+    return name or bound
 
 
 class TokenScope(BasePermission):

@@ -12,10 +12,15 @@ _NAME = re.compile(rf"{_TITLE}{_WORD}(?:\s+(?:of\s+the\s+|of\s+|the\s+|de\s+|von
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;…\"“”«»*\n]\s*|(?<!\w)['‘])$")
 _SENTENCE_START_WINDOW = 8  # number of characters before a name in which the end of the previous sentence is searched
 
-# Words that English capitalizes without their being names.
-NOT_NAMES = frozenset(
-    """i i'm i've i'll i'd monday tuesday wednesday thursday friday saturday sunday january february march april may
-    june july august september october november december god mr mrs ms dr yes no oh well ok okay hey hi hello thanks
+# Words that English capitalizes without their being names; but a participant may be called so.
+RARELY_NAMES = frozenset(
+    """monday tuesday wednesday thursday friday saturday sunday mon tue tues wed weds thu thur thurs fri sat sun january
+    february march april may june july august september october november december feb apr aug sep sept oct nov dec
+    zen""".split()
+)
+# Others, which are none in any chat.
+NOT_NAMES = RARELY_NAMES | frozenset(
+    """i i'm i've i'll i'd god mr mrs ms dr yes no oh well ok okay hey hi hello thanks
     thank please sorry wow congrats lol english french the a an and but or so if then there here this that these those
     what when where who why how it its he she they we you his her their our my your not never now today tomorrow
     yesterday maybe perhaps just even still only also let come go look listen wait good great nice""".split()
@@ -55,11 +60,17 @@ def _trim_name(name: str, *, starts_sentence: bool, certain: set[str]) -> str:
     words = name[start:].split()
     if starts_sentence and not start and words and not {words[0].casefold(), name.casefold()} & certain:
         words = words[1:]
-    while words and (_normalized(words[0]) in NOT_NAMES or words[0][0].islower()):
+    while words and not _may_be_name(words[0], certain):
         words = words[1:]
-    while words and (_normalized(words[-1]) in NOT_NAMES or words[-1][0].islower()):
+    while words and not _may_be_name(words[-1], certain):
         words = words[:-1]
     return re.sub(r"['’]s?$", "", " ".join(words))
+
+
+def _may_be_name(word: str, certain: set[str]) -> bool:
+    """Return whether a word may stand at the beginning or the end of a name."""
+    plain = re.sub(r"'s?$", "", _normalized(word))
+    return word[0].isupper() and (plain not in NOT_NAMES or (plain in RARELY_NAMES and plain in certain))
 
 
 def _normalized(word: str) -> str:

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any
 
+from apps.accounts.instance_names import LOCI as LOCI
+
 Clock = Mapping[str, int]
 
-LOCI = "loci"  # name of Loci itself, which no instance may have
 MAX_COUNTER = 2**53 - 1  # the largest integer that JavaScript keeps exactly
 MAX_INSTANCES = 256  # of an owner; a clock names no more
 

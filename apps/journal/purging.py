@@ -6,18 +6,20 @@ from django.db.models import F
 from django.utils import timezone
 
 from apps.chats.models import Chat
+from apps.journal.consolidation import consolidate
 from apps.memories.journal_bullets import without_chat
+from apps.memories.journal_periods import CONSOLIDATED, Period, ancestors
 from apps.memories.lexemes import Lexemes
 from apps.memories.models import JournalEntry
-from apps.memories.operations.journal import delete_entry, mark_ancestors_stale
+from apps.memories.operations.journal import delete_entry, entry_of, mark_ancestors_stale, period_of
 
 
 def on_chat_purged(chat: Chat, **kwargs: Any) -> None:
     """Remove the bullets of a chat from the entries of days; those without other bullets become tombstones.
 
-    What is made of them is made again. What a person wrote or edited stays, and so does everything if the memories of
-    the chat are kept. The entries get no vector here, since a model would be asked while they are locked: a job embeds
-    them afterwards.
+    What was made of them is made again at once. What a person wrote or edited stays, and so does everything if the
+    memories of the chat are kept. The days get no vector here, since a model would be asked while they are locked: a
+    job embeds them afterwards.
     """
     if chat.keeps_memories:
         return
@@ -40,3 +42,13 @@ def on_chat_purged(chat: Chat, **kwargs: Any) -> None:
             mark_ancestors_stale(entry)
         else:
             delete_entry(entry)
+    for period in periods_told_of(chat):
+        if (above := entry_of(chat.owner_id, period)) and above.stale:
+            consolidate(chat.owner_id, period)
+
+
+def periods_told_of(chat: Chat) -> list[Period]:
+    """Return the weeks, months and years above the days that a chat is or was told of in, lower levels first."""
+    days = JournalEntry.objects.for_owner(chat.owner_id).filter(granularity="daily", chats__contains=[str(chat.pk)])
+    found = {period for entry in days.only("granularity", "period") for period in ancestors(period_of(entry))}
+    return sorted(found, key=lambda period: (CONSOLIDATED.index(period.granularity), period.first))

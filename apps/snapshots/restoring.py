@@ -12,6 +12,7 @@ from apps.chats.models import Chat, ChatChange
 from apps.chats.signals import chat_list_changed
 from apps.common import jobs
 from apps.extraction.tasks import on_embedding_changed, request_index_job
+from apps.instances.operations.restoring import SyncState, continue_clocks
 from apps.memories.models import Passage
 from apps.snapshots.archives import Archive, damaged
 from apps.snapshots.identifiers import Renaming
@@ -30,7 +31,7 @@ def restore_archive(archive: Archive, owner_id: UUID, on_progress: Progress = la
     """Put the rows of a checked archive in the place of an owner's, within a transaction. Raise DamagedArchive.
 
     Return a snapshot of what was replaced, if there was something. A chat that is there gets a new rev, so that its
-    clients read it anew. ``on_progress`` receives the number of rows inserted so far.
+    clients read it anew; the clocks of instances go on. ``on_progress`` receives the number of rows inserted so far.
     """
     renaming = Renaming.of(archive, owner_id)
     chat_id = archive.manifest.chat
@@ -38,10 +39,13 @@ def restore_archive(archive: Archive, owner_id: UUID, on_progress: Progress = la
     _lock(scope)
     before = {chat.pk: chat for chat in _chats(scope)} if scope.kind != Snapshot.Kind.SETTINGS else {}
     settings = SettingsDocument.objects.for_owner(owner_id).first()
+    synced = SyncState.of(owner_id) if scope.kind == Snapshot.Kind.ACCOUNT else None
     safety = store_snapshot(scope, Snapshot.Reason.RESTORE) if before or not scope.chat_id else None
     try:
         with transaction.atomic():
             _replace(scope, archive, renaming, on_progress)
+            if synced:
+                continue_clocks(owner_id, synced)
     except (IntegrityError, DataError) as error:
         raise damaged("The snapshot is damaged: its rows don't fit together. Nothing was changed.") from error
     if scope.kind != Snapshot.Kind.SETTINGS:

@@ -114,6 +114,21 @@ def test_ids_of_others_and_of_what_is_not_shared_are_refused_and_untouched(alice
     assert (theirs.owner_id, theirs.text, theirs.deleted_at) == (charlie.pk, "His.", None)
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [
+        memory("desk", {"desk": 1}, "Not a day."),
+        daily("desk", {"desk": 1}, "- Of another day.", period="2026-11-21"),
+        memory("desk", {"desk": 1}, tier="weekly", period="2026-W47"),
+    ],
+)
+def test_an_id_names_no_memory_of_another_tier_or_period(alice: APIClient, entry: dict[str, Any]) -> None:
+    push(alice, "phone", memories=[daily("phone", {"phone": 1}, "- Rose.")])
+    reply = try_push(alice, "desk", memories=[entry])
+    assert (reply.status_code, reply.json()["errors"][0]["pointer"]) == (400, "/memories/0/id")
+    assert [each["text"] for each in pull(alice, "desk")["memories"]] == ["- Rose."]
+
+
 @pytest.mark.parametrize("query", ["?limit=0", "?limit=1001", "?limit=x", "?cursor=-1", "?cursor=x"])
 def test_a_bad_page_is_refused(alice: APIClient, query: str) -> None:
     assert alice.post(f"/api/v1/sync/pull/{query}", {"instance": "desk", "since": None}).status_code == 400

@@ -20,8 +20,12 @@ from tests.contract.conftest import client_of
 from tests.instances.conftest import NOW
 
 START = dt.datetime.fromisoformat(NOW)
-ACTIONS = ("remember", "edit", "delete", "note", "day", "push", "push_some", "repeat", "pull", "correct", "forget")
+ACTIONS = (
+    *("remember", "edit", "delete", "note", "day", "week", "event"),
+    *("push", "push_some", "repeat", "pull", "correct", "forget"),
+)
 Key = tuple[str, ...]
+WEEK: Key = ("weekly", "00000000-0000-7000-9000-000000000001", "2026-W47")
 
 
 @dataclass
@@ -98,8 +102,9 @@ def read(page: dict[str, Any]) -> list[tuple[Key, str | None, dict[str, int]]]:
 
 
 def keys_of(target: str) -> list[Key]:
-    """A tombstone names no tier; each program here writes one day, and all others are long-term memories."""
-    return [("long_term", target, ""), ("daily", target, "2026-11-20")]
+    """A tombstone names no tier; each program here writes one day, and all of them one week."""
+    periods = {"long_term": "", "daily": "2026-11-20", "significant": "2026-11-20", "weekly": "2026-W47"}
+    return [(tier, target, period) for tier, period in periods.items()]
 
 
 class World:
@@ -125,6 +130,10 @@ class World:
         present = sorted(key for key, text in program.texts.items() if text is not None and key[0] != "daily")
         if action == "remember":
             program.write(("long_term", str(uuid7()), ""), self.text(), at)
+        elif action == "event":
+            program.write(("significant", str(uuid7()), "2026-11-20"), self.text(), at)
+        elif action == "week":
+            program.write(WEEK, self.text(), at)
         elif action == "note":
             program.write(("identity", "self", self.random.choice(("a.md", "b.md"))), self.text(), at)
         elif action == "day":

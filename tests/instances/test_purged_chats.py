@@ -1,14 +1,20 @@
 """What instances share of a chat is gone with it."""
 
+import datetime as dt
+
 from django.db import connection
 from rest_framework.test import APIClient
 
 from apps.chats.operations import purge_chat
+from apps.journal.consolidation import consolidate
+from apps.memories.journal_periods import ancestors, day
+from apps.memories.models import JournalEntry
+from apps.memories.operations.journal import edit_entry, entry_of, merge_daily
 from apps.memories.operations.memories import edit_memory
 from tests.factories import make_chat, make_memory
 from tests.instances.conftest import daily, pull, push
 
-TABLES = ("instances_item", "instances_itemversion", "instances_conflict")
+TABLES = ("instances_item", "instances_itemversion", "instances_conflict", "memories_journalentry")
 
 
 def texts_with(word: str) -> int:
@@ -50,3 +56,45 @@ def test_bullets_of_a_chat_deleted_for_good_are_erased_and_instances_learn_of_it
     page = pull(alice, "phone", since=shared["clock"])
     assert [each["text"] for each in page["memories"]] == [f"{kept}\n- Slept. [chat:sofa]"]
     assert texts_with("violet") == 0
+
+
+def test_what_a_model_told_of_a_chat_in_weeks_months_and_years_is_erased(alice: APIClient) -> None:
+    """Prose has no tags. What is not due yet is made again too, and what instances or a person wrote stays."""
+    chat, other = make_chat(alice.user, "Hello."), make_chat(alice.user, "Hello.")
+    today = dt.date.today()
+    bullets = f"- Hid the violet key. [chat:{chat.pk}]\n- Lost the amber key. [chat:{other.pk}]"
+    merge_daily(alice.user, period=today, instance="", text=bullets)
+    periods = ancestors(day(today))
+    for period in periods:
+        consolidate(alice.user.pk, period)
+    rows = JournalEntry.objects.for_owner(alice.user).exclude(granularity="daily")
+    for text in ("They hid the violet key.", "They hid a violet key."):
+        rows.update(text=text, stale=False)
+        pull(alice, "desk")
+    [week] = [each for each in pull(alice, "phone")["memories"] if each["tier"] == "weekly"]
+    known = {"loci": week["clock"]["loci"] - 1}
+    theirs = week | {"text": "An amber key.", "instance": "desk", "clock": known | {"desk": 1}}
+    assert push(alice, "desk", memories=[theirs])["conflicts"]
+    assert texts_with("violet") > 6
+    purge_chat(alice.user, chat.pk)
+    assert texts_with("violet") == 0
+    texts = {each["tier"]: each["text"] for each in pull(alice, "desk")["memories"]}
+    assert texts.keys() == {"daily", "weekly", "monthly", "yearly"}
+    assert all("amber" in text for text in texts.values())
+    assert texts_with("violet") == 0
+
+
+def test_a_persons_own_account_of_the_week_stays_when_a_chat_goes(alice: APIClient) -> None:
+    chat = make_chat(alice.user, "Hello.")
+    today = dt.date.today()
+    merge_daily(alice.user, period=today, instance="", text=f"- Hid the violet key. [chat:{chat.pk}]")
+    week = ancestors(day(today))[0]
+    consolidate(alice.user.pk, week)
+    entry = entry_of(alice.user.pk, week)
+    assert entry is not None
+    edit_entry(entry, editor="me", text="My violet week.")
+    pull(alice, "desk")
+    purge_chat(alice.user, chat.pk)
+    entry.refresh_from_db()
+    assert entry.text == "My violet week."
+    assert "My violet week." in [each["text"] for each in pull(alice, "desk")["memories"]]

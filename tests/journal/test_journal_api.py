@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from apps.journal import tasks
 from apps.memories.models import JournalEntry
-from tests.contract.conftest import alice, charlie
+from tests.contract.conftest import alice, charlie, client_of
 
 __all__ = ["alice", "charlie"]
 URL = "/api/v1/journal/"
@@ -35,6 +35,21 @@ def test_a_daily_is_created_then_merged(alice: APIClient) -> None:
         *("id", "granularity", "period", "title", "text", "instance", "chats", "sources"),
         *("edited_by", "version", "stale", "created_at", "updated_at"),
     }
+
+
+def test_a_bound_token_writes_the_days_of_its_instance_only(alice: APIClient) -> None:
+    desk = client_of(alice.user, instance="desk")
+    assert desk.post(URL, DAILY).json()["instance"] == "desk"
+    assert desk.post(URL, DAILY | {"instance": ""}).json()["instance"] == "desk"
+    assert desk.post(URL, DAILY | {"instance": "phone"}).status_code == 403
+    assert [entry["version"] for entry in alice.get(URL).json()["results"]] == [1]
+
+
+def test_what_is_written_for_a_name_of_any_length_can_be_pulled(alice: APIClient) -> None:
+    alice.post("/api/v1/instances/", {"id": "desk"})
+    assert alice.post(URL, DAILY | {"instance": "i" * 64}).status_code == 201
+    page = alice.post("/api/v1/sync/pull/", {"instance": "desk", "since": None})
+    assert page.json()["memories"][0]["instance"] == "i" * 64
 
 
 def test_entries_are_listed_by_their_days(alice: APIClient) -> None:
@@ -72,7 +87,9 @@ def test_an_entry_is_corrected_and_deleted(alice: APIClient) -> None:
         ({"text": "- [chat:7]"}, "text"),
         ({"text": "x" * 20_001}, "text"),
         ({"text": "a\x00b"}, "text"),
-        ({"instance": "i" * 101}, "instance"),
+        ({"instance": "i" * 65}, "instance"),
+        ({"instance": "My phone"}, "instance"),
+        ({"instance": "loci"}, "instance"),
         ({"instance": None}, "instance"),
         ({"granularity": "significant"}, "instance"),
         ({"title": "t" * 201}, "title"),

@@ -5,12 +5,11 @@ from typing import Any
 from django.db import transaction
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.accounts.authentication import instance_of
+from apps.accounts.authentication import check_instance
 from apps.common.problems import TooLarge
 from apps.common.serializer_fields import read_body, read_query
 from apps.instances.api.entries import document_of, entries_of
@@ -43,7 +42,7 @@ class PullView(APIView):
     def post(self, request: Request) -> Response:
         """Return what has changed since a clock, or everything; each page's clock is one to pull from."""
         body, page = read_body(PullSerializer, request), read_query(PageSerializer, request)
-        _check_token(request, body["instance"])
+        check_instance(request, body["instance"])
         pulled = pull(request.user, body["instance"], body["since"], after=page["cursor"], limit=page["limit"])
         return Response(document_of(pulled))
 
@@ -54,7 +53,7 @@ class PushView(APIView):
         """Store what an instance has written and deleted, all or nothing. Repeating a push changes nothing."""
         _check_size(request.data)
         body = read_body(PushSerializer, request)
-        _check_token(request, body["instance"])
+        check_instance(request, body["instance"])
         pushed = push(request.user, body["instance"], body["clock"], list(entries_of(body)))
         return Response(PushedSerializer(pushed).data)
 
@@ -71,12 +70,6 @@ class StatusView(APIView):
             "open_conflicts": open_conflicts(request.user).count(),
         }
         return Response(StatusSerializer(status).data)
-
-
-def _check_token(request: Request, name_id: str) -> None:
-    """Raise PermissionDenied if the token is bound to another instance."""
-    if instance_of(request) not in ("", name_id):
-        raise PermissionDenied(f"This token may sync only as {instance_of(request)!r}.")
 
 
 def _check_size(body: Any) -> None:

@@ -16,12 +16,11 @@ from apps.common.serializer_fields import (
 from apps.instances.models import Conflict, Instance, Item
 from apps.instances.operations.targets import LONG_TERM, TIERS
 from apps.instances.vector_clock import errors_of
-from apps.memories.api.fields import NonBlankTextField
+from apps.memories.api.fields import InstanceNameField, NonBlankTextField
 from apps.memories.api.serializers import MAX_TEXT_LENGTH
 from apps.memories.journal_periods import Granularity, parse_period
 
 MAX_LENGTH = 200_000  # characters of an identity file or a journal entry
-NAME = r"^[a-z0-9-]{1,64}\Z"
 FILENAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z"
 
 
@@ -34,14 +33,6 @@ class ClockField(serializers.DictField):
         for error in errors_of(data):
             raise serializers.ValidationError(error)
         return dict(data)
-
-
-class NameField(TextField):
-    """The short name of an instance."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(allow_blank=False, **kwargs)
-        self.validators.append(RegexValidator(NAME, "It must be 1 to 64 of a-z, 0-9 and the hyphen."))
 
 
 class FilenameField(TextField):
@@ -70,7 +61,7 @@ class InstanceUpdateSerializer(StrictSerializer):
 
 
 class InstanceCreateSerializer(InstanceUpdateSerializer):
-    id = NameField()
+    id = InstanceNameField()
 
 
 class FileSerializer(serializers.Serializer[Any]):
@@ -106,7 +97,7 @@ class PushedFileSerializer(StrictSerializer):
     filename = FilenameField()
     content = TextField(max_length=MAX_LENGTH)
     clock = ClockField()
-    instance = NameField()
+    instance = InstanceNameField()
     updated_at = serializers.DateTimeField()
 
 
@@ -140,8 +131,8 @@ class PushedMemorySerializer(StrictSerializer):
     period = TextField(max_length=10, allow_null=True, default=None)
     text = NonBlankTextField(max_length=MAX_LENGTH)
     clock = ClockField()
-    instance = NameField()
-    participating_instances = BoundedListField(child=NameField(), default=list, max_length=256)
+    instance = InstanceNameField()
+    participating_instances = BoundedListField(child=InstanceNameField(), default=list, max_length=256)
     chat = StrictUUIDField(allow_null=True, default=None)
     updated_at = serializers.DateTimeField()
 
@@ -173,7 +164,7 @@ class TombstoneSerializer(StrictSerializer):
     category = serializers.ChoiceField(Item.Category.choices, required=False)
     filename = FilenameField(required=False)
     clock = ClockField()
-    instance = NameField()
+    instance = InstanceNameField()
     at = serializers.DateTimeField()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -186,7 +177,7 @@ class TombstoneSerializer(StrictSerializer):
 
 
 class PullSerializer(StrictSerializer):
-    instance = NameField()
+    instance = InstanceNameField()
     since = ClockField(allow_null=True, default=None)
 
 
@@ -206,7 +197,7 @@ class PulledSerializer(serializers.Serializer[Any]):
 
 
 class PushSerializer(StrictSerializer):
-    instance = NameField()
+    instance = InstanceNameField()
     clock = ClockField()
     identity = PushedFileSerializer(many=True, default=list)
     memories = PushedMemorySerializer(many=True, default=list)

@@ -7,7 +7,10 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from apps.chats.models import Chat
 from apps.instances.models import Conflict, Item, ItemVersion
 from apps.instances.operations.targets import LONG_TERM
+from apps.instances.vector_clock import LOCI
+from apps.journal.purging import periods_told_of
 from apps.memories.journal_bullets import without_chat
+from apps.memories.journal_periods import CONSOLIDATED
 from apps.memories.models import JournalEntry, Memory
 
 TEXTS: dict[type[ItemVersion] | type[Conflict], tuple[str, ...]] = {
@@ -25,6 +28,7 @@ def on_chat_purged(chat: Chat, **kwargs: Any) -> None:
     _erase_memories(chat)
     if not chat.keeps_memories:
         _erase_bullets(chat)
+        _erase_summaries(chat)
 
 
 def _erase_memories(chat: Chat) -> None:
@@ -47,6 +51,16 @@ def _erase_bullets(chat: Chat) -> None:
             row.save(update_fields=texts)
     tagged = list(_entries(chat).filter(text__contains=tag).order_by("pk").values_list("pk", flat=True))
     Item.objects.for_owner(chat.owner_id).filter(pk__in=tagged).update(text="")
+
+
+def _erase_summaries(chat: Chat) -> None:
+    """Erase what Loci itself told of the weeks, months and years of a chat: a model's prose has no tags."""
+    names = {each.name for each in periods_told_of(chat)}  # which differ in form from level to level
+    rows = _entries(chat).filter(tier__in=CONSOLIDATED, period__in=names)
+    items = list(rows.order_by("pk").values_list("pk", flat=True))
+    ItemVersion.objects.for_owner(chat.owner_id).filter(item__in=items, instance=LOCI).delete()
+    Conflict.objects.for_owner(chat.owner_id).filter(item__in=items, our_instance=LOCI).update(ours="")
+    Item.objects.for_owner(chat.owner_id).filter(pk__in=items, instance=LOCI).update(text="")
 
 
 def _entries(chat: Chat) -> QuerySet[Item]:

@@ -115,6 +115,7 @@ def _apply(writer: ItemWriter, entry: Entry, priorities: dict[str, int], result:
         _store_new(writer, entry, pushed)
         result.applied += 1
         return
+    _check_names(item, entry)
     decision = resolve(_stored(item, priorities), pushed, _rule_of(item))
     winner = pushed.instance if decision.action == Action.ADOPT else item.instance
     report, is_new = decision.reason, True
@@ -132,6 +133,13 @@ def _apply(writer: ItemWriter, entry: Entry, priorities: dict[str, int], result:
         is_new = _keep(writer, item, pushed, decision)
     if report and is_new:
         result.conflicts.append(Report(item.name, winner, report, conflict.pk if conflict else None))
+
+
+def _check_names(item: Item, entry: Entry) -> None:
+    """Raise Invalid if an entry has the id of a memory of another tier or period."""
+    names = {name: entry.key[name] for name in ("tier", "period") if name in entry.key}
+    if item.tier and any(getattr(item, name) != value for name, value in names.items()):
+        raise Invalid.at(f"{entry.pointer}/id", f"It is the id of what is stored as {item.tier} {item.period}.".strip())
 
 
 def _find(writer: ItemWriter, entry: Entry) -> Item | None:

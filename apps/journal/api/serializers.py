@@ -5,7 +5,9 @@ from typing import Any
 
 from rest_framework import serializers
 
+from apps.accounts.instance_names import LOCI
 from apps.common.serializer_fields import StrictSerializer, TextField
+from apps.memories.api.fields import InstanceNameField
 from apps.memories.journal_periods import CONSOLIDATED, WRITTEN, Granularity, Period, parse_period
 
 MAX_TEXT_LENGTH = 20_000
@@ -45,9 +47,18 @@ class EntryCreateSerializer(StrictSerializer):
 
     granularity = GranularityField([level.value for level in WRITTEN])
     period = TextField(max_length=10, help_text="A day, such as 2026-11-21.")
-    instance = TextField(max_length=MAX_INSTANCE_LENGTH, default="", help_text="Of a daily; empty for Loci itself.")
+    instance = InstanceNameField(
+        allow_blank=True,
+        default="",
+        help_text="Of a daily; left out, that of the token, or Loci itself, whose dailies have an empty one.",
+    )
     title = TextField(max_length=MAX_TITLE_LENGTH, default="")
     text = TextField(max_length=MAX_TEXT_LENGTH, allow_blank=False)
+
+    def validate_instance(self, instance: str) -> str:
+        if instance == LOCI:
+            raise serializers.ValidationError(f"{LOCI!r} is Loci itself. Leave it empty.")
+        return instance
 
     def validate_text(self, text: str) -> str:
         return not_blank(text)

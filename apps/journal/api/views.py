@@ -10,6 +10,7 @@ from rest_framework import mixins, status, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.accounts.authentication import check_instance
 from apps.accounts.models import User
 from apps.common.pagination import NewestFirstPagination
 from apps.common.serializer_fields import read_body, read_query
@@ -63,6 +64,7 @@ class JournalViewSet(
         if period.granularity == Granularity.SIGNIFICANT:
             entry = write_significant(request.user, period=period.first, editor=str(request.user), **body)
         else:
+            instance = check_instance(request, instance)
             entry = merge_daily(request.user, period=period.first, instance=instance, **body)
         code = status.HTTP_201_CREATED if entry.version == 1 else status.HTTP_200_OK
         return Response(JournalEntrySerializer(entry).data, status=code)

@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.core.validators import RegexValidator
 from django.db.models import QuerySet
 from rest_framework import serializers
 
+from apps.accounts.instance_names import INSTANCE_NAME
 from apps.common.serializer_fields import TextField
 
 
@@ -22,6 +24,14 @@ class NonBlankTextField(TextField):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(allow_blank=False, **kwargs)
         self.validators.append(_validate_not_blank)
+
+
+class InstanceNameField(TextField):
+    """The short name of an instance."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"allow_blank": False} | kwargs)
+        self.validators.append(RegexValidator(INSTANCE_NAME, "It must be 1 to 64 of a-z, 0-9 and the hyphen."))
 
 
 def _validate_not_blank(text: str) -> None:
