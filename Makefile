@@ -10,7 +10,7 @@ WEB_LLM := 0.2.78
 RUN := $(VENV)/bin/python
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
 
-.PHONY: up test lint format bench load e2e e2e-model e2e-clients mutants web-llm chromium axe redis clean
+.PHONY: up test lint format docs bench load e2e e2e-model e2e-clients mutants web-llm chromium axe redis compose clean
 
 up: $(VENV)/.installed
 	@exec $(RUN) manage.py up
@@ -18,7 +18,7 @@ up: $(VENV)/.installed
 # Tests start many Python processes, which is faster with compiled modules.
 test e2e: export PYTHONDONTWRITEBYTECODE :=
 
-test: $(VENV)/.installed-dev chromium axe redis
+test: $(VENV)/.installed-dev chromium axe redis compose
 	$(RUN) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 e2e: $(VENV)/.installed-dev chromium axe
@@ -49,6 +49,11 @@ format: $(VENV)/.installed-dev
 	$(RUN) -m ruff check --fix .
 	$(RUN) -m ruff format .
 	$(RUN) -m djlint templates --reformat --quiet
+
+# The page of variables, from their descriptions in config/variables/.
+docs: $(VENV)/.installed
+	$(RUN) -m config.variables > docs/configuration.new
+	mv docs/configuration.new docs/configuration.md
 
 # All benchmarks, or some: e.g. make bench ARGS="sync page"
 bench: $(VENV)/.installed-dev
@@ -134,6 +139,15 @@ redis:
 	  && $(AS_ROOT) apt-get update -qq \
 	  && DEBIAN_FRONTEND=noninteractive $(AS_ROOT) apt-get install -qq -y --no-install-recommends redis-server > /dev/null; \
 	} || echo "Redis cannot be installed here: its test will be skipped."
+
+# The test of compose.yaml asks a Compose, which needs no engine; where none can be had the test is skipped.
+compose:
+	@docker compose version > /dev/null 2>&1 || command -v docker-compose > /dev/null || { \
+	  command -v apt-get > /dev/null && $(AS_ROOT) true 2> /dev/null \
+	  && echo "Installing Docker Compose ..." \
+	  && $(AS_ROOT) apt-get update -qq \
+	  && DEBIAN_FRONTEND=noninteractive $(AS_ROOT) apt-get install -qq -y --no-install-recommends docker-compose > /dev/null; \
+	} || echo "Docker Compose cannot be installed here: its test will be skipped."
 
 # The test of accessibility uses axe-core; without npm it is skipped.
 axe:

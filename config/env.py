@@ -59,6 +59,15 @@ def database() -> dict[str, Any]:
     )
 
 
+def replica_database() -> dict[str, Any] | None:
+    """Return Django's settings of the replica that ``DATABASE_REPLICA_URL`` names, or None.
+
+    A server that does not answer costs a process two seconds, now and then.
+    """
+    url = env.str("DATABASE_REPLICA_URL", default="")
+    return django_database({"connect_timeout": "2"} | conninfo_to_dict(url)) if url else None
+
+
 def django_database(parameters: dict[str, Any]) -> dict[str, Any]:
     """Convert libpq's connection parameters to Django's database settings. Those without a key become ``OPTIONS``."""
     options = {name: value for name, value in parameters.items() if name not in DJANGO_KEYS}

@@ -1,7 +1,9 @@
 """What an installation sets by its environment has its effect, and stands in the documentation."""
 
+import ast
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -10,22 +12,44 @@ from psycopg.conninfo import conninfo_to_dict
 from config import env as environment
 from config.env import ROOT, Environment
 from config.logging import ROUTINE_TASKS
+from config.variables import VARIABLES, page
 
 
-def variables_read() -> set[str]:
-    """The names that the configuration asks the environment for."""
-    sources = [ROOT / "config" / "env.py", ROOT / "config" / "settings.py"]
-    return {name for path in sources for name in re.findall(r'env\.\w+\(\s*"(\w+)"', path.read_text())}
+def defaults_read() -> dict[str, Any]:
+    """The variables that the configuration asks the environment for; with their defaults where these are values."""
+    found: dict[str, Any] = {}
+    for path in (ROOT / "config" / "env.py", ROOT / "config" / "settings.py"):
+        for call in ast.walk(ast.parse(path.read_text())):
+            if isinstance(call, ast.Call) and re.fullmatch(r"env\.\w+", ast.unparse(call.func)):
+                name = ast.literal_eval(call.args[0])
+                default = next((keyword.value for keyword in call.keywords if keyword.arg == "default"), None)
+                found[name] = value_of(default) if default is not None else None
+    return found
 
 
-def variables_documented() -> set[str]:
-    """The names in the first column of the tables of `docs/configuration.md`."""
-    text = (ROOT / "docs" / "configuration.md").read_text()
-    return set(re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE))
+def value_of(expression: ast.expr) -> Any:
+    """Return the value of numbers and texts, also multiplied ones; None for what depends on other settings."""
+    source = ast.unparse(expression)
+    return eval(source) if re.fullmatch(r"[\d_.*\s]+|'[^']*'|True|False", source) else None
 
 
-def test_every_variable_is_documented_and_nothing_else() -> None:
-    assert variables_documented() == variables_read()
+def test_every_variable_is_described_and_nothing_else() -> None:
+    assert set(VARIABLES) == set(defaults_read())
+
+
+def test_the_described_defaults_are_those_of_the_code() -> None:
+    read = {name: value for name, value in defaults_read().items() if value not in (None, "")}
+    assert len(read) > 40
+    told = {name: VARIABLES[name].default.strip("`") for name in read}
+    words = {True: "on", False: "off"}
+    assert told == {
+        name: words[value] if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+        for name, value in read.items()
+    }
+
+
+def test_the_page_of_variables_is_what_the_code_describes() -> None:
+    assert (ROOT / "docs" / "configuration.md").read_text() == page(), "run `make docs`"
 
 
 @pytest.fixture

@@ -53,7 +53,19 @@ def test_every_setting_of_a_call_stands_in_the_page_of_models() -> None:
     assert described == set(ConnectionUpdateSerializer().fields) - elsewhere
 
 
+def test_what_the_page_for_users_names_is_on_pages() -> None:
+    text = " ".join((ROOT / "docs" / "using.md").read_text().split())
+    labels = {part for label in re.findall(r"(?<![*\w])\*([^*]+)\*", text) for part in label.split(" → ")} - {
+        "Settings"
+    }
+    templates = " ".join(path.read_text() for path in (ROOT / "templates").rglob("*.html"))
+    shown = " ".join(re.sub(r"\s+", " ", templates).split())
+    assert len(labels) > 25
+    ends = r"[>\"}}]\s*{}\s*[<{{\"]"
+    assert not {label for label in labels if not re.search(ends.format(re.escape(label)), shown)}
+
+
 def test_the_readme_links_the_pages() -> None:
     readme = (ROOT / "README.md").read_text()
-    pages = ("docs/architecture.md", "docs/glossary.md", "docs/models.md", "CONTRIBUTING.md")
+    pages = ("docs/using.md", "docs/architecture.md", "docs/glossary.md", "docs/models.md", "CONTRIBUTING.md")
     assert all(f"({page})" in readme for page in pages)

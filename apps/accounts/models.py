@@ -39,6 +39,8 @@ class UserManager(BaseUserManager["User"]):
 class User(AbstractBaseUser, PermissionsMixin):
     """User, who signs in by e-mail address."""
 
+    WITHOUT_OWNER = "is the owner"
+
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     email = models.EmailField("e-mail address", max_length=254)
     name = models.CharField("name", max_length=100, blank=True)
@@ -99,6 +101,8 @@ class ApiTokenQuerySet(OwnedQuerySet["ApiToken"]):
 class ApiToken(OwnedModel):
     """Secret that authenticates a program as its owner. Only its SHA-256 is stored; 256 random bits need no salt."""
 
+    KEYS_WITHOUT_OWNER = {"digest": "is looked up before the owner is known"}
+
     PREFIX = "loci_"
 
     class Scope(models.TextChoices):
@@ -143,6 +147,8 @@ class ApiToken(OwnedModel):
 
 class Invitation(models.Model):
     """Permission for one person to sign up. Only the digest of its key is stored."""
+
+    WITHOUT_OWNER = "is made before the account exists"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     note = models.CharField(max_length=200, blank=True, default="", help_text="For whom it is; only shown here.")

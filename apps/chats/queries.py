@@ -1,7 +1,8 @@
 """Read chats, messages, characters and lorebooks."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import Any, TypeVar
 from uuid import UUID
@@ -262,16 +263,20 @@ def _instance(model: type[Row], row: dict[str, Any]) -> Row:
     return model.from_db(None, _columns(model), values)
 
 
-def message_batches(chat: Chat, count: int | None = None) -> Iterator[list[Message]]:
+def message_batches(
+    chat: Chat,
+    count: int | None = None,
+    read: Callable[[Callable[[], list[Message]]], list[Message]] = lambda batch: batch(),
+) -> Iterator[list[Message]]:
     """Yield the first ``count`` messages of a chat, or all, with their swipes, MAX_WINDOW at a time.
 
-    Each batch is read when requested: later batches include concurrent writes.
+    Each batch is read when requested, by ``read``: later batches include concurrent writes.
     """
     rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat).with_swipes().order_by("index")
     if count is not None:
         rows = rows.filter(index__lt=count)
     start = 0
-    while batch := list(rows.filter(index__gte=start)[:MAX_WINDOW]):
+    while batch := read(partial(list, rows.filter(index__gte=start)[:MAX_WINDOW])):
         yield batch
         start = batch[-1].index + 1
 

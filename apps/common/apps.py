@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.core import checks
 from django.db.models.signals import post_migrate
 
 
@@ -6,6 +7,8 @@ class CommonConfig(AppConfig):
     name = "apps.common"
 
     def ready(self) -> None:
+        from apps.common.partitioning import check_owners
         from apps.common.row_security import secure_database
 
+        checks.register(check_owners, checks.Tags.models)
         post_migrate.connect(secure_database, sender=self)

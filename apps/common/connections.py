@@ -1,12 +1,13 @@
-"""Use of the pool of database connections."""
+"""Use of the pools of database connections."""
 
-from django.db import connection
+from django.db import connections
 
 
 def release_connection() -> None:
-    """Return the connection to the pool before a wait for another server: others may need it meanwhile.
+    """Return connections to their pools before a wait for another server: others may need them meanwhile.
 
-    Within a transaction it is kept, as is one that belongs to no pool: nobody else could use it.
+    Within a transaction one is kept, as is one that belongs to no pool: nobody else could use it.
     """
-    if not connection.in_atomic_block and connection.settings_dict["OPTIONS"].get("pool"):
-        connection.close()
+    for connection in connections.all(initialized_only=True):
+        if not connection.in_atomic_block and connection.settings_dict["OPTIONS"].get("pool"):
+            connection.close()

@@ -49,6 +49,11 @@ def is_overload(exception: BaseException | None) -> bool:
     return isinstance(exception, OperationalError) and _code(exception) in codes
 
 
+def is_statement_timeout(exception: BaseException | None) -> bool:
+    """Return whether a statement took longer than allowed."""
+    return isinstance(exception, OperationalError) and _code(exception) == STATEMENT_TIMEOUT
+
+
 def unavailable_after(exception: BaseException | None) -> Unavailable | None:
     """Return the problem for an error after which a client should try again later, or None for any other error."""
     if is_connection_lost(exception):

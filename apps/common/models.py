@@ -6,6 +6,8 @@ from django.db import models
 class Heartbeat(models.Model):
     """Time of the last heartbeat of a part of the installation: a queue's worker; one row per part."""
 
+    WITHOUT_OWNER = "is of the installation"
+
     part = models.CharField(primary_key=True, max_length=40)
     at = models.DateTimeField()
 
@@ -16,6 +18,8 @@ class Heartbeat(models.Model):
 class RateLimit(models.Model):
     """Time up to which the allowance of a key is used; written by ``rate_limits`` only. The table is not logged."""
 
+    WITHOUT_OWNER = "has the owner, or an address, in its key"
+
     key = models.CharField(primary_key=True, max_length=100)
     used_until = models.DateTimeField()
 
@@ -25,6 +29,8 @@ class RateLimit(models.Model):
 
 class Metric(models.Model):
     """Value of a counter over all processes; written by ``metrics`` only. The table is not logged."""
+
+    WITHOUT_OWNER = "is of the installation"
 
     sample = models.TextField(primary_key=True)
     value = models.FloatField(default=0)

@@ -22,6 +22,7 @@ HELP = {
     "loci_request_seconds": ("histogram", "Duration of requests."),
     "loci_problems_total": ("counter", "Errors of the API by type, such as conflicts."),
     "loci_search_seconds": ("histogram", "Duration of searches of memories."),
+    "loci_replica_reads_total": ("counter", "Searches and exports by which server answered, where there is a replica."),
     "loci_messages_deduplicated_total": ("counter", "Messages that a repeated append did not store again."),
     "loci_model_calls_total": ("counter", "Calls of connected models."),
     "loci_model_tokens_total": ("counter", "Tokens sent to models and received from them."),

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.contrib.postgres.search import SearchVectorField
-from django.db import connection
 from django.db.models import Func, Value
+
+from apps.common.replica import reading_connection
 
 LANGUAGE = "english"
 MAX_CHARACTERS = 200_000  # a tsvector may take 1 MB
@@ -24,7 +25,7 @@ class Lexemes(Func):
 
 def lexemes_of(text: str) -> list[str]:
     """Return the distinct lexemes of a text in alphabetical order."""
-    with connection.cursor() as cursor:
+    with reading_connection().cursor() as cursor:
         cursor.execute(f"SELECT tsvector_to_array(to_tsvector('{LANGUAGE}', %s))", [text[:MAX_CHARACTERS]])
         (lexemes,) = cursor.fetchone()
     return list(lexemes)

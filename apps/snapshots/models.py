@@ -91,6 +91,8 @@ class MirroredChat(OwnedModel):
 class MirrorDeletion(models.Model):
     """A file that is to be deleted from the mirror. It has no owner, since it outlives the account."""
 
+    WITHOUT_OWNER = "outlives the account"
+
     name = models.CharField(max_length=100, unique=True)
 
     def __str__(self) -> str:

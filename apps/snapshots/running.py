@@ -4,7 +4,7 @@ from typing import BinaryIO, cast
 
 from django.conf import settings
 from django.core.files import File
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F
 
 from apps.common import jobs
@@ -15,21 +15,17 @@ from apps.snapshots.models import Restore, Snapshot
 from apps.snapshots.operations import scope_of
 from apps.snapshots.restoring import restore_archive
 from apps.snapshots.storing import keep_file, scratch_file, trim_snapshots
-from apps.snapshots.tables import Table
-from apps.snapshots.writing import count_rows, write_archive
+from apps.snapshots.writing import write_archive_of_one_moment
 
 
 def run_snapshot(job: Snapshot) -> None:
     """Make the snapshot of a claimed job, of one moment. A chat that is gone fails the job."""
     scope = scope_of(job)
     with jobs.fail_on_error(job, Problem), scratch_file() as file:
-        with transaction.atomic(), Progress(job) as progress:
-            with connection.cursor() as cursor:
-                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            if scope.chat_id and not Table("chats.Chat", scope).rows.exists():
-                raise Missing("There is no such chat.")
-            total = count_rows(scope)
-            manifest = write_archive(scope, file, lambda rows: progress.update(done=rows, total=total))
+        with Progress(job) as progress:
+            manifest = write_archive_of_one_moment(
+                scope, file, lambda rows, total: progress.update(done=rows, total=total)
+            )
         with transaction.atomic():
             jobs.heartbeat(job)  # the job is still ours, and its row is locked
             keep_file(job, manifest, File(file))

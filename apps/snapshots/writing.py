@@ -5,10 +5,12 @@ from itertools import chain
 from typing import BinaryIO
 
 from django.contrib.auth import get_user_model
-from django.db import connection, models
+from django.db import models, transaction
 from django.utils import timezone
 
 from apps.chats.models import Chat
+from apps.common.problems import Missing
+from apps.common.replica import from_replica, reading_connection
 from apps.snapshots.archives import Manifest, Writer
 from apps.snapshots.models import Snapshot
 from apps.snapshots.tables import ONLY, Scope, Table
@@ -35,6 +37,29 @@ def write_archive(scope: Scope, file: BinaryIO, on_progress: Callable[[int], Non
             created_at=timezone.now().isoformat(),
             profile={"name": user.name, "time_zone": user.time_zone} if scope.kind == Snapshot.Kind.ACCOUNT else {},
         )
+
+
+def write_archive_of_one_moment(
+    scope: Scope, file: BinaryIO, on_progress: Callable[[int, int], None] = lambda rows, total: None
+) -> Manifest:
+    """Write an archive in a transaction of its own, which a replica of the database may give.
+
+    ``on_progress`` receives the number of rows written so far, and that of all. Raise Missing if the chat is gone.
+    """
+
+    def write() -> Manifest:
+        connection = reading_connection()
+        file.seek(0)
+        file.truncate()
+        with transaction.atomic(using=connection.alias):
+            with connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            if scope.chat_id and not Table("chats.Chat", scope).rows.exists():
+                raise Missing("There is no such chat.")
+            total = count_rows(scope)
+            return write_archive(scope, file, lambda rows: on_progress(rows, total))
+
+    return from_replica(write)
 
 
 def _reported(lines: Iterator[str], written: int, on_progress: Callable[[int], None]) -> Iterator[str]:
@@ -70,7 +95,7 @@ def lines_of(table: Table) -> Iterator[str]:
     sql = f"""SELECT row_to_json(r)::text FROM (
         SELECT {columns} FROM {table.name} t WHERE t.id IN ({ids}) ORDER BY t.id) r"""  # noqa: S608
     # A cursor of the server: the rows of an account need not fit into memory.
-    with connection.chunked_cursor() as cursor:
+    with reading_connection().chunked_cursor() as cursor:
         cursor.execute(sql, parameters)
         for (line,) in chain.from_iterable(iter(lambda: cursor.fetchmany(FETCHED_ROWS), [])):
             # Outside of strings, where JSON has none, a `json` column may hold line breaks.

@@ -1,7 +1,8 @@
-"""Export chats as files, a batch of messages at a time."""
+"""Export chats as files, a batch of messages at a time. A replica of the database may give batches and images."""
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
 
 from apps.chats.dates import humanized_date
@@ -16,6 +17,7 @@ from apps.chats.serializers import chat_document, message_document
 from apps.chats.transfer.carried import with_carried
 from apps.chats.transfer.carried_lorebooks import exported_lorebooks, metadata_with_lorebooks
 from apps.chats.transfer.filenames import safe_filename
+from apps.common.replica import from_replica
 
 
 def export_jsonl(chat: Chat) -> Iterator[bytes]:
@@ -25,10 +27,10 @@ def export_jsonl(chat: Chat) -> Iterator[bytes]:
     other apps store with messages is added to their ``extra`` (see ``carried``), lorebooks to the chat's metadata.
     """
     separator = ""
-    messages = with_carried(chat, message_batches(chat))
+    messages = with_carried(chat, _batches(chat))
     batches = ([render_message(parsed_message(message)) for message in batch] for batch in messages)
     for lines in chain(_header_lines(chat), batches):
-        yield (separator + with_data_urls(chat, "\n".join(lines))).encode()
+        yield (separator + _with_images(chat, "\n".join(lines))).encode()
         separator = "\n"
 
 
@@ -41,16 +43,16 @@ def export_json(chat: Chat) -> Iterator[bytes]:
     document = chat_document(chat) | ({"lorebooks": books} if books else {})
     yield f'{{"chat":{_compact_json(document)},"messages":['.encode()
     separator = ""
-    for batch in with_carried(chat, message_batches(chat)):
+    for batch in with_carried(chat, _batches(chat)):
         documents = ",".join(_compact_json(message_document(message)) for message in batch)
-        yield (separator + with_data_urls(chat, documents)).encode()
+        yield (separator + _with_images(chat, documents)).encode()
         separator = ","
     yield b"]}"
 
 
 def export_text(chat: Chat, *, include_hidden: bool = False) -> Iterator[bytes]:
     """Yield names and texts, separated by blank lines. Omit hidden messages by default."""
-    for batch in message_batches(chat):
+    for batch in _batches(chat):
         included = [message for message in batch if _is_included(message, include_hidden)]
         yield "".join(f"{message.name}: {message.mes}\n\n" for message in included).encode()
 
@@ -59,7 +61,7 @@ def export_markdown(chat: Chat, *, include_hidden: bool = False) -> Iterator[byt
     """Yield Markdown with the title, a heading per day, and scene names. Omit hidden messages by default."""
     yield f"# {chat.title}\n\n".encode()
     day = ""
-    for batch in message_batches(chat):
+    for batch in _batches(chat):
         parts = []
         for message in batch:
             if message.sent_at and f"{message.sent_at:%Y-%m-%d}" != day:
@@ -69,7 +71,7 @@ def export_markdown(chat: Chat, *, include_hidden: bool = False) -> Iterator[byt
                 parts.append(f"**{message.name}**\n\n{message.mes}\n\n")
             if scene := break_after(message):
                 parts.append(f"* * *\n\n*{scene.name}*\n\n" if scene.name else "* * *\n\n")
-        yield with_data_urls(chat, "".join(parts)).encode()
+        yield _with_images(chat, "".join(parts)).encode()
 
 
 # Function, media type and file extension by format name.
@@ -84,6 +86,14 @@ FORMATS: dict[str, tuple[Callable[..., Iterator[bytes]], str, str]] = {
 def export_filename(chat: Chat, extension: str = "jsonl") -> str:
     """Return the name of the file to which a chat is exported."""
     return f"{safe_filename(chat.title) or 'chat'}.{extension}"
+
+
+def _batches(chat: Chat) -> Iterator[list[Message]]:
+    return message_batches(chat, read=from_replica)
+
+
+def _with_images(chat: Chat, text: str) -> str:
+    return from_replica(partial(with_data_urls, chat, text))
 
 
 def _is_included(message: Message, include_hidden: bool) -> bool:

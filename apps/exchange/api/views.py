@@ -1,5 +1,6 @@
 """API of imports and exports of memories."""
 
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +18,7 @@ from apps.chats.models import Lorebook
 from apps.chats.queries import access_character, access_chat
 from apps.chats.transfer.filenames import safe_filename
 from apps.common.problems import Invalid
+from apps.common.replica import from_replica
 from apps.common.scoping import owner_id_of
 from apps.common.serializer_fields import StrictSerializer, read_body
 from apps.exchange.exporting import lorebook_of, markdown_of
@@ -88,4 +90,4 @@ class MemoryFileView(APIView):
             raise Invalid.at("/format", f"The formats are {', '.join(FORMATS)}.")
         make, media_type, ending = FORMATS[name]
         filename = f"{safe_filename(f'Memories of {book.title}')}.{ending}"
-        return download(make(book), media_type, filename)
+        return download(from_replica(partial(make, book)), media_type, filename)

@@ -1,5 +1,6 @@
 """API of the memory export of a chat."""
 
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats.queries import access_chat
+from apps.common.replica import from_replica
 from apps.common.serializer_fields import JSONObjectField
 from apps.extraction.settings.queries import settings_document
 from apps.memories.exports import memory_export
@@ -46,6 +48,6 @@ class MemoryExportView(APIView):
         chat = access_chat(request.user, chat_id)
         name = f"memories-{chat.pk}.json"
         return Response(
-            memory_export(chat, settings_document(chat)),
+            from_replica(partial(memory_export, chat, settings_document(chat))),
             headers={"Content-Disposition": f'attachment; filename="{name}"'},
         )

@@ -8,11 +8,11 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from django.db import connection
 from django.db.models import Value
 from django.db.models.functions import Lower, StrIndex
 from django.utils import timezone
 
+from apps.common.replica import reading_connection
 from apps.memories.journal_periods import Granularity
 from apps.memories.lexemes import match_any_query
 from apps.memories.lineage import SAID_IN_OTHER_BRANCHES_SQL, SUPERSEDED_BY_ANOTHER_STORY_SQL, SUPERSEDED_IN_SQL
@@ -103,7 +103,7 @@ def speakers_in(scope: SearchScope) -> list[Speaker]:
         SELECT p.speaker, p.is_user, count(*), sum(p.length)
         FROM memories_passage p WHERE {_passages_condition(scope)} GROUP BY p.speaker, p.is_user ORDER BY 3 DESC
     """  # noqa: S608 - composed of our own constants
-    with connection.cursor() as cursor:
+    with reading_connection().cursor() as cursor:
         cursor.execute(sql, scope.parameters)
         return [Speaker(*row) for row in cursor.fetchall()]
 
@@ -286,7 +286,7 @@ def _fetch_rows(
     sql = search_sql(table, where, preset, vectors=bool(terms.vectors), words=bool(terms.lexemes), sentences=sentences)
     if not sql:
         return []
-    with connection.cursor() as cursor:
+    with reading_connection().cursor() as cursor:
         cursor.execute(sql, scope.parameters | terms.parameters)
         names = [column.name for column in cursor.description]
         rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

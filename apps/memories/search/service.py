@@ -3,6 +3,7 @@
 import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -10,6 +11,7 @@ import numpy as np
 import structlog
 
 from apps.chats.models import Message
+from apps.common.replica import from_replica
 from apps.common.scoping import Owner, owner_id_of
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
@@ -120,7 +122,11 @@ class FoundHits:
 
 
 def search(owner: Owner, query: SearchQuery) -> SearchResponse:
-    """Search the rows of ``owner``, a user or an id, and return the best results."""
+    """Search the rows of ``owner``, a user or an id, and return the best results. A replica may answer."""
+    return from_replica(partial(_search, owner, query))
+
+
+def _search(owner: Owner, query: SearchQuery) -> SearchResponse:
     found = find(owner_id_of(owner), query)
     best = [ranked_hit for ranked_hit in found.hits if ranked_hit.score >= query.min_score][: query.limit]
     return SearchResponse(found.method, load(owner, best, query.query))

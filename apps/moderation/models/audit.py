@@ -37,6 +37,8 @@ class Action(models.Model):
     It has no foreign keys, so that nothing that is deleted takes it along.
     """
 
+    WITHOUT_OWNER = "is of the moderators, and outlives the account"
+
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     at = models.DateTimeField(default=timezone.now, editable=False)
     moderator_id = models.UUIDField()

@@ -14,6 +14,8 @@ from apps.moderation.models.choices import Decision, Kind, Reason, moderator_fie
 class Case(OwnedModel):
     """A thing that was reported or flagged, and what was decided. The owner is the owner of the thing."""
 
+    KEYS_WITHOUT_OWNER = {"case_one_open": "names a thing, which has one owner"}
+
     class State(models.TextChoices):
         OPEN = "open", "Open"
         DECIDED = "decided", "Decided"

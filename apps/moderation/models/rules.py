@@ -14,6 +14,8 @@ from apps.common.jobs import OPEN_STATES, Job
 class Rule(models.Model):
     """A list of words, or a pattern, that flags texts."""
 
+    WITHOUT_OWNER = "is of the installation"
+
     class Form(models.TextChoices):
         WORDS = "words", "Words and phrases, one a line"
         PATTERN = "pattern", "Regular expression"

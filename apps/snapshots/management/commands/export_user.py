@@ -4,12 +4,11 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import connection, transaction
 
 from apps.accounts.models import User
 from apps.snapshots.models import Snapshot
 from apps.snapshots.tables import Scope
-from apps.snapshots.writing import write_archive
+from apps.snapshots.writing import write_archive_of_one_moment
 
 
 class Command(BaseCommand):
@@ -24,10 +23,8 @@ class Command(BaseCommand):
         if user is None:
             raise CommandError(f"There is no user {email}.")
         try:
-            with file.open("xb") as target, transaction.atomic():
-                with connection.cursor() as cursor:
-                    cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                manifest = write_archive(Scope(Snapshot.Kind.ACCOUNT, user.pk), target)
+            with file.open("xb") as target:
+                manifest = write_archive_of_one_moment(Scope(Snapshot.Kind.ACCOUNT, user.pk), target)
         except FileExistsError:
             raise CommandError(f"{file} exists already.") from None
         except OSError as error:
