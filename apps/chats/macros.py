@@ -17,6 +17,18 @@ def resolve_macros(text: str, macros: Mapping[str, str]) -> str:
     return _MACRO.sub(lambda match: macros.get(match[1].lower(), match[0]), text)
 
 
+def resolve_in_order(texts: Iterable[str], macros: Mapping[str, str]) -> list[str]:
+    """Replace each macro by its value where it stands first in ``texts``, and by nothing where it stands again."""
+    left = dict(macros)
+    known = set(macros)
+
+    def value(match: re.Match[str]) -> str:
+        name = match[1].lower()
+        return left.pop(name, "") if name in known else match[0]
+
+    return [_MACRO.sub(value, text) for text in texts]
+
+
 def resolve_card_text(text: str, values: Mapping[str, str]) -> str:
     """Replace the macros in a text of a card, also those of old cards, in one pass."""
     text = LEGACY.sub(lambda match: LEGACY_NAMES[match[0].lower()], text)

@@ -84,6 +84,7 @@ class SpokenTurn(NamedTuple):
     mes: str
     extra: Mapping[str, Any]
     participant_id: UUID | None
+    id: UUID
 
 
 def spoken_turns_newest_first(
@@ -99,7 +100,7 @@ def spoken_turns_newest_first(
 def _visible_newest_first(chat: Chat) -> Iterator[SpokenTurn]:
     active = Swipe.objects.for_owner(chat.owner_id).filter(position=F("message__swipe_id"))
     visible = active.filter(message__chat=chat, message__is_system=False).order_by("-message__index")
-    rows = visible.values_list("message__name", "message__is_user", "mes", "extra", "message__participant")
+    rows = visible.values_list("message__name", "message__is_user", "mes", "extra", "message__participant", "message")
     end = chat.message_count
     while end > 0:
         yield from map(SpokenTurn._make, rows.filter(message__index__lt=end, message__index__gte=end - BATCH_SIZE))

@@ -14,7 +14,7 @@ from apps.injection.slots.allocation import CONTEXT_SHARE
 from apps.injection.turns import visible_messages
 from apps.llm.models import Connection
 from apps.llm.tokens import token_counter
-from apps.proxy.conversation import Document, mentions, text_of
+from apps.proxy.conversation import Document, mentions, text_of, turns_of
 from apps.proxy.nudges import naming_instruction
 from apps.proxy.prompts import with_memory
 
@@ -40,12 +40,26 @@ def messages_with_memory(
     try:
         room = min(connection.context_tokens, floor(room_for_memory(connection, body) / CONTEXT_SHARE))
         text = _text_of_turn(chat, anchor)
-        prompt = assemble(chat, text=text, character=speaker, context_tokens=room, with_history=False, sends_card=False)
+        shown = _newest_ids(chat, len(turns_of(messages)))
+        prompt = assemble(
+            chat,
+            text=text,
+            character=speaker,
+            context_tokens=room,
+            with_history=False,
+            sends_card=False,
+            shown=lambda _: shown,
+        )
         return with_memory(messages, prompt.slots, prompt.macros), "on"
     except Exception:
         # A reply without memory is better than none, whatever failed.
         logger.exception("a call of the proxy goes on without memory", chat_id=str(chat.pk))
         return messages, "failed"
+
+
+def _newest_ids(chat: Chat, count: int) -> set[UUID]:
+    """Return the ids of the visible messages that the client has sent itself: the newest ones."""
+    return set(visible_messages(chat).order_by("-index").values_list("pk", flat=True)[:count])
 
 
 def _text_of_turn(chat: Chat, anchor: UUID) -> str | None:

@@ -1,9 +1,9 @@
 """Put slots into a client's messages. Nothing here reads or writes the database."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from apps.chats.macros import macros_in, resolve_macros
+from apps.chats.macros import macros_in, resolve_in_order
 from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.prompts.history import insert_slots
 from apps.proxy.conversation import INSTRUCTION_ROLES, TOOL_ROLES, leading_instructions
@@ -17,7 +17,7 @@ def with_memory(messages: Sequence[Message], slots: Sequence[FilledSlot], macros
     The leading system messages stay first, for the server's prompt cache. A slot whose macro is used is not inserted.
     """
     used = macros_in(text for message in messages for text in _instructions(message)) & set(macros)
-    replaced = [_replaced(message, macros) for message in messages]
+    replaced = _replaced(messages, macros)
     leading = leading_instructions(replaced)
     remaining = [filled for filled in slots if filled.slot.macro not in used]
     # A slot must not stand between calls of tools and their results, which servers refuse.
@@ -36,19 +36,25 @@ def _instructions(message: Message) -> list[str]:
     return [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
 
 
-def _replaced(message: Message, macros: Mapping[str, str]) -> Message:
-    if not macros_in(_instructions(message)) & set(macros):
+def _replaced(messages: Sequence[Message], macros: Mapping[str, str]) -> list[Message]:
+    """Return the messages with each macro replaced where it stands first in a system message."""
+    texts = [text for message in messages for text in _instructions(message)]
+    resolved = iter(resolve_in_order(texts, macros))
+    return [_with_texts(message, resolved) for message in messages]
+
+
+def _with_texts(message: Message, texts: Iterator[str]) -> Message:
+    """Return a message with as many of ``texts`` as ``_instructions`` returned for it."""
+    count = len(_instructions(message))
+    if not count:
         return message
-    content = message["content"]
-    if isinstance(content, list):
-        return {**message, "content": [_replaced_part(part, macros) for part in content]}
-    return {**message, "content": resolve_macros(content, macros)}
-
-
-def _replaced_part(part: Any, macros: Mapping[str, str]) -> Any:
-    if isinstance(part, dict) and isinstance(part.get("text"), str):
-        return {**part, "text": resolve_macros(part["text"], macros)}
-    return part
+    if isinstance(message["content"], str):
+        return {**message, "content": next(texts)}
+    parts = [
+        {**part, "text": next(texts)} if isinstance(part, dict) and isinstance(part.get("text"), str) else part
+        for part in message["content"]
+    ]
+    return {**message, "content": parts}
 
 
 def _units(messages: Iterable[Message]) -> list[list[Message]]:

@@ -1,6 +1,5 @@
 """Store what the model replies."""
 
-import re
 from dataclasses import replace
 from uuid import UUID
 
@@ -17,10 +16,9 @@ from apps.proxy.models import ProxiedChat
 from apps.proxy.operations import StoredRequest
 from apps.proxy.parsed_turns import data_of, parsed_turn, swipe_of
 from apps.proxy.replies import CollectedReply
+from apps.replies.continuations import continued
 
 GUARD = Guard(optional=True)
-SENTENCE_END = re.compile(r"[.!?…][\"”»*]*$")
-SENTENCE_BEGINNING = re.compile(r"[\"“«*]*[^\W\d]")
 
 
 @transaction.atomic
@@ -29,14 +27,14 @@ def store_reply(request: StoredRequest, reply: CollectedReply) -> None:
 
     Store nothing if the turn was deleted in the meantime, or the reply is stored already. Raise Missing.
     """
-    owner, client, continued = request.chat.owner_id, request.client, request.continued
+    owner, client, beginning = request.chat.owner_id, request.client, request.continued
     chat = lock_chat(owner, request.chat.pk)
     messages = Message.objects.for_owner(owner).filter(chat=chat).with_swipes()
     anchor = messages.filter(pk=request.anchor).first()
     if anchor is None:
         return
-    if continued is not None:
-        _know(chat, client, anchor, anchor.pk, _continue(owner, chat, anchor, continued, reply))
+    if beginning is not None:
+        _know(chat, client, anchor, anchor.pk, _continue(owner, chat, anchor, beginning, reply))
         return
     following = messages.filter(index__gt=anchor.index, is_system=False).order_by("index").first()
     parsed = parsed_turn(chat, Turn(False, reply.text, reply.tools), is_partial=reply.is_partial)
@@ -51,24 +49,19 @@ def store_reply(request: StoredRequest, reply: CollectedReply) -> None:
     _know(chat, client, anchor, stored, reply.text)
 
 
-def _continue(owner: Owner, chat: Chat, anchor: Message, continued: str, reply: CollectedReply) -> str:
+def _continue(owner: Owner, chat: Chat, anchor: Message, beginning: str, reply: CollectedReply) -> str:
     """Add a reply to the text that it continues. Return the whole text.
 
     If the text was changed in the meantime, by a person or another continuation, the whole is another swipe.
     """
     tools = (*namespace_of(anchor.extra, LOCI_NAMESPACE).get("tools", []), *reply.tools)
-    text = joined(continued, reply.text) if tools else f"{continued}{_joint(continued, reply.text)}{reply.text}"
+    text = joined(beginning, reply.text) if tools else continued(beginning, reply.text)
     whole = replace(reply, text=text, tools=tools)
-    if same_text(anchor.mes, continued):
+    if same_text(anchor.mes, beginning):
         _patch(owner, chat, anchor, whole)
     else:
         _add_version(owner, chat, anchor, whole)
     return text
-
-
-def _joint(text: str, continuation: str) -> str:
-    """Return what stands between two texts until the client sends them as it has joined them."""
-    return " " if SENTENCE_END.search(text) and SENTENCE_BEGINNING.match(continuation) else ""
 
 
 def _add_version(owner: Owner, chat: Chat, message: Message, reply: CollectedReply) -> None:

@@ -17,6 +17,7 @@ from apps.common.scoping import Owner
 from apps.injection.turns import visible_messages
 from apps.injection.witnessing import require_member
 from apps.llm.queries import generation_connection
+from apps.replies.continuations import continued
 from apps.replies.models import Generation, GenerationPreset
 from apps.replies.speakers import next_speaker, speaker_of
 
@@ -134,7 +135,7 @@ def write_text(generation: Generation, *, is_partial: bool) -> None:
     generation.refresh_from_db(fields=["message", "text", "stored_text"])  # others may have stored more of it
     if not generation.text.strip():
         return
-    text, mark = generation.prefix + generation.text, partial_change(is_partial)
+    text, mark = continued(generation.prefix, generation.text), partial_change(is_partial)
     if not generation.stored_text:
         written = _write_first(chat, generation, text, mark)
     else:

@@ -11,7 +11,7 @@ from apps.common.problems import Invalid
 from apps.injection.prompts.filled_slots import slots_of_entries
 from apps.injection.prompts.placement import place
 from apps.injection.retrieval.entries import Entry
-from apps.injection.retrieval.service import fit_in_order
+from apps.injection.retrieval.service import fit_in_order, fit_triggered
 from apps.injection.settings.schema import MAX_TEMPLATE_LENGTH, resolve, validate
 from apps.injection.slots.allocation import divided
 from apps.injection.slots.definitions import ALL_SLOTS, ENTRIES, MACROS, RECALLED, SLOTS, UNIFIED_ORDER
@@ -72,6 +72,29 @@ def test_budgets_hold_nothing_is_repeated_and_rendering_is_deterministic(documen
     assert len(kept) == len(set(kept))
     assert filled(document, candidates, context_tokens)[3] == fitted
     assert place(slots, settings, ["{{smartmemory-arcs}}"], count_tokens) == placed
+
+
+@given(st.lists(entries, max_size=6), st.lists(st.integers(1, 40), min_size=1, max_size=8), st.integers(0, 80))
+def test_what_stands_in_the_history_is_not_quoted(candidates, history, budget):
+    """Memory and history share the context: what memory leaves out makes room for more of the history."""
+    _, plan = plan_of({"mode": "advanced"})
+    messages = list(zip([entry.id for entry in candidates], history, strict=False))  # newest first, with their tokens
+    context = 120
+
+    def shown(used: int) -> set[UUID]:
+        room, ids = context - used, set()
+        for pk, tokens in messages:
+            room -= tokens
+            if room < 0:
+                break
+            ids.add(pk)
+        return ids
+
+    fitted = fit_triggered(replace(plan, shown=shown), {}, candidates, budget)
+    assert fitted.tokens == count_tokens(fitted.text) <= budget
+    in_history = shown(fitted.tokens)
+    assert not in_history & {entry.id for entry in fitted.kept}
+    assert fitted == fit_triggered(replace(plan, shown=shown), {}, candidates, budget)
 
 
 def wrongly_left_out(plan, candidates, budgets, fitted):

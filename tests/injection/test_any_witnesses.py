@@ -33,11 +33,11 @@ memories = st.lists(
     ),
     max_size=4,
 )
+templates = st.sampled_from(["Known: {{entries}}", "{{entries}}", "{{entries}} (all)"])
 documents = st.fixed_dictionaries(
     {"mode": st.sampled_from(["simple", "advanced", "unified", "macros"]), "force_macros": st.booleans()},
-    optional={
-        f"{name}_budget": st.sampled_from([0, 20, 400]) for name in ("session", "long_term", "triggered", "arcs")
-    },
+    optional={f"{name}_budget": st.sampled_from([0, 20, 400]) for name in ("session", "long_term", "triggered", "arcs")}
+    | {f"{name}_template": templates for name in ("session", "long_term", "triggered")},
 )
 
 
@@ -82,10 +82,11 @@ FATES = ("told", "hidden", "retired", "in the bin", "unwitnessed")
         max_size=5,
     ),
     document=documents,
+    template=templates,
     with_vectors=st.booleans(),
 )
 def test_no_prompt_of_two_tells_what_is_hidden_retired_or_was_not_witnessed(
-    members, remembered, document, with_vectors
+    members, remembered, document, template, with_vectors
 ) -> None:
     """Outside groups: what another member of a group learnt is no more told than what is hidden."""
     user, (mira, tom, _) = members
@@ -126,6 +127,15 @@ def test_no_prompt_of_two_tells_what_is_hidden_retired_or_was_not_witnessed(
         )
         assert not [text for text in kept if text in whole]
     assert "The harbour is closed." in whole
+    # Another reply to the turn uses the stored recall, which was rendered by the templates.
+    forms = resolve([{f"{name}_template": template for name in ("session", "long_term", "triggered")}])
+    assemble(chat, text=None, character=None, context_tokens=4000, with_history=False, settings=forms)
+    Memory.objects.for_owner(user).filter(chat=chat).exclude(text="The harbour is closed.").update(hidden=True)
+    again = assemble(
+        chat, text=None, character=None, context_tokens=4000, with_history=False, settings=forms, keep_recall=True
+    )
+    assert "silver key is below" not in "\n".join([again.unified or "", *again.macros.values()])
+    assert "The harbour is closed." in "\n".join(again.macros.values())
 
 
 def make_group(user, characters, early, late, turn, remembered) -> tuple[Chat, dict[str, list[str]]]:

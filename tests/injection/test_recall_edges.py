@@ -12,7 +12,7 @@ from apps.injection.models import Recall
 from apps.injection.operations import ensure_recall, recall_appended_turn, recall_turn, store_recall
 from apps.injection.retrieval import service
 from apps.injection.retrieval.related import Related
-from apps.injection.retrieval.reuse import current_text
+from apps.injection.retrieval.reuse import current_entries
 from apps.injection.retrieval.service import retrieve
 from apps.injection.settings.stores import plan_for, settings_of
 from apps.injection.turns import text_hash, turn_from_message
@@ -119,14 +119,23 @@ def test_a_persistent_recall_does_not_tell_what_was_hidden_or_changed_since(api,
 
 def test_a_persistent_recall_tells_nothing_of_a_deleted_message(chat, turn):
     recall, source = recall_turn(chat, turn), chat.messages.get(index=1)
-    passage = {"id": str(source.pk), "tier": "messages", "text": f"{source.name}: {source.mes}"}
+    said = source.mes
+    passage = {"id": str(source.pk), "tier": "messages", "slot": "triggered", "text": f"{source.name}: {said}"}
     recall.memories.append(recall.memories[0] | passage)
-    recall.text += f"\n\nSaid earlier:\n- {passage['text']}"
-    assert current_text(turn_from_message(chat, turn), chat.character, recall) == recall.text
+
+    def told():
+        current = chat.messages.get(pk=turn.pk)
+        entries = current_entries(turn_from_message(chat, current), chat.character, recall)
+        return {name: [entry.line for entry in items] for name, items in entries.items()}
+
+    assert passage["text"] in told()["triggered"]
+    patch_messages(chat.owner, chat.pk, [Patch({"mes": "Nothing."}, id=source.pk)], FORCE)
+    assert passage["text"] not in told()["triggered"]
+    patch_messages(chat.owner, chat.pk, [Patch({"mes": said}, id=source.pk)], FORCE)
+    assert passage["text"] in told()["triggered"]
     patch_messages(chat.owner, chat.pk, [Patch(id=source.pk, delete=True)], FORCE)
-    text = current_text(turn_from_message(chat, chat.messages.get(pk=turn.pk)), chat.character, recall)
-    assert "Said earlier" not in text
-    assert "Mira likes plums." in text
+    assert passage["text"] not in told()["triggered"]
+    assert "Mira likes plums." in told()["long_term"]
 
 
 # A text that is not yet appended

@@ -1,6 +1,6 @@
 """Assemble a prompt: recall for a turn, fill the slots, and place them in the conversation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from django.db import OperationalError, transaction
@@ -9,16 +9,18 @@ from apps.chats.models import Character, Chat
 from apps.injection.models import PromptState, Recall
 from apps.injection.operations import mark_reused, store_recall, unstored_recall
 from apps.injection.prompts.filled_slots import FilledSlot, slot_of_entries, slots_of_entries, slots_of_text
-from apps.injection.prompts.history import history_within, insert_slots
+from apps.injection.prompts.history import History, insert_slots
 from apps.injection.prompts.placement import budgets_in_mode, place
 from apps.injection.prompts.prefix import digests_of, unchanged_count
 from apps.injection.prompts.states import holding_of, last_state, store_state
-from apps.injection.retrieval.reuse import current_text, is_kept_for
-from apps.injection.retrieval.service import RetrievalResult, fit_in_order, layer_entries, retrieve
+from apps.injection.retrieval.entries import Entry
+from apps.injection.retrieval.reuse import current_entries, is_kept_for
+from apps.injection.retrieval.service import RetrievalResult, fit_in_order, fit_triggered, layer_entries, retrieve
 from apps.injection.settings.schema import Settings
 from apps.injection.settings.stores import plan_for, settings_of
-from apps.injection.slots.definitions import SLOTS
-from apps.injection.slots.plan import Plan
+from apps.injection.slots.allocation import within_rest
+from apps.injection.slots.definitions import RECALLED, SLOTS, TRIGGERED
+from apps.injection.slots.plan import Plan, Shown
 from apps.injection.slots.turn_class import classify
 from apps.injection.statistics import record
 from apps.injection.turns import UserTurn, find_turn
@@ -59,13 +61,14 @@ def assemble(
     settings: Settings | None = None,
     leave_trace: bool = True,
     keep_recall: bool = False,
+    shown: Shown | None = None,
 ) -> Prompt:
     """Return the prompt for the turn that ``find_turn`` returns, and store its recall.
 
     The prompt has at most ``context_tokens`` tokens. ``texts`` are parts of the prompt, besides the card, in which
     macros may stand; without ``sends_card`` the card is no part of it. ``settings`` are by default those of the chat.
     Without ``leave_trace`` nothing is stored. With ``keep_recall`` a recall that is stored for the turn is used again.
-    Raise Invalid if the turn alone has more tokens.
+    ``shown`` tells which messages the caller's history has. Raise Invalid if the newest message alone has more tokens.
     """
     turn = find_turn(chat, text, character or chat.character)
     speaker = character or chat.character
@@ -74,12 +77,18 @@ def assemble(
     state = last_state(chat, speaker)
     plan = plan_for(chat, speaker, turn_class, settings, context_tokens)
     plan = replace(plan, budgets=budgets_in_mode(plan.budgets, settings), holding=holding_of(state, turn, settings))
+    history = History(turn, plan.count, character=speaker)
+    if with_history:
+        context = within_rest(context_tokens, history.newest_tokens())
+        plan = replace(plan, context_tokens=context, shown=lambda used: history.ids_within(context_tokens - used))
+    else:
+        plan = replace(plan, shown=shown)
     recall, filled, retrieved = _recalled_slots(turn, speaker, plan, leave_trace=leave_trace, keep=keep_recall)
     fields = [getattr(speaker, name) for name in CARD_FIELDS] if speaker and sends_card else []
     placed = place(filled, settings, [*fields, *texts], plan.count)
     total = sum(item.tokens for item in placed.slots)
-    history = history_within(turn, context_tokens - total, plan.count, character=speaker) if with_history else []
-    messages = insert_slots(placed.slots, history)
+    spoken = history.within(context_tokens - total) if with_history else []
+    messages = insert_slots(placed.slots, spoken)
     prefix = digests_of(messages)
     stable = messages[: unchanged_count(state.prefix, prefix)]
     if leave_trace:
@@ -89,7 +98,7 @@ def assemble(
         slots=placed.slots,
         recall=recall,
         messages=messages if with_history else None,
-        total_tokens=total + sum(plan.count(message["content"]) for message in history),
+        total_tokens=total + sum(plan.count(message["content"]) for message in spoken),
         turn_class=turn_class,
         macros=placed.macros,
         unified=placed.unified,
@@ -138,14 +147,33 @@ def _reuse(
 ) -> tuple[Recall | None, list[FilledSlot], None]:
     """Fill the slots with a stored recall and with what needs no search. A text that a person edited is not cut."""
     recall = None if recall and recall.deleted else recall
-    text = current_text(turn, character, recall) if recall else ""
-    entries = layer_entries(turn, character, plan)
-    budgets = plan.budgets_for(entries)
-    by_name = {
-        item.slot.name: item for item in slots_of_text(plan, text, budgets, whole=bool(recall and recall.edited))
-    }
-    fitted = fit_in_order(plan, entries, budgets, text.splitlines())
-    for name, items in fitted.items():
-        by_name[name] = slot_of_entries(plan.slots[name], items, budgets[name])
+    read = layer_entries(turn, character, plan)
+    if recall is None or recall.edited:
+        filled = _with_text(recall.text if recall else "", read, plan)
+    else:
+        filled = _with_entries(current_entries(turn, character, recall), read, plan)
     used = mark_reused(recall) if recall and leave_trace else recall
-    return used, [by_name[slot.name] for slot in SLOTS], None
+    return used, filled, None
+
+
+def _with_text(text: str, read: Mapping[str, Sequence[Entry]], plan: Plan) -> list[FilledSlot]:
+    """Fill the slots with a text that stands for all that a recall stores."""
+    recalled = {slot.name for slot in RECALLED}
+    entries = {name: items for name, items in read.items() if name not in recalled}
+    budgets = plan.budgets_for(entries)
+    by_name = {item.slot.name: item for item in slots_of_text(plan, text, budgets)}
+    for name, items in fit_in_order(plan, entries, budgets, text.splitlines()).items():
+        by_name[name] = slot_of_entries(plan.slots[name], items, budgets[name])
+    return [by_name[slot.name] for slot in SLOTS]
+
+
+def _with_entries(
+    stored: Mapping[str, Sequence[Entry]], read: Mapping[str, Sequence[Entry]], plan: Plan
+) -> list[FilledSlot]:
+    """Fill the slots with the entries of a recall and those that are read for each prompt."""
+    entries = {**read, **{name: items if plan.slots[name].enabled else [] for name, items in stored.items()}}
+    budgets = plan.budgets_for(entries)
+    related = entries.pop(TRIGGERED.name)
+    fitted = fit_in_order(plan, entries, budgets)
+    fitted[TRIGGERED.name] = fit_triggered(plan, fitted, related, budgets[TRIGGERED.name])
+    return slots_of_entries(plan, fitted, budgets)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 
@@ -26,6 +26,14 @@ class Entry:
     signals: Mapping[str, float] = field(default_factory=dict)
     triggered: bool = False
     by_person: bool = False
+
+    @classmethod
+    def from_document(cls, item: Mapping[str, Any], priority: float) -> Self:
+        """Return the entry of which ``document`` returned ``item``."""
+        names = ("tier", "kind", "score", "why", "signals", "triggered")
+        source = UUID(item["message"]) if item["message"] else None
+        fields = {name: item[name] for name in names}
+        return cls(UUID(item["id"]), line=item["text"], priority=priority, source_message=source, **fields)
 
     def document(self, slot: str) -> dict[str, Any]:
         """Return the entry as a JSON object for ``Recall.memories``."""

@@ -1,4 +1,4 @@
-"""Entries of the layers as they were before a turn: arcs, relationships, who knows what, the ledger, and texts."""
+"""Entries that need no search, as they were before a turn: arcs, relationships, knowledge, ledger, texts, scenes."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -6,6 +6,7 @@ from typing import TypeVar
 from apps.chats.keys import keys_of
 from apps.chats.models import Character
 from apps.injection.retrieval.entries import Entry
+from apps.injection.retrieval.story import repair_entries, scene_entries
 from apps.injection.retrieval.texts import canon_entries, profile_entries, summary_entries
 from apps.injection.slots.blocks import one_line
 from apps.injection.slots.definitions import (
@@ -14,6 +15,8 @@ from apps.injection.slots.definitions import (
     EPISTEMIC,
     PROFILES,
     RELATIONSHIPS,
+    REPAIR,
+    SCENES,
     SHORT_TERM,
     STATE_LEDGER,
 )
@@ -145,4 +148,6 @@ LAYERS: dict[str, Callable[[UserTurn, Character | None], list[Entry]]] = {
     ARCS.name: arc_entries,
     EPISTEMIC.name: knowledge_entries,
     STATE_LEDGER.name: ledger_entries,
+    SCENES.name: scene_entries,
+    REPAIR.name: repair_entries,
 }

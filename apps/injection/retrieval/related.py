@@ -1,5 +1,6 @@
 """Search memories and passages that are related to a turn."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from apps.memories.search import NO_VECTORS, QueryVectors, RankedHit, SearchQuer
 
 MESSAGES_TIER = "messages"  # the tier of passages
 
-VISIBLE_MESSAGES = 20  # visible messages this close to the turn are still in the prompt's history
+VISIBLE_MESSAGES = 20  # visible messages this close to the turn are taken to stand in a history that is not known
 SEARCH_LIMIT = 100
 MAX_MEMORIES, MAX_MESSAGES = 6, 4  # maximum numbers of results
 MIN_COSINE = 0.2  # cosines of all-MiniLM-L6-v2 below this are noise
@@ -34,8 +35,11 @@ class Related:
         return self.method == "text"
 
 
-def search_related(turn: UserTurn, character: Character | None) -> Related:
-    """Return the results related to the turn's text: memories active just before it, then earlier messages."""
+def search_related(turn: UserTurn, character: Character | None, shown: Collection[UUID] | None = None) -> Related:
+    """Return the results related to the turn's text: memories active just before it, then earlier messages.
+
+    ``shown`` are the messages that stand in the prompt anyway, by default those just before the turn.
+    """
     if not turn.text.strip():
         return Related()
     query = SearchQuery(
@@ -47,7 +51,7 @@ def search_related(turn: UserTurn, character: Character | None) -> Related:
         limit=SEARCH_LIMIT,
     )
     found = find(turn.owner_id, query)
-    shown = _in_history(turn)
+    shown = _in_history(turn) if shown is None else shown
     hits = [hit for hit in found.hits[: query.limit] if hit.id not in shown]
     hits = _above_thresholds(found.method, hits)
     active = active_ids_before(turn, [hit.id for hit in hits if hit.is_memory])

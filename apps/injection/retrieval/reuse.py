@@ -1,35 +1,37 @@
-"""The text of a stored recall, without what must not be told any more."""
+"""The entries of a stored recall, without those that must not be told any more."""
 
 from django.db.models import Q
 
 from apps.chats.models import Character, Message
 from apps.injection.models import Recall
 from apps.injection.retrieval.choices import is_current, memories_of_tier
+from apps.injection.retrieval.entries import Entry
+from apps.injection.retrieval.excerpts import ELLIPSIS
 from apps.injection.retrieval.related import MESSAGES_TIER
-from apps.injection.slots.blocks import one_line, without_lines
-from apps.injection.slots.definitions import LONG_TERM, SESSION
+from apps.injection.slots.blocks import one_line
+from apps.injection.slots.definitions import LONG_TERM, SESSION, TRIGGERED
 from apps.injection.turns import UserTurn
 from apps.injection.witnessing import Viewpoint
 from apps.memories.models import Memory
 
 
-def current_text(turn: UserTurn, character: Character | None, recall: Recall) -> str:
-    """Return the text of a stored recall for a prompt of ``character``.
+def current_entries(turn: UserTurn, character: Character | None, recall: Recall) -> dict[str, list[Entry]]:
+    """Return the memories and passages of a stored recall that ``character`` may still be told, by slot name.
 
-    Leave out entries that were hidden, retired, edited or deleted since, that the character did not witness, and those
-    of a scene that has ended unless the turn's text found them. A text that a person edited stays as it is.
+    They are in the order of the text. Leave out those that were hidden, retired, edited or deleted since, that the
+    character did not witness, and those of a scene that has ended unless the turn's text found them.
     """
-    if recall.edited:
-        return recall.text
     texts = _current_memories(turn, character, recall)
     messages = _current_messages(turn, character, recall)
-    current = {
-        item["text"]
-        for item in recall.memories
-        if item["id"] in messages or texts.get(item["id"]) == one_line(item["text"])
-    }
-    lines = {one_line(item["text"]) for item in recall.memories if item["text"] not in current}
-    return without_lines(recall.text, lines)
+    entries: dict[str, list[Entry]] = {LONG_TERM.name: [], SESSION.name: [], TRIGGERED.name: []}
+    documents = [
+        (item, -number)  # the best first
+        for number, item in enumerate(recall.memories)
+        if item["slot"] in entries and (item["id"] in messages or texts.get(item["id"]) == one_line(item["text"]))
+    ]
+    for item, priority in sorted(documents, key=lambda pair: recall.text.find(one_line(pair[0]["text"]))):
+        entries[item["slot"]].append(Entry.from_document(item, priority))
+    return entries
 
 
 def _current_memories(turn: UserTurn, character: Character | None, recall: Recall) -> dict[str, str]:
@@ -45,11 +47,20 @@ def _current_memories(turn: UserTurn, character: Character | None, recall: Recal
 
 
 def _current_messages(turn: UserTurn, character: Character | None, recall: Recall) -> set[str]:
-    """Return the ids of the messages with recalled passages that may still be told."""
-    ids = [item["id"] for item in recall.memories if item["tier"] == MESSAGES_TIER]
-    rows = Message.objects.for_owner(turn.owner_id).filter(pk__in=ids, is_system=False, chat__deleted_at=None)
+    """Return the ids of the messages that still have their recalled passages, and may still be told."""
+    passages = {item["id"]: item["text"] for item in recall.memories if item["tier"] == MESSAGES_TIER}
+    rows = Message.objects.for_owner(turn.owner_id).filter(pk__in=passages, chat__deleted_at=None)
     view = Viewpoint(turn.chat, character)
-    return {str(message.pk) for message in rows.with_swipes() if view.has_heard(message)}
+    return {
+        str(message.pk)
+        for message in rows.with_swipes()
+        if view.has_heard(message) and _has_passage(message, passages[str(message.pk)])
+    }
+
+
+def _has_passage(message: Message, passage: str) -> bool:
+    excerpt = passage.removeprefix(f"{message.name}: ").strip(f"{ELLIPSIS} ")
+    return excerpt in " ".join(message.mes.split())
 
 
 def is_kept_for(turn: UserTurn, character: Character | None, recall: Recall) -> bool:

@@ -12,10 +12,9 @@ from apps.injection.retrieval.layers import LAYERS
 from apps.injection.retrieval.overlap import QUOTED_SHARE, is_covered
 from apps.injection.retrieval.reasons import names_in, reasons
 from apps.injection.retrieval.related import MESSAGES_TIER, search_related
-from apps.injection.retrieval.story import repair_entries, scene_entries
 from apps.injection.slots.blocks import join_blocks, one_line
 from apps.injection.slots.budgets import FittedItems
-from apps.injection.slots.definitions import LONG_TERM, RECALLED, REPAIR, SCENES, SESSION, SLOTS, TRIGGERED
+from apps.injection.slots.definitions import LONG_TERM, RECALLED, SESSION, SLOTS, TRIGGERED
 from apps.injection.slots.plan import Plan
 from apps.injection.turns import UserTurn
 from apps.memories.models import Memory
@@ -68,7 +67,7 @@ def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> Retriev
 
     Raise EmbeddingUnavailable, OperationalError.
     """
-    related = search_related(turn, character)
+    related = search_related(turn, character, plan.surely_shown())
     results_by_id = {result.id: result for result in related.results if result.memory}
     memories = active_memories(turn, (LONG_TERM.name, SESSION.name), character, results_by_id, related.vectors)
     found = {
@@ -83,8 +82,6 @@ def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> Retriev
     entries = layer_entries(turn, character, plan) | {
         LONG_TERM.name: [entry for entry in found[LONG_TERM.name] if entry.id in always],
         SESSION.name: found[SESSION.name],
-        SCENES.name: scene_entries(turn, character),
-        REPAIR.name: repair_entries(turn, character),
     }
     entries = {name: items if plan.slots[name].enabled else [] for name, items in entries.items()}
     protected = {name: _protect(items, PROTECTED_KINDS.get(name, ())) for name, items in entries.items()}
@@ -96,7 +93,7 @@ def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> Retriev
     found_entries = _triggered_entries(turn, related.results, left_out) if plan.slots[TRIGGERED.name].enabled else []
     lines = {_key(entry) for items in fitted.values() for entry in items.kept}
     triggered = _unrepeated(_without_repetitions(found_entries, kept), lines)
-    fitted[TRIGGERED.name] = plan.fit(TRIGGERED.name, triggered, budgets[TRIGGERED.name])
+    fitted[TRIGGERED.name] = fit_triggered(plan, fitted, triggered, budgets[TRIGGERED.name])
     return RetrievalResult(turn, {slot.name: fitted[slot.name] for slot in SLOTS}, budgets, not related.lacks_vectors)
 
 
@@ -123,6 +120,20 @@ def fit_in_order(
         seen |= {_key(entry) for entry in fitted[name].kept}
         kept += fitted[name].kept if name == LONG_TERM.name else []
     return fitted
+
+
+def fit_triggered(
+    plan: Plan, others: Mapping[str, FittedItems[Entry]], entries: Sequence[Entry], budget: int
+) -> FittedItems[Entry]:
+    """Fit what is related to the turn, without passages of messages that stand in the prompt's history anyway."""
+    tokens = sum(items.tokens for items in others.values())
+    while True:
+        fitted = plan.fit(TRIGGERED.name, entries, budget)
+        shown = plan.shown(tokens + fitted.tokens) if plan.shown else ()
+        if not any(entry.id in shown for entry in fitted.kept):
+            return fitted
+        # What is left out here makes room for a longer history.
+        entries = [entry for entry in entries if entry.id not in shown]
 
 
 def _protect(entries: Sequence[Entry], kinds: Sequence[str]) -> list[Entry]:

@@ -56,10 +56,19 @@ def within_context(budgets: Mapping[str, int], demands: Mapping[str, int], conte
     A slot takes no more room than its demand. If that is too much, all budgets are reduced in the same proportion.
     """
     needed = {name: min(value, DEMAND_STEP * ceil(demands[name] / DEMAND_STEP)) for name, value in budgets.items()}
-    limit = floor(context_tokens * CONTEXT_SHARE)
-    if sum(needed.values()) <= limit:
-        return dict(budgets)
-    return scaled(needed, limit / sum(needed.values()))
+    total = sum(needed.values())
+    limit = most_within_context(total, context_tokens)
+    return dict(budgets) if limit == total else scaled(needed, limit / total)
+
+
+def most_within_context(total: int, context_tokens: int) -> int:
+    """Return how many of ``total`` tokens all slots may take of a context."""
+    return min(total, floor(context_tokens * CONTEXT_SHARE))
+
+
+def within_rest(context_tokens: int, needed: int) -> int:
+    """Return the context of which the share for all slots leaves room for ``needed`` tokens in the whole one."""
+    return min(context_tokens, floor(max(context_tokens - needed, 0) / CONTEXT_SHARE))
 
 
 def round_half_up(dividend: int, divisor: int) -> int:

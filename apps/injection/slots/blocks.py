@@ -1,7 +1,7 @@
 """Render memories as text blocks by templates, and split a text into such blocks."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from apps.chats.macros import macros_in, resolve_macros
 from apps.injection.slots.definitions import ENTRIES, Slot
@@ -49,16 +49,6 @@ def template_error(template: str) -> str | None:
 def join_blocks(blocks: Iterable[str]) -> str:
     """Return the non-empty blocks as one text."""
     return SEPARATOR.join(block for block in blocks if block)
-
-
-def without_lines(text: str, lines: Collection[str]) -> str:
-    """Return joined blocks without the entries that are in ``lines``, and without blocks that have no entry left."""
-    blocks = []
-    for block in text.split(SEPARATOR):
-        kept = [line for line in block.splitlines() if line.removeprefix("- ") not in lines]
-        if any(line.startswith("- ") for line in kept) or len(kept) == len(block.splitlines()):
-            blocks.append("\n".join(kept))
-    return join_blocks(blocks)
 
 
 def split_blocks(text: str, headings: Mapping[str, str], default: str) -> dict[str, str]:

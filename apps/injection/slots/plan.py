@@ -1,15 +1,19 @@
 """The slots of one prompt as configured, with their budgets and the function that counts tokens."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from uuid import UUID
 
 from apps.injection.retrieval.entries import Entry
-from apps.injection.slots.allocation import within_context
+from apps.injection.slots.allocation import most_within_context, within_context
 from apps.injection.slots.blocks import render_block
 from apps.injection.slots.budgets import CountFunction, FittedItems, fit
 from apps.injection.slots.definitions import IN_PROMPT, Slot
 from apps.injection.slots.holding import Holding
+
+# The ids of the messages that stand in a prompt of which memory takes this number of tokens.
+Shown = Callable[[int], Collection[UUID]]
 
 
 @dataclass(frozen=True)
@@ -17,7 +21,7 @@ class Plan:
     """Slots by name, their budgets in tokens, the placeholders of their templates, and the length of the context.
 
     ``context_tokens`` is None if a recall is made for later prompts, of which the context isn't known. ``holding`` is
-    None if no block is held for several turns.
+    None if no block is held for several turns, ``shown`` is None if the history isn't known.
     """
 
     slots: Mapping[str, Slot]
@@ -26,6 +30,7 @@ class Plan:
     count: CountFunction
     context_tokens: int | None = None
     holding: Holding | None = None
+    shown: Shown | None = None
 
     def budgets_for(self, entries: Mapping[str, Sequence[Entry]]) -> dict[str, int]:
         """Return the budgets of a prompt with these entries. A slot that isn't named may take its whole budget."""
@@ -33,6 +38,13 @@ class Plan:
             return dict(self.budgets)
         demands = {name: self.count(self.render(name, items)) for name, items in entries.items()}
         return within_context(self.budgets, {**self.budgets, **demands}, self.context_tokens)
+
+    def surely_shown(self) -> Collection[UUID] | None:
+        """Return the ids of the messages that stand in the prompt however much is remembered, if that is known."""
+        if self.shown is None:
+            return None
+        most = sum(self.budgets.values())
+        return self.shown(most if self.context_tokens is None else most_within_context(most, self.context_tokens))
 
     def render(self, name: str, entries: Sequence[Entry]) -> str:
         """Return the text of a slot with these entries."""

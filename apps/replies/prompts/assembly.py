@@ -1,18 +1,17 @@
 """Assemble the whole prompt of a chat."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 
-from apps.chats.macros import resolve_card_text
+from apps.chats.macros import resolve_card_text, resolve_in_order
 from apps.chats.models import Character, Chat
 from apps.chats.queries import lorebooks_in
 from apps.common.problems import Invalid
 from apps.injection.lore import record_lore
 from apps.injection.prompts.assembly import Prompt, assemble
 from apps.injection.prompts.filled_slots import FilledSlot
-from apps.injection.prompts.history import history_within, insert_slots
+from apps.injection.prompts.history import History, insert_slots
 from apps.injection.prompts.states import compare_whole
 from apps.injection.settings.schema import Settings
 from apps.injection.settings.stores import settings_of
@@ -103,8 +102,7 @@ def assemble_whole(
     others = _others(chat, speaker)
     persona = chat.persona.description if chat.persona else ""
     default_prompt = IMPERSONATION_PROMPT if for_user else DEFAULT_SYSTEM_PROMPT
-    opening = partial(opening_texts, card, preset.system_prompt, persona, lore, others, default_prompt=default_prompt)
-    closing = partial(closing_text, card, preset.post_history_instructions)
+    opening = opening_texts(card, preset.system_prompt, persona, lore, others, names, default_prompt=default_prompt)
     note = note_of(chat.metadata)
     note_text = resolve_card_text(note.text, names).strip()
     deep = [
@@ -112,41 +110,49 @@ def assemble_whole(
         for item in lore.at(LORE_AT_DEPTH)
     ]
     deep += [(_part("authors_note", note_text, count), note.depth)] if note_text else []
-    deep_parts = [part for part, _ in deep]
-    texts = [*opening(names).values(), closing(names), instruction]
-    used = sum(map(count, texts)) + sum(part.tokens for part in deep_parts)  # before the macros of memory are known
+    closing = {
+        "post_history": closing_text(card, preset.post_history_instructions, names),
+        "instruction": resolve_card_text(instruction, names),
+    }
+    openings, closings = ([_part(name, content, count) for name, content in of.items()] for of in (opening, closing))
+    fixed = [*openings, *(part for part, _ in deep), *closings]
+    used = sum(part.tokens for part in fixed)  # before the macros of memory are known
     if used >= available:
         detail = f"The card and the reply take {used + reply_tokens} tokens, and the context has {context_tokens}."
         raise Invalid.at("/context_tokens", detail)
     turn = find_turn(chat, text, speaker)
-    room = available - used - count(turn.text)  # the turn goes before what is remembered
+    history = History(turn, count, character=speaker, skipped=skipped)
+    room = available - used - history.newest_tokens()  # the newest message goes before what is remembered
     memory = assemble(
         chat,
         text=text,
         character=speaker,
         context_tokens=max(room, 1),
         with_history=False,
-        texts=[*opening(names).values(), closing(names)],
+        texts=[part.text for part in fixed],
         settings=_without_secrets(settings or settings_of(chat)) if for_user else settings,
         leave_trace=leave_trace,
         keep_recall=without_last,
+        shown=lambda tokens: history.ids_within(available - used - tokens),
     )
     if leave_trace:
         record_lore(turn, [item.document for item in lore.texts])
-    values = {**memory.macros, **names}
-    openings = [_part(name, content, count) for name, content in opening(values).items()]
-    last_texts = {"post_history": closing(values), "instruction": resolve_card_text(instruction, names)}
-    closings = [_part(name, content, count) for name, content in last_texts.items() if content]
-    fixed = [*openings, *closings, *deep_parts]
+    fixed = _with_memory(fixed, memory.macros, count)
+    before, after = len(openings), len(openings) + len(deep)
     spent = sum(part.tokens for part in fixed) + sum(filled.tokens for filled in memory.slots)
-    history = history_within(turn, available - spent, count, character=speaker, skipped=skipped)
-    conversation = insert_slots(memory.slots, history)
-    for part, depth in deep:
-        conversation = _with_part(conversation, history, part, depth)
-    messages = [*(part.message for part in openings), *conversation, *(part.message for part in closings)]
+    spoken = history.within(available - spent)
+    conversation = insert_slots(memory.slots, spoken)
+    for part, (_, depth) in zip(fixed[before:after], deep, strict=True):
+        conversation = _with_part(conversation, spoken, part, depth)
+    messages = [
+        *(part.message for part in fixed[:before] if part.text),
+        *conversation,
+        *(part.message for part in fixed[after:] if part.text),
+    ]
     tokens = [count(message["content"]) for message in messages]
     stable = compare_whole(memory.state, messages, store=leave_trace) if memory.state else 0
-    return WholePrompt(fixed, memory, messages, tokens, names, sum(tokens[:stable]))
+    shown = [part for part in fixed if part.text]
+    return WholePrompt(shown, memory, messages, tokens, names, sum(tokens[:stable]))
 
 
 def _without_secrets(settings: Settings) -> Settings:
@@ -173,6 +179,12 @@ def _lore(
     return lore_of_books(books, [text, *recent] if text else recent, available // LORE_SHARE, count)
 
 
+def _with_memory(parts: Sequence[Part], macros: Mapping[str, str], count: Counter) -> list[Part]:
+    """Return the parts with the macros of memory replaced, each where it stands first."""
+    texts = resolve_in_order([part.text for part in parts], macros)
+    return [_part(part.name, text.strip(), count, part.role) for part, text in zip(parts, texts, strict=True)]
+
+
 def _part(name: str, text: str, count: Counter, role: str = "system") -> Part:
     return Part(name, text, count(text), role)
 
@@ -180,7 +192,9 @@ def _part(name: str, text: str, count: Counter, role: str = "system") -> Part:
 def _with_part(
     messages: list[dict[str, str]], history: Sequence[dict[str, str]], part: Part, depth: int
 ) -> list[dict[str, str]]:
-    """Return the messages with the part before the last ``depth`` messages of the history."""
+    """Return the messages with the part, if it has a text, before the last ``depth`` messages of the history."""
+    if not part.text:
+        return messages
     following = history[-depth:] if depth else []
     place = next((at for at, item in enumerate(messages) if following and item is following[0]), len(messages))
     return [*messages[:place], part.message, *messages[place:]]

@@ -1,0 +1,12 @@
+"""Join a text and its continuation. Without database access."""
+
+import re
+
+SENTENCE_END = re.compile(r"[.!?…][\"”»*]*$")
+SENTENCE_BEGINNING = re.compile(r"[\"“«*]*[^\W\d]")
+
+
+def continued(text: str, continuation: str) -> str:
+    """Return a text with its continuation, which models begin without a space also where a sentence follows another."""
+    is_next_sentence = SENTENCE_END.search(text) and SENTENCE_BEGINNING.match(continuation)
+    return f"{text}{' ' if is_next_sentence else ''}{continuation}"
