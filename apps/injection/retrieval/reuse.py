@@ -47,7 +47,7 @@ def _current_memories(turn: UserTurn, character: Character | None, recall: Recal
 def _current_messages(turn: UserTurn, character: Character | None, recall: Recall) -> set[str]:
     """Return the ids of the messages with recalled passages that may still be told."""
     ids = [item["id"] for item in recall.memories if item["tier"] == MESSAGES_TIER]
-    rows = Message.objects.for_owner(turn.owner_id).filter(pk__in=ids, is_system=False, chat__deleted_at=None)
+    rows = Message.objects.for_owner(turn.owner_id).filter(pk__in=ids, chat__deleted_at=None).told()
     view = Viewpoint(turn.chat, character)
     return {str(message.pk) for message in rows.with_swipes() if view.has_heard(message)}
 
