@@ -5,6 +5,7 @@ import os
 import warnings
 from contextlib import suppress
 from logging.config import dictConfig
+from pathlib import Path
 from typing import Any
 
 import kombu.transport
@@ -78,6 +79,16 @@ def declare_queues(**kwargs: object) -> None:
     """
     for queue in app.amqp.queues.values():
         queue.no_declare = False
+
+
+@celeryd_init.connect
+def apply_niceness_to_session(**kwargs: object) -> None:
+    """Let this worker's session give way to others as far as its process does.
+
+    Linux may share out processors by session first (autogroup), and then compares processes of one session only.
+    """
+    with suppress(OSError):  # there are none, as in containers
+        Path("/proc/self/autogroup").write_text(str(os.getpriority(os.PRIO_PROCESS, 0)))
 
 
 @worker_init.connect

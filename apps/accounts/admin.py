@@ -15,7 +15,7 @@ from apps.accounts.invitations import create_invitation
 from apps.accounts.models import ApiToken, Invitation, User
 from apps.accounts.operations import revoke_token
 from apps.accounts.second_factors import remove_second_factors
-from apps.common.admin import OwnedAdmin
+from apps.common.admin import ClosedListAdmin, OwnedAdmin
 
 admin.site.unregister(Authenticator)  # its data is secret; users remove their factors, and an action below
 
@@ -23,7 +23,7 @@ INVITATION_DAYS = 14  # for which an invitation is valid, unless its form says o
 
 
 @admin.register(User)
-class AccountAdmin(UserAdmin):
+class AccountAdmin(ClosedListAdmin, UserAdmin):
     """Admin page of users."""
 
     ordering = ("email",)

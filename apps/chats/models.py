@@ -47,6 +47,9 @@ class Character(OwnedModel):
     source = OrderedJSONField(default=list, blank=True)
     extensions = OrderedJSONField(default=dict, blank=True)
     card = OrderedJSONField(default=dict, blank=True, help_text="The card as imported.")
+    withheld = models.BooleanField(
+        default=False, editable=False, help_text="Moderators have hidden it: models never get it."
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -291,6 +294,9 @@ class Message(OwnedModel):
     swipe_id = models.PositiveIntegerField(default=0, help_text="The position of the active swipe.")
     ends_scene = models.BooleanField(default=False, help_text="The active swipe's data sets scene_break.")
     left_out = models.BooleanField(default=False, help_text="The active swipe's data sets leave_out: not remembered.")
+    withheld = models.BooleanField(
+        default=False, editable=False, help_text="Moderators have hidden it: models never get it."
+    )
     layout = models.TextField(blank=True, default="", help_text="Layout of the imported line (see formats.layout).")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now)

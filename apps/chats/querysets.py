@@ -54,8 +54,12 @@ class DeletedPersonaManager(OwnedManager.from_queryset(OwnedQuerySet)):  # type:
 
 class MessageQuerySet(OwnedQuerySet["Message"]):  # type: ignore[name-defined]
     def remembered(self) -> Self:
-        """Filter messages that are not left out of memory."""
-        return self.filter(left_out=False)
+        """Filter messages that are neither left out of memory nor withheld by moderators."""
+        return self.filter(left_out=False, withheld=False)
+
+    def told(self) -> Self:
+        """Filter messages that may go into a prompt."""
+        return self.filter(is_system=False, withheld=False)
 
     def with_swipes(self) -> Self:
         """Prefetch all swipes, in one more query."""

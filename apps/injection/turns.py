@@ -73,7 +73,7 @@ def find_turn(chat: Chat, text: str | None, character: Character | None = None) 
 
 def visible_messages(chat: Chat) -> Any:
     """Return a queryset of the messages that may go into a prompt, with their swipes."""
-    return Message.objects.for_owner(chat.owner_id).filter(chat=chat, is_system=False).with_swipes()
+    return Message.objects.for_owner(chat.owner_id).filter(chat=chat).told().with_swipes()
 
 
 class SpokenTurn(NamedTuple):
@@ -99,7 +99,8 @@ def spoken_turns_newest_first(
 
 def _visible_newest_first(chat: Chat) -> Iterator[SpokenTurn]:
     active = Swipe.objects.for_owner(chat.owner_id).filter(position=F("message__swipe_id"))
-    visible = active.filter(message__chat=chat, message__is_system=False).order_by("-message__index")
+    told = active.filter(message__chat=chat, message__is_system=False, message__withheld=False)
+    visible = told.order_by("-message__index")
     rows = visible.values_list("message__name", "message__is_user", "mes", "extra", "message__participant", "message")
     end = chat.message_count
     while end > 0:

@@ -8,7 +8,7 @@ from apps.launcher.supervisor import Service
 
 PYTHON = sys.executable
 CELERY = [PYTHON, "-m", "celery", "--quiet", "-A", "config"]
-NICENESS = {"extraction": 5, "indexing": 10}  # what users wait for gets the processor first
+NICENESS = {"scheduled": 5, "extraction": 5, "indexing": 10}  # what users wait for gets the processor first
 NO_POOL = {"DATABASE_POOL_SIZE": "0"}  # tasks use one connection, and a pool's threads do not survive a fork
 
 

@@ -134,7 +134,7 @@ def _turns(owner: Owner, chat: Chat) -> Iterator[IndexedTurn]:
     A session ends with a gap longer than SESSION_GAP, or where ``extra.session`` changes.
     """
     session, last_at, last_key = 0, None, None
-    rows = _active_swipes(owner, chat).filter(message__left_out=False).values_list(
+    rows = _active_swipes(owner, chat).filter(message__left_out=False, message__withheld=False).values_list(
         "message_id", "message__rev", "message__name", "message__is_user", "message__sent_at",
         KeyTextTransform("session", "extra"),
     )  # fmt: skip

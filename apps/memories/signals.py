@@ -4,3 +4,7 @@ from django.dispatch import Signal
 
 # A memory was deleted by hand or by an instance, or restored. Receivers get ``owner_id``.
 tombstones_changed = Signal()
+
+# Texts of memories were written by a person, a program or an import, and not read from messages by a run. Receivers get
+# ``owner_id`` and the ``ids`` of the memories.
+memories_written = Signal()

@@ -6,18 +6,23 @@ class ModerationConfig(AppConfig):
     name = "apps.moderation"
 
     def ready(self) -> None:
-        from apps.chats.models import Character
+        from apps.chats.models import Character, Lorebook, Persona
         from apps.chats.pages.plugins import panels
-        from apps.chats.signals import chat_committed
+        from apps.chats.signals import chat_branched, chat_committed
         from apps.common.jobs import Kind, kinds
+        from apps.memories.signals import memories_written
         from apps.moderation import tasks
         from apps.moderation.models import ScanJob
+        from apps.moderation.operations.withholding import withhold_in_branch
         from apps.moderation.panel import hidden_panel
         from apps.moderation.roles import create_roles
         from apps.moderation.scanning.jobs import execute_claimed
 
         kinds.register(Kind(ScanJob, "indexing", execute_claimed, tasks.send_scan))
         chat_committed.connect(tasks.on_chat_committed)
-        post_save.connect(tasks.on_character_saved, sender=Character)
+        for model in (Character, Persona, Lorebook):
+            post_save.connect(tasks.on_thing_saved, sender=model)
+        memories_written.connect(tasks.on_memories_written)
+        chat_branched.connect(withhold_in_branch)
         post_migrate.connect(create_roles, sender=self)
         panels.register(hidden_panel)

@@ -1,4 +1,4 @@
-"""What a moderator sees during a look: messages, the fields of a character, or the text of a memory."""
+"""What a moderator sees during a look: messages, or the fields of a thing that stands alone."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,11 +6,10 @@ from uuid import UUID
 
 from django.core.paginator import Page, Paginator
 
-from apps.chats.models import Character, Chat, Message
+from apps.chats.models import Chat, Message
 from apps.common.scoping import system_scope
-from apps.memories.models import Memory
 from apps.moderation.models import Kind, Look
-from apps.moderation.targets import texts_of_character, texts_of_message
+from apps.moderation.targets import MODELS, texts_of, texts_of_message
 
 AROUND = 5  # messages before and after the one that a look is about
 PAGE_SIZE = 50  # messages of a chat
@@ -37,19 +36,14 @@ class Content:
 def content_of(look: Look, number: str | None = None) -> Content:
     """Return what a look is about as it is now: of a chat one page, of a message also those around it."""
     with system_scope():
-        if look.kind == Kind.CHARACTER:
-            return _character(look)
-        if look.kind == Kind.MEMORY:
-            memory = Memory.objects.for_owner(look.owner_id).filter(pk=look.target_id).first()
-            return Content("Memory", [Part("Text", [memory.text])]) if memory else Content()
-        return _messages(look, number)
+        return _thing(look) if look.kind in MODELS else _messages(look, number)
 
 
-def _character(look: Look) -> Content:
-    character = Character.objects.for_owner(look.owner_id).filter(pk=look.target_id).first()
-    if character is None:
+def _thing(look: Look) -> Content:
+    row = MODELS[look.kind].objects.for_owner(look.owner_id).filter(pk=look.target_id).first()
+    if row is None:
         return Content()
-    return Content(character.name, [Part(name, [text]) for name, text in texts_of_character(character)])
+    return Content(Kind(look.kind).label, [Part(name, [text]) for name, text in texts_of(row)])
 
 
 def _messages(look: Look, number: str | None) -> Content:

@@ -10,12 +10,12 @@ from django.core.mail import send_mail
 from django.db import transaction
 from django.utils import timezone
 
-from apps.chats.models import Character
 from apps.chats.signals import ChatChanged
 from apps.common import jobs
 from apps.common.restriction import restrict
 from apps.common.scoping import Owner, system_scope
 from apps.moderation.models import Decision, Notice, ScanJob
+from apps.moderation.operations.withholding import withhold_again
 from apps.moderation.scanning.jobs import create_scans, delete_ended_scans
 
 
@@ -39,23 +39,31 @@ def request_scans(owner: Owner, kind: str, target_id: UUID, message_ids: list[UU
 
 def on_chat_committed(event: ChatChanged, **kwargs: Any) -> None:
     """Scan the messages of a write; all of the chat after an import or a branch. Runs in a worker."""
+    withhold_again(event.owner_id, event.chat_id)
     is_whole = event.kind in ("import", "branch")
     if event.message_ids or is_whole:
         request_scans(event.owner_id, "chat", event.chat_id, [] if is_whole else event.message_ids)
 
 
-def on_character_saved(instance: Character, raw: bool = False, **kwargs: Any) -> None:
-    """Scan a character after the commit of a write. What there is to apply is asked by the task."""
+def on_thing_saved(instance: Any, raw: bool = False, **kwargs: Any) -> None:
+    """Scan a character, a persona or a lorebook after the commit of a write."""
     if not raw:
-        scan_character.delay_on_commit(owner_id=str(instance.owner_id), character_id=str(instance.pk))
+        kind = instance._meta.model_name
+        scan_thing.delay_on_commit(owner_id=str(instance.owner_id), kind=kind, ids=[str(instance.pk)])
+
+
+def on_memories_written(owner_id: UUID, ids: list[UUID], **kwargs: Any) -> None:
+    """Scan memories that were not read from messages, after the commit of the write."""
+    scan_thing.delay_on_commit(owner_id=str(owner_id), kind="memories", ids=list(map(str, ids)))
 
 
 @shared_task
-def scan_character(*, owner_id: str, character_id: str, **kwargs: Any) -> None:
-    """Create the scan of a character that was written."""
-    restrict(UUID(owner_id))
-    if Character.objects.for_owner(UUID(owner_id)).filter(pk=character_id).exists():
-        request_scans(UUID(owner_id), "character", UUID(character_id), [])
+def scan_thing(*, owner_id: str, kind: str, ids: list[str], **kwargs: Any) -> None:
+    """Create the scan of a thing or of memories that were written, if there is anything to apply."""
+    owner, found = UUID(owner_id), list(map(UUID, ids))
+    restrict(owner)
+    is_list = kind == ScanJob.Scanned.MEMORIES
+    request_scans(owner, kind, owner if is_list else found[0], found if is_list else [])
 
 
 @shared_task

@@ -1,8 +1,12 @@
 import os
+import threading
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from hypothesis import settings as given_settings
 from hypothesis import strategies as st
 
 from apps.llm.embeddings import get_embedder
@@ -46,7 +50,7 @@ def test_text_after_the_last_piece_is_ignored():
     assert vectors[0] @ vectors[1] == pytest.approx(1, abs=1e-5)
 
 
-@settings(max_examples=25, deadline=None)
+@given_settings(max_examples=25, deadline=None)
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=20))
 def test_any_text_can_be_embedded(texts):
     vectors = get_embedder().embed(texts)
@@ -65,3 +69,20 @@ def test_a_forked_child_embeds_with_a_session_of_its_own():
             os._exit(0)
     os.waitpid(child, 0)
     assert np.frombuffer(os.read(read, 4096), dtype=np.float32) == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_long_query_gives_way_to_what_else_the_web_server_does(settings: Any, monkeypatch: pytest.MonkeyPatch):
+    settings.IS_WEB_PROCESS = True
+    embedder: Any = get_embedder()
+    session, seen = embedder._session, []
+
+    def run(*args: Any) -> Any:
+        seen.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+        return session.run(*args)
+
+    monkeypatch.setattr(embedder, "_session", SimpleNamespace(run=run))
+    before = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    short, long = embedder.embed(["Where is it?"]), embedder.embed(["Where is it? " * 60])
+    assert (short.shape, long.shape) == ((1, 384), (1, 384))
+    assert seen == [before, 15]
+    assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == before

@@ -50,6 +50,22 @@ def test_a_private_chat_is_closed_without_a_look(chat: Chat, moderator: User) ->
     assert "The police asks about it." in signed_in(chat.owner).get("/settings/moderation/").content.decode()
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "chats/chat/?title__startswith=The",
+        "chats/chat/?metadata__has_key=note",
+        "accounts/user/?name__startswith=A",
+        "chats/chat/?owner__name__startswith=A",
+        "moderation/case/?reports__note__contains=Look",
+    ],
+)
+def test_what_a_list_does_not_show_cannot_be_asked_of_it(case: Case, moderator: User, path: str) -> None:
+    reply = signed_in(moderator).get(f"/admin/{path}")
+    assert reply.status_code in (302, 400), path
+    assert str(case.chat_id) not in reply.content.decode()
+
+
 def test_a_report_opens_the_message_and_those_around_it(case: Case, moderator: User) -> None:
     browser = signed_in(moderator)
     page = browser.get(f"{CASES}{case.pk}/change/").content.decode()

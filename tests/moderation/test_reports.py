@@ -4,18 +4,24 @@ import pytest
 from django.core import mail
 
 from apps.accounts.models import User
-from apps.chats.models import Message
+from apps.chats.models import Character, Chat, Message
+from apps.chats.operations import branch_chat
+from apps.chats.signals import ChatChanged
 from apps.common.problems import Conflict
+from apps.injection.turns import spoken_turns_newest_first
+from apps.memories.models import Memory
+from apps.memories.operations import create_memory
 from apps.moderation.models import Case, Notice, Report
 from apps.moderation.operations.decisions import decide, reverse
 from apps.moderation.operations.looks import look_at_case
 from apps.moderation.operations.notices import answer
 from apps.moderation.operations.reports import report
 from apps.moderation.targets import find_target
-from apps.moderation.tasks import send_notice
+from apps.moderation.tasks import on_chat_committed, send_notice
+from apps.replies.prompts.assembly import assemble_whole
 from tests.contract.conftest import client_of
-from tests.factories import UserFactory, make_character
-from tests.moderation.conftest import signed_in
+from tests.factories import UserFactory, make_character, make_chat
+from tests.moderation.conftest import SECRET, signed_in
 
 
 def test_a_message_is_reported_from_its_menu(alice: User, message: Message) -> None:
@@ -91,3 +97,60 @@ def test_after_a_decision_a_thing_can_be_reported_again(alice: User, case: Case,
     decide(moderator, case.pk, "dismiss", reason="Nothing is wrong with it.")
     again = report(alice, find_target(alice, "message", case.target_id), reason="privacy")
     assert again.case_id != case.pk
+
+
+def test_models_get_nothing_that_is_hidden_whatever_its_owner_does(
+    alice: User, chat: Chat, case: Case, moderator: User
+) -> None:
+    memory = create_memory(alice, text="It is in the well.", tier="long_term", kind="fact", editor="alice", chat=chat)
+    about_memory = report(alice, find_target(alice, "memory", memory.pk), reason="other").case
+    for one in (case, about_memory):
+        decide(moderator, one.pk, "hide", reason="It is against rule 3.")
+
+    def told() -> list[str]:
+        messages = Message.objects.for_owner(alice).filter(chat=chat)
+        said = [turn.mes for turn in spoken_turns_newest_first(chat)]
+        active = Memory.objects.for_owner(alice).active().filter(hidden=False).values_list("text", flat=True)
+        return [*said, *(message.mes for message in messages.remembered().with_swipes()), *active]
+
+    assert SECRET not in told()
+    assert "It is in the well." not in told()
+    api = client_of(alice)
+    assert api.patch(f"/api/v1/memories/{memory.pk}/", {"hidden": False}, format="json").status_code == 409
+    integrity = chat.integrity
+    for is_system in (True, False):
+        body = {"integrity": str(integrity), "patches": [{"index": 1, "set": {"is_system": is_system}}]}
+        integrity = api.post(f"/api/v1/chats/{chat.pk}/patch/", body, format="json").json()["integrity"]
+    assert SECRET not in told()
+    branch = Chat.objects.for_owner(alice).get(pk=branch_chat(alice, chat.pk, 2).pk)
+    assert SECRET not in [turn.mes for turn in spoken_turns_newest_first(branch)]
+    assert SECRET in signed_in(alice).get(f"/chats/{chat.pk}/").content.decode()
+    for one in (case, about_memory):
+        reverse(moderator, one.pk, reason="So be it.")
+    assert SECRET in told()
+    assert "It is in the well." in told()
+
+
+def test_what_is_hidden_stays_so_after_a_deletion_that_is_undone(alice: User, case: Case, moderator: User) -> None:
+    decide(moderator, case.pk, "hide", reason="It is against rule 3.")
+    message = Message.objects.for_owner(alice).filter(pk=case.target_id)
+    message.update(withheld=False)  # as a restored row has it
+    chat = Chat.objects.for_owner(alice).get(pk=case.chat_id)
+    on_chat_committed(event=ChatChanged(alice.pk, chat.pk, "undo", chat.rev, chat.integrity, [case.target_id]))
+    assert message.get().withheld
+
+
+def test_the_card_of_a_hidden_character_is_not_in_the_prompt(alice: User, moderator: User) -> None:
+    character = make_character(alice, "Mira")
+    Character.objects.for_owner(alice).filter(pk=character.pk).update(description="She hides a letter.")
+    chat = make_chat(alice, "Hello.", character=character)
+
+    def prompt() -> str:
+        return str(assemble_whole(Chat.objects.for_owner(alice).get(pk=chat.pk), context_tokens=4000).messages)
+
+    assert "She hides a letter." in prompt()
+    about = report(alice, find_target(alice, "character", character.pk), reason="other").case
+    decide(moderator, about.pk, "hide", reason="It is against rule 3.")
+    assert "She hides a letter." not in prompt()
+    reverse(moderator, about.pk, reason="So be it.")
+    assert "She hides a letter." in prompt()

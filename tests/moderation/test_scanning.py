@@ -10,15 +10,19 @@ from django.core.exceptions import ValidationError
 
 from apps.accounts.models import User
 from apps.chats.models import Chat, Message
-from apps.chats.operations import create_character
+from apps.chats.operations import create_character, create_lorebook, create_persona
 from apps.chats.signals import ChatChanged
 from apps.chats.tasks import dispatch_chat_committed
 from apps.chats.transfer.imports import import_chats
 from apps.common import jobs
+from apps.memories.operations import create_memory, edit_memory
+from apps.moderation import tasks
+from apps.moderation.content import content_of
 from apps.moderation.models import Case, Flag, Rule, ScanJob
 from apps.moderation.operations.decisions import decide
+from apps.moderation.operations.looks import look_at_case
 from apps.moderation.scanning import jobs as scanning
-from apps.moderation.tasks import on_chat_committed, scan_character
+from apps.moderation.tasks import on_chat_committed, scan_thing
 from tests.factories import make_chat
 from tests.llm.scripted_server import Reply, Request, ScriptedServer, document
 
@@ -89,9 +93,30 @@ def test_an_import_and_a_character_are_scanned(alice: User, rule: Rule) -> None:
     event = ChatChanged(alice.pk, chat.pk, "import", chat.rev, chat.integrity)
     dispatch_chat_committed(**{name: getattr(event, name) for name in event.__dataclass_fields__})
     character = create_character(alice, name="Bo", description="He owns the blue stone.")
-    scan_character(owner_id=str(alice.pk), character_id=str(character.pk))
+    scan_thing(owner_id=str(alice.pk), kind="character", ids=[str(character.pk)])
     run_all()
     assert flagged(alice) == [("message", "Stones"), ("character", "Stones")]
+
+
+def test_personas_lorebooks_and_memories_are_scanned_when_they_are_written(
+    alice: User, rule: Rule, moderator: User, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
+) -> None:
+    monkeypatch.setattr(tasks.scan_thing, "delay", lambda **kwargs: tasks.scan_thing(**kwargs))
+    book = {"entries": [{"keys": ["stone"], "content": "The red stone lies below."}]}
+    with django_capture_on_commit_callbacks(execute=True):
+        create_persona(alice, name="Al", description="Seeks the blue stone.")
+        create_lorebook(alice, name="Places", document=book)
+        memory = create_memory(alice, text="The sky is grey.", tier="long_term", kind="fact", editor="alice")
+        edit_memory(memory, editor="alice", pinned=True)
+    run_all()
+    assert sorted(flagged(alice)) == [("lorebook", "Stones"), ("persona", "Stones")]
+    with django_capture_on_commit_callbacks(execute=True):
+        edit_memory(memory, editor="alice", text="She has the red stone.")
+    run_all()
+    assert ("memory", "Stones") in flagged(alice)
+    for case in Case.objects.for_owner(alice):
+        look = look_at_case(moderator, case.pk, "What the rule has found.")
+        assert "stone" in str(content_of(look).parts)
 
 
 def test_the_endpoint_flags_with_its_categories(alice: User, endpoint: ScriptedServer) -> None:

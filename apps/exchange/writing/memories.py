@@ -11,6 +11,7 @@ from apps.exchange.reading.found import FoundMemory
 from apps.exchange.writing.target import Target, source_indexes
 from apps.memories.lexemes import Lexemes
 from apps.memories.models import Memory, MemorySource, RetiredReason
+from apps.memories.signals import memories_written
 from apps.memories.witnesses import NOBODY, participants_of, witnessed_by_all_of
 
 BATCH_SIZE = 500
@@ -35,6 +36,8 @@ def write_memories(found: Iterable[FoundMemory], target: Target) -> None:
     for memory, one in kept:
         _set_state(memory, one, target.memory_ids)
     Memory.objects.bulk_create([memory for memory, _ in kept], batch_size=BATCH_SIZE)
+    if kept:
+        memories_written.send(Memory, owner_id=kept[0][0].owner_id, ids=[memory.pk for memory, _ in kept])
     _link(kept, target, messages)
     target.written["memories"] += len(kept)
 

@@ -118,7 +118,8 @@ def _facts(context: Context, reply: Message) -> list[str]:
     """Return the texts to check against: card, memories and summary, without memories learnt from the reply."""
     character = context.character
     names = context.chat.names_for(character)
-    fields = [character.description, character.personality, character.scenario] if character else []
+    card_of = None if character and character.withheld else character
+    fields = [card_of.description, card_of.personality, card_of.scenario] if card_of else []
     card = [resolve_card_text(text, names) for text in fields]
     memories: list[str] = []
     for tier in (Memory.Tier.LONG_TERM, Memory.Tier.SESSION):

@@ -49,7 +49,7 @@ def _current_memories(turn: UserTurn, character: Character | None, recall: Recal
 def _current_messages(turn: UserTurn, character: Character | None, recall: Recall) -> set[str]:
     """Return the ids of the messages that still have their recalled passages, and may still be told."""
     passages = {item["id"]: item["text"] for item in recall.memories if item["tier"] == MESSAGES_TIER}
-    rows = Message.objects.for_owner(turn.owner_id).filter(pk__in=passages, chat__deleted_at=None)
+    rows = Message.objects.for_owner(turn.owner_id).filter(pk__in=passages, chat__deleted_at=None, withheld=False)
     view = Viewpoint(turn.chat, character)
     return {
         str(message.pk)

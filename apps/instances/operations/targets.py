@@ -17,6 +17,7 @@ from apps.memories.lexemes import Lexemes
 from apps.memories.models import JournalEntry, Memory
 from apps.memories.operations.journal import delete_entry, mark_ancestors_stale, new_entry
 from apps.memories.operations.memories import delete_memory
+from apps.memories.signals import memories_written
 
 LONG_TERM = Memory.Tier.LONG_TERM.value
 TIERS = (*(name.value for name in Granularity), LONG_TERM)
@@ -66,6 +67,7 @@ def _write_memory(item: Item, text: str, editor: str, chat_id: UUID | None) -> N
         setattr(memory, name, value)
     memory.version += 1
     memory.save(force_insert=is_new)  # an id that another owner has must fail, not be overwritten
+    memories_written.send(Memory, owner_id=item.owner_id, ids=[memory.pk])
 
 
 def _write_entry(item: Item, text: str, editor: str) -> None:

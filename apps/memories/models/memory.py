@@ -139,6 +139,9 @@ class Memory(StoryModel):
     )
     pinned = models.BooleanField(default=False)
     hidden = models.BooleanField(default=False)
+    withheld = models.BooleanField(
+        default=False, editable=False, help_text="Moderators have hidden it, and its owner can't show it."
+    )
     edited_by = models.CharField(max_length=100, blank=True, default="")
     version = models.PositiveIntegerField(default=1)
     source_instance = models.CharField(max_length=100, blank=True, default="")

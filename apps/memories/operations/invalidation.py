@@ -45,7 +45,8 @@ def invalidate(chat: Chat, changed: list[UUID]) -> None:
     Must be called in a transaction that holds the chat's lock.
     """
     MemorySource.objects.for_owner(chat.owner_id).filter(message__in=changed).update(lost=True)
-    Passage.objects.for_owner(chat.owner_id).filter(chat=chat, message__left_out=True).delete()
+    is_silent = Q(message__left_out=True) | Q(message__withheld=True)
+    Passage.objects.for_owner(chat.owner_id).filter(is_silent, chat=chat).delete()
     _retire_memories(chat)
     _retire_inherited(chat, changed)
     for retire in (_retire_arcs, _retire_ledger, _retire_knowledge, _retire_relationships, _retire_scenes):

@@ -9,12 +9,13 @@ from django.db.models import F, Func, Q, Value
 from django.utils import timezone
 
 from apps.chats.models import Character, Chat, Message
+from apps.common.problems import Conflict
 from apps.common.scoping import Owner, owner_id_of
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.lexemes import Lexemes
 from apps.memories.models import Inheritance, JournalEntry, Memory, MemorySource, RetiredReason, Supersession
-from apps.memories.signals import tombstones_changed
+from apps.memories.signals import memories_written, tombstones_changed
 from apps.memories.witnesses import participants_of, witnessed_by_all_of
 
 
@@ -53,6 +54,7 @@ def create_memory(
     set_text(memory, text)
     memory.save()
     link_sources(memory.owner_id, memory.pk, sources)
+    memories_written.send(Memory, owner_id=memory.owner_id, ids=[memory.pk])
     return memory
 
 
@@ -61,6 +63,8 @@ def edit_memory(memory: Memory, *, editor: str, **changes: Any) -> Memory:
 
     Only these columns are saved, since a run may have changed other columns in the meantime.
     """
+    if memory.withheld and changes.get("hidden") is False:
+        raise Conflict("Moderators have hidden this. You can answer their decision in the settings.")
     changed = [*changes, "edited_by", "version", "updated_at"]
     if "text" in changes:
         set_text(memory, changes.pop("text"))
@@ -71,6 +75,8 @@ def edit_memory(memory: Memory, *, editor: str, **changes: Any) -> Memory:
     memory.version = F("version") + 1
     memory.save(update_fields=changed)
     memory.refresh_from_db(fields=["version"])
+    if "embedding" in changed:
+        memories_written.send(Memory, owner_id=memory.owner_id, ids=[memory.pk])
     return memory
 
 

@@ -20,9 +20,11 @@ FormerValues = dict[str, dict[str, Any]]
 def change_memories(owner: Owner, ids: Iterable[UUID], *, editor: str, **changes: Any) -> FormerValues:
     """Set pinned, hidden, importance or deleted_at of several memories as a person's correction.
 
-    Memories that are deleted or have these values already are not changed.
+    Memories that are deleted, are withheld or have these values already are not changed.
     """
-    rows = Memory.objects.for_owner(owner).present().filter(pk__in=ids).select_for_update().order_by("pk")
+    rows = (
+        Memory.objects.for_owner(owner).present().filter(pk__in=ids, withheld=False).select_for_update().order_by("pk")
+    )
     former: FormerValues = {}
     for memory in rows:
         values = {name: getattr(memory, name) for name in (*changes, "edited_by")}

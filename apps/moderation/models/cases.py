@@ -29,7 +29,7 @@ class Case(OwnedModel):
     decision = models.CharField(max_length=8, choices=Decision.choices, blank=True, default="")
     decided_by = moderator_field("The moderator who decided it.")
     decided_at = models.DateTimeField(null=True, blank=True)
-    hides = models.BooleanField(default=False, help_text="The thing is hidden from others.")
+    hides = models.BooleanField(default=False, help_text="The thing is hidden.")
     is_answered = models.BooleanField(default=False, help_text="The owner's answer waits for a moderator.")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)

@@ -11,7 +11,9 @@ class Kind(models.TextChoices):
 
     CHARACTER = "character", "Character"
     MESSAGE = "message", "Message"
-    MEMORY = "memory", "Shared memory"
+    MEMORY = "memory", "Memory"
+    PERSONA = "persona", "Persona"
+    LOREBOOK = "lorebook", "Lorebook"
 
 
 class Reason(models.TextChoices):
@@ -30,7 +32,7 @@ class Decision(models.TextChoices):
     """How a case ends."""
 
     DISMISS = "dismiss", "Dismiss"
-    HIDE = "hide", "Hide from others"
+    HIDE = "hide", "Hide"
     SUSPEND = "suspend", "Suspend the owner"
     BAN = "ban", "Ban the owner"
     REVERSE = "reverse", "Reversed"

@@ -48,16 +48,28 @@ class Rule(models.Model):
 
 
 class ScanJob(Job):
-    """Search of a chat's messages or a character for what rules flag. ``done`` are texts."""
+    """Search for what rules flag: in a chat's messages, a list of memories, or one thing. ``done`` are texts.
+
+    The target of a list of memories is their owner.
+    """
+
+    class Scanned(models.TextChoices):
+        CHAT = "chat", "Chat"
+        CHARACTER = "character", "Character"
+        PERSONA = "persona", "Persona"
+        LOREBOOK = "lorebook", "Lorebook"
+        MEMORIES = "memories", "Memories"
 
     class Source(models.TextChoices):
         RULES = "rules", "Rules"
         ENDPOINT = "endpoint", "Moderation endpoint"
 
     source = models.CharField(max_length=8, choices=Source.choices)
-    kind = models.CharField(max_length=16, choices=[("chat", "Chat"), ("character", "Character")])
+    kind = models.CharField(max_length=16, choices=Scanned.choices)
     target_id = models.UUIDField()
-    message_ids = ArrayField(models.UUIDField(), default=list, help_text="Empty: all messages.")
+    message_ids = ArrayField(
+        models.UUIDField(), default=list, help_text="Of a chat, all if it is empty. Of memories, theirs."
+    )
 
     class Meta:
         indexes = [

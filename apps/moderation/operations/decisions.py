@@ -14,6 +14,7 @@ from apps.moderation.models import Case, Decision
 from apps.moderation.operations.audit import record, require
 from apps.moderation.operations.cases import lock_case, refuse_own, save_case
 from apps.moderation.operations.notices import tell_owner, tell_reporters
+from apps.moderation.operations.withholding import give_back, withhold
 
 MAX_DAYS = 3650
 PERMISSIONS: dict[str, str] = {Decision.SUSPEND: "suspend_user", Decision.BAN: "ban_user"}
@@ -49,6 +50,8 @@ def decide(
         decided_at=now,
         hides=hides,
     )
+    if hides:
+        withhold(case)
     owner = _locked_owner(case)
     if decision in (Decision.SUSPEND, Decision.BAN) and owner.is_staff and not moderator.is_superuser:
         raise Conflict("Only a superuser suspends or bans staff.")
@@ -77,6 +80,7 @@ def reverse(moderator: User, case_id: UUID, *, reason: str) -> Case:
     owner = _locked_owner(case)
     taken_back = case.decision
     save_case(case, decision=Decision.REVERSE, hides=False, is_answered=False)
+    give_back(case)
     with system_scope():
         others = Case.objects.filter(owner=owner, decision=taken_back).exists()
     if not others and taken_back == Decision.SUSPEND:

@@ -14,7 +14,7 @@ from apps.moderation.models import Case, Decision, Notice, Report
 from apps.moderation.operations.cases import lock_case, save_case
 
 TOLD = {
-    Decision.HIDE: "A {kind} of yours is hidden from others.",
+    Decision.HIDE: "A {kind} of yours is hidden: models don't get it any more.",
     Decision.SUSPEND: "Your account is suspended until {until} UTC: you can read and export, but not write.",
     Decision.BAN: "Your account is closed: you can't sign in any more.",
     Decision.REVERSE: "A decision about a {kind} of yours was taken back.",

@@ -2,21 +2,23 @@
 
 import datetime as dt
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
 
-from apps.chats.models import Character, Message
+from apps.chats.models import Message
 from apps.common import jobs
 from apps.common.scoping import Owner, owner_id_of, system_scope
 from apps.llm.generation import GenerationFailed, TransientFailure
+from apps.memories.models import Memory
 from apps.moderation.models import Kind, Rule, ScanJob
 from apps.moderation.operations.flags import store_flag
 from apps.moderation.scanning import endpoint
 from apps.moderation.scanning.rules import enabled_matchers, matching
-from apps.moderation.targets import Target, texts_of_character, texts_of_message
+from apps.moderation.targets import MODELS, Target, target_of, texts_of, texts_of_message
 
 BATCH = 100  # messages between two heartbeats
 WAIT = dt.timedelta(minutes=5)  # while the endpoint does not answer
@@ -34,7 +36,7 @@ def sources() -> list[str]:
 
 @transaction.atomic
 def create_scans(owner: Owner, kind: str, target_id: UUID, message_ids: Sequence[UUID] = ()) -> list[ScanJob]:
-    """Return queued jobs that read a chat's messages (all without ids) or a character, one for each source.
+    """Return queued jobs, one for each source, that read a chat's messages (all without ids), memories, or one thing.
 
     What has not begun is joined, so that many writes in a row leave one job.
     """
@@ -89,18 +91,25 @@ def _next_batch(job: ScanJob) -> tuple[list[Text], int] | None:
 
     ``done`` is the next index of a chat, or the number of ``message_ids`` that were read.
     """
-    if job.kind == Kind.CHARACTER:
-        character = Character.objects.for_owner(job.owner_id).filter(pk=job.target_id).first()
-        if character is None or job.done:
-            return None
-        target = Target(Kind.CHARACTER, character.pk, character.owner_id)
-        return [(target, text) for _, text in texts_of_character(character)], 1
+    if job.kind == ScanJob.Scanned.MEMORIES:
+        ids = job.message_ids[job.done : job.done + BATCH]
+        memories = Memory.objects.for_owner(job.owner_id).present().filter(pk__in=ids)
+        texts = [text for row in memories for text in _texts_of(Kind.MEMORY, row)]
+        return (texts, job.done + len(ids)) if ids else None
+    if job.kind in MODELS:
+        row = MODELS[job.kind].objects.for_owner(job.owner_id).filter(pk=job.target_id).first()
+        return None if row is None or job.done else (list(_texts_of(job.kind, row)), 1)
     messages = Message.objects.for_owner(job.owner_id).filter(chat=job.target_id).with_swipes().order_by("index")
     if job.message_ids:
         ids = job.message_ids[job.done : job.done + BATCH]
         return (_texts(list(messages.filter(pk__in=ids))), job.done + len(ids)) if ids else None
     batch = list(messages.filter(index__gte=job.done)[:BATCH])
     return (_texts(batch), batch[-1].index + 1) if batch else None
+
+
+def _texts_of(kind: str, row: Any) -> Iterator[Text]:
+    target = target_of(kind, row)
+    return ((target, text) for _, text in texts_of(row))
 
 
 def _texts(messages: Sequence[Message]) -> list[Text]:

@@ -91,8 +91,9 @@ def assemble_whole(
     """
     require_member(chat, character)
     speaker = character or chat.character
+    is_told = speaker is not None and not speaker.withheld
     preset = preset_or_default(chat.owner_id, preset)
-    card = Card(**{name: getattr(speaker, name) for name in CARD_FIELDS}) if speaker else Card()
+    card = Card(**{name: getattr(speaker, name) for name in CARD_FIELDS}) if is_told else Card()
     available = context_tokens - reply_tokens
     connection = generation_connection(chat.owner_id)
     count = token_counter(connection.model if connection else "")
