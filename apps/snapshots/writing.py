@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import BinaryIO
 
-from django.contrib.auth import get_user_model
 from django.db import connection, models
 from django.utils import timezone
 
+from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.snapshots.archives import Manifest, Writer
 from apps.snapshots.models import Snapshot
@@ -22,7 +22,7 @@ def write_archive(scope: Scope, file: BinaryIO, on_progress: Callable[[int], Non
     The rows are those of one moment only within a transaction that has a snapshot of its own (repeatable read), or that
     holds the locks of what is written.
     """
-    user = get_user_model().objects.get(pk=scope.owner_id)
+    user = User.objects.get(pk=scope.owner_id)
     written = 0
     with Writer(file) as writer:
         for table in scope.tables:
@@ -33,8 +33,12 @@ def write_archive(scope: Scope, file: BinaryIO, on_progress: Callable[[int], Non
             chat=scope.chat_id,
             title=title_of(scope),
             created_at=timezone.now().isoformat(),
-            profile={"name": user.name, "time_zone": user.time_zone} if scope.kind == Snapshot.Kind.ACCOUNT else {},
+            profile=_profile_of(user) if scope.kind == Snapshot.Kind.ACCOUNT else {},
         )
+
+
+def _profile_of(user: User) -> dict[str, str]:
+    return {"name": user.name, "time_zone": user.time_zone, "language": user.language}
 
 
 def _reported(lines: Iterator[str], written: int, on_progress: Callable[[int], None]) -> Iterator[str]:

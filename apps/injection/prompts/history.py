@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from django.utils.translation import gettext
+
 from apps.chats.models import Character, Chat
 from apps.common.problems import Invalid
 from apps.injection.prompts.filled_slots import FilledSlot
@@ -29,7 +31,10 @@ def history_within(
         tokens = count(message["content"])
         if tokens > remaining:
             if not history:
-                detail = f"The last turn alone has {tokens} tokens, and only {budget} are available."
+                detail = gettext("The last turn alone has %(tokens)s tokens, and only %(budget)s are available.") % {
+                    "tokens": tokens,
+                    "budget": budget,
+                }
                 raise Invalid.at("/context_tokens", detail)
             break
         history.append(message)
