@@ -9,7 +9,6 @@ from django.core.files.uploadedfile import UploadedFile
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_POST, require_safe
@@ -177,5 +176,6 @@ def report_text(report: Report) -> str:
         ]
         more = ["…"] if report.skipped > MAX_LISTED_REASONS else []
         lines = "\n".join([*reasons, *more])
-        text += f" {report.skipped} line{pluralize(report.skipped)} skipped:\n{lines}"
+        skipped = ngettext("%(count)s line skipped:", "%(count)s lines skipped:", report.skipped)
+        text += f" {skipped % {'count': report.skipped}}\n{lines}"
     return "\n".join([text, *report.warnings[:MAX_LISTED_REASONS]])

@@ -48,14 +48,15 @@ export class SyncState {
     if (blocked) return [blocked.status === 404 ? gettext("This chat no longer exists") : gettext("You are signed out"), edits.length];
     if (this.#offline || !navigator.onLine) return [gettext("Offline"), waiting.length];
     if (unresolved) return [filled(ngettext("%(count)s change needs your decision", "%(count)s changes need your decision", unresolved), { count: unresolved }), 0];
-    return [waiting.length ? gettext("Saving …") : gettext("Saved"), 0];
+    return [waiting.length ? gettext("Saving …") : gettext("Saved"), 0, true];
   }
 
-  #say(words, kept) {
+  /** @param {string} words @param {number} kept unsent edits @param {boolean} isCalm whether nothing needs attention */
+  #say(words, kept, isCalm = false) {
     const waiting = ngettext("%(words)s: %(count)s change waits on this device", "%(words)s: %(count)s changes wait on this device", kept);
     const text = kept ? filled(waiting, { words, count: kept }) : words;
     if (this.#words.textContent !== text) this.#words.textContent = text;
-    element.classList.toggle("attention", text !== "Saved" && !text.startsWith("Saving"));
+    element.classList.toggle("attention", !isCalm);
   }
 
   #list() {
