@@ -233,6 +233,18 @@ class TestLanguage:
         client.post("/accounts/password/reset/", {"email": reader.email}, headers={"accept-language": "de"})
         assert "Hallo von Loci!" in mail.outbox[0].body
 
+    def test_mails_about_changes_are_in_it_and_not_formal(self, client: Client, reader: User) -> None:
+        User.objects.filter(pk=reader.pk).update(language="de")
+        client.force_login(reader)
+        passwords = {
+            "oldpassword": "a long secret 1",
+            "password1": "another long one 2",
+            "password2": "another long one 2",
+        }
+        client.post("/accounts/password/change/", passwords)
+        assert "Du bekommst diese Mail" in mail.outbox[0].body
+        assert "Ihr" not in mail.outbox[0].body.split()
+
 
 @pytest.mark.parametrize(
     ("why", "german"),
