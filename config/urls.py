@@ -24,7 +24,7 @@ urlpatterns = [
     path("metrics", metrics, name="metrics"),
     path("manifest.webmanifest", manifest, name="manifest"),
     path("theme/", theme.choose, name="theme"),
-    path("language/<str:language>.js", Catalogue.as_view(domain="djangojs", packages=[]), name="javascript-catalogue"),
+    path("language.js", Catalogue.as_view(domain="djangojs", packages=[]), name="javascript-catalogue"),
     path("accounts/invitation/<str:key>/", invitations.accept, name="invitation"),
     path("accounts/", include("allauth.urls")),
     path("settings/usage/", usage, name="usage"),

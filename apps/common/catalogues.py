@@ -12,10 +12,11 @@ SECONDS_CACHED = 3600
 
 
 class Catalogue(JavaScriptCatalog):
-    """The catalogue of the language in the path, so that browsers can keep it."""
+    """The catalogue of the language that the address names with ``of``, so that browsers can keep it."""
 
-    def get(self, request: HttpRequest, *args: Any, language: str, **kwargs: Any) -> HttpResponse:
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Return the script."""
+        language = request.GET.get("of", "")
         if language not in dict(settings.LANGUAGES):
             raise Http404
         with translation.override(language):
