@@ -17,6 +17,7 @@ COPY config config
 COPY apps apps
 COPY templates templates
 COPY static static
+COPY locale locale
 # The code belongs to root: what runs can't change it.
 RUN .venv/bin/python -m compileall -q apps config
 ENV PATH=/srv/loci/.venv/bin:$PATH \

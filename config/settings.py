@@ -115,6 +115,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "apps.accounts.row_scope.RowScopeMiddleware",
+    "apps.accounts.languages.LanguageMiddleware",
     "apps.accounts.sessions.LastSeenMiddleware",
     "apps.common.request_logging.RequestLogMiddleware",
     "apps.accounts.closing.ClosedAccountMiddleware",
@@ -144,6 +145,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
+            "builtins": ["django.templatetags.i18n", "apps.common.templatetags.languages"],
         },
     },
 ]
@@ -292,6 +294,8 @@ CONTENT_SECURITY_POLICY = {
 # Language, time, files
 
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+LOCALE_PATHS = [ROOT / "locale"]
 TIME_ZONE = "UTC"
 USE_I18N = True
 USE_TZ = True

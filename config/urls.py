@@ -9,6 +9,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from apps.accounts import invitations
 from apps.chats.views.usage import usage
 from apps.common import health, theme
+from apps.common.catalogues import Catalogue
 from apps.common.manifest import manifest
 from apps.extraction import urls as extraction
 from apps.launcher.metrics import metrics
@@ -23,6 +24,7 @@ urlpatterns = [
     path("metrics", metrics, name="metrics"),
     path("manifest.webmanifest", manifest, name="manifest"),
     path("theme/", theme.choose, name="theme"),
+    path("language.js", Catalogue.as_view(domain="djangojs", packages=[]), name="javascript-catalogue"),
     path("accounts/invitation/<str:key>/", invitations.accept, name="invitation"),
     path("accounts/", include("allauth.urls")),
     path("settings/usage/", usage, name="usage"),

@@ -9,6 +9,8 @@ from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import Resolver404, resolve
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import ApiToken, User
 from apps.accounts.signals import token_revoked
@@ -25,10 +27,10 @@ class AccountClosed(Problem):
 
     status = 403
     type = ProblemType.FORBIDDEN
-    title = "This account is closed"
+    title = _("This account is closed")
 
     def __init__(self, due: dt.datetime) -> None:
-        super().__init__("It is to be deleted. Its user can keep it in the settings.", due=due.isoformat())
+        super().__init__(gettext("It is to be deleted. Its user can keep it in the settings."), due=due.isoformat())
 
 
 class ClosedAccountMiddleware:

@@ -5,7 +5,10 @@ from typing import Any
 from zoneinfo import available_timezones
 
 from django import forms
+from django.conf import settings
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import ApiToken, User
 
@@ -15,12 +18,23 @@ def time_zones() -> list[tuple[str, str]]:
     return [(name, name.replace("_", " ")) for name in sorted(available_timezones())]
 
 
-class ProfileForm(forms.Form):
-    """Form for the user's name and time zone."""
+def languages() -> list[tuple[str, str]]:
+    """Return the choices of languages, each by its own name."""
+    return [("", gettext("Automatic")), *settings.LANGUAGES]
 
-    name = forms.CharField(max_length=100, required=False, help_text="Shown on pages.")
+
+class ProfileForm(forms.Form):
+    """Form for the user's name, time zone and language."""
+
+    name = forms.CharField(max_length=100, required=False, help_text=_("Shown on pages."), label=_("Name"))
     time_zone = forms.ChoiceField(
-        choices=time_zones, required=False, help_text="Where your day begins, for the journal."
+        choices=time_zones, required=False, help_text=_("Where your day begins, for the journal."), label=_("Time zone")
+    )
+    language = forms.ChoiceField(
+        choices=languages,
+        required=False,
+        label=_("Language"),
+        help_text=_("Of pages and mails. Automatic: the language of your browser."),
     )
 
 
@@ -32,9 +46,9 @@ class ClosingForm(forms.Form):
         self.user = user
         if user.has_usable_password():
             attributes = {"autocomplete": "current-password"}
-            field: forms.CharField = forms.CharField(label="Password", widget=forms.PasswordInput(attributes))
+            field: forms.CharField = forms.CharField(label=gettext("Password"), widget=forms.PasswordInput(attributes))
         else:
-            field = forms.CharField(label="Your e-mail address", help_text="To confirm.")
+            field = forms.CharField(label=gettext("Your e-mail address"), help_text=gettext("To confirm."))
         self.fields["confirmation"] = field
 
     def clean_confirmation(self) -> str:
@@ -45,24 +59,24 @@ class ClosingForm(forms.Form):
         else:
             is_right = value.strip().casefold() == self.user.email.casefold()
         if not is_right:
-            raise forms.ValidationError("That is not right.")
+            raise forms.ValidationError(gettext("That is not right."))
         return value
 
 
 class TokenForm(forms.Form):
     """Form for a new API token."""
 
-    LIFETIMES = [("", "Never"), ("30", "In 30 days"), ("90", "In 90 days"), ("365", "In a year")]
+    LIFETIMES = [("", _("Never")), ("30", _("In 30 days")), ("90", _("In 90 days")), ("365", _("In a year"))]
 
-    name = forms.CharField(max_length=100, help_text="The program that will use it.")
-    scope = forms.ChoiceField(choices=ApiToken.Scope.choices, initial=ApiToken.Scope.WRITE)
+    name = forms.CharField(max_length=100, help_text=_("The program that will use it."), label=_("Name"))
+    scope = forms.ChoiceField(choices=ApiToken.Scope.choices, initial=ApiToken.Scope.WRITE, label=_("Scope"))
     instance = forms.RegexField(
         r"^[a-z0-9-]{1,64}$",
         required=False,
-        label="Instance",
-        help_text="Only for a program that syncs: it may then pull and push in no other name.",
+        label=_("Instance"),
+        help_text=_("Only for a program that syncs: it may then pull and push in no other name."),
     )
-    days = forms.TypedChoiceField(choices=LIFETIMES, coerce=int, empty_value=None, required=False, label="Expires")
+    days = forms.TypedChoiceField(choices=LIFETIMES, coerce=int, empty_value=None, required=False, label=_("Expires"))
 
     def token_fields(self) -> dict[str, Any]:
         """Return arguments for ``operations.create_token``."""

@@ -10,6 +10,7 @@ from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, Permis
 from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from apps.common.ids import uuid7
 from apps.common.scoping import OwnedManager, OwnedModel, OwnedQuerySet
@@ -45,6 +46,9 @@ class User(AbstractBaseUser, PermissionsMixin):
     email = models.EmailField("e-mail address", max_length=254)
     name = models.CharField("name", max_length=100, blank=True)
     time_zone = models.CharField("time zone", max_length=64, default="UTC", help_text="Name of the IANA database.")
+    language = models.CharField(
+        "language", max_length=10, blank=True, default="", help_text="Of pages and mails. Empty: the browser's."
+    )
     is_active = models.BooleanField(default=True)
     is_staff = models.BooleanField("may use the admin site", default=False)
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
@@ -68,7 +72,7 @@ class User(AbstractBaseUser, PermissionsMixin):
             models.UniqueConstraint(
                 Lower("email"),
                 name="user_email_unique",
-                violation_error_message="There is an account with this address.",
+                violation_error_message=_("There is an account with this address."),
             ),
         ]
 
@@ -106,8 +110,8 @@ class ApiToken(OwnedModel):
     PREFIX = "loci_"
 
     class Scope(models.TextChoices):
-        READ = "read", "Read only"
-        WRITE = "write", "Read and write"
+        READ = "read", _("Read only")
+        WRITE = "write", _("Read and write")
 
     name = models.CharField(max_length=100)
     hint = models.CharField(max_length=16, editable=False, help_text="The first characters of the secret.")

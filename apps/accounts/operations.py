@@ -47,11 +47,12 @@ def record_token_use(token: ApiToken, at: dt.datetime) -> None:
     token.save(update_fields=["last_used_at"])
 
 
-def edit_profile(user: User, *, name: str, time_zone: str = "") -> None:
-    """Set the name of a user, and the time zone if one is given."""
+def edit_profile(user: User, *, name: str, time_zone: str = "", language: str = "") -> None:
+    """Set the name and the language of a user, and the time zone if one is given."""
     user.name = name
     user.time_zone = time_zone or user.time_zone
-    user.save(update_fields=["name", "time_zone"])
+    user.language = language
+    user.save(update_fields=["name", "time_zone", "language"])
 
 
 @transaction.atomic

@@ -4,6 +4,7 @@ from typing import Any
 
 from allauth.account import forms as allauth_forms
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import ApiToken
 from apps.accounts.operations import revoke_token
@@ -17,8 +18,8 @@ class RevokeTokensMixin(forms.Form):
 
     revoke_tokens = forms.BooleanField(
         required=False,
-        label="Revoke my API tokens too",
-        help_text="Programs that use them are signed out. Other browsers are in any case.",
+        label=_("Revoke my API tokens too"),
+        help_text=_("Programs that use them are signed out. Other browsers are in any case."),
     )
 
     def save(self) -> None:

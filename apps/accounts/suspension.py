@@ -9,6 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
@@ -28,13 +30,14 @@ class Suspended(Problem):
 
     status = 403
     type = ProblemType.SUSPENDED
-    title = "Your account is suspended"
+    title = _("Your account is suspended")
 
     def __init__(self, user: User) -> None:
         until = user.suspended_until
         assert until is not None
-        end = date_format(until.astimezone(dt.UTC), "j F Y, H:i")
-        detail = f"You can read and export, but not write, until {end} UTC. {user.suspension_reason}".strip()
+        end = date_format(until.astimezone(dt.UTC), gettext("j F Y, H:i"))
+        told = gettext("You can read and export, but not write, until %(end)s UTC.") % {"end": end}
+        detail = f"{told} {user.suspension_reason}".strip()
         super().__init__(detail, reason=user.suspension_reason, until=until.isoformat())
 
 

@@ -10,6 +10,8 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import Resolver404, resolve
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from rest_framework.permissions import SAFE_METHODS
 
 from apps.accounts.authentication import authenticated_user_id
@@ -27,12 +29,13 @@ class Throttled(Problem):
 
     status = 429
     type = ProblemType.THROTTLED
-    title = "Too many requests"
+    title = _("Too many requests")
 
     def __init__(self, allowance: Allowance) -> None:
         rate = allowance.rate
         super().__init__(
-            f"At most {rate.limit} requests of this kind in {rate.window} s. Wait {allowance.retry_after} s."
+            gettext("At most %(limit)s requests of this kind in %(window)s s. Wait %(retry_after)s s.")
+            % {"limit": rate.limit, "window": rate.window, "retry_after": allowance.retry_after}
         )
         self.allowance = allowance
 
@@ -44,14 +47,14 @@ class Throttled(Problem):
 class TooMuchData(Throttled):
     """The user has sent too much in large bodies."""
 
-    title = "Too much data"
+    title = _("Too much data")
 
     def __init__(self, allowance: Allowance) -> None:
         super().__init__(allowance)
         rate = allowance.rate
-        self.detail = (
-            f"At most {rate.limit} MB in large bodies in {rate.window} s. Wait {allowance.retry_after} s, or send less."
-        )
+        self.detail = gettext(
+            "At most %(limit)s MB in large bodies in %(window)s s. Wait %(retry_after)s s, or send less."
+        ) % {"limit": rate.limit, "window": rate.window, "retry_after": allowance.retry_after}
 
 
 class BodyCounter:
@@ -84,11 +87,14 @@ class TooManyAtOnce(Problem):
 
     status = 429
     type = ProblemType.THROTTLED
-    title = "Too many requests at once"
+    title = _("Too many requests at once")
     headers = {"Retry-After": "1"}
 
     def __init__(self) -> None:
-        super().__init__(f"At most {settings.REQUESTS_AT_ONCE} requests at once. Wait until one of them is answered.")
+        super().__init__(
+            gettext("At most %(requests_at_once)s requests at once. Wait until one of them is answered.")
+            % {"requests_at_once": settings.REQUESTS_AT_ONCE}
+        )
 
 
 class ThrottleMiddleware:

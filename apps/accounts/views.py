@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -20,12 +21,13 @@ from apps.accounts.models import ApiToken, User
 @login_required
 @require_http_methods(["GET", "POST"])
 def index(request: HttpRequest) -> HttpResponse:
-    """Show profile and security, or save the name and the time zone."""
+    """Show profile and security, or save the profile."""
     user = cast(User, request.user)
-    form = ProfileForm(request.POST or None, initial={"name": user.name, "time_zone": user.time_zone})
+    initial = {"name": user.name, "time_zone": user.time_zone, "language": user.language}
+    form = ProfileForm(request.POST or None, initial=initial)
     if form.is_valid():
         operations.edit_profile(user, **form.cleaned_data)
-        messages.success(request, "Saved.")
+        messages.success(request, gettext("Saved."))
         return redirect("settings:index")
     return render(request, "accounts/settings.html", {"form": form}, status=400 if form.errors else 200)
 
@@ -49,7 +51,7 @@ def closing(request: HttpRequest) -> HttpResponse:
 def keep(request: HttpRequest) -> HttpResponse:
     """Keep an account that was to be deleted."""
     keep_account(cast(User, request.user))
-    messages.success(request, "Your account stays, with everything in it.")
+    messages.success(request, gettext("Your account stays, with everything in it."))
     return redirect("settings:index")
 
 
@@ -77,5 +79,8 @@ def revoke_token(request: HttpRequest, token_id: UUID) -> HttpResponse:
     """Revoke a token."""
     token = get_object_or_404(ApiToken.objects.for_owner(request.user), pk=token_id)
     operations.revoke_token(token)
-    messages.success(request, f"The token “{token.name}” was revoked. Programs that use it are signed out.")
+    messages.success(
+        request,
+        gettext("The token “%(name)s” was revoked. Programs that use it are signed out.") % {"name": token.name},
+    )
     return redirect("settings:tokens")

@@ -27,6 +27,7 @@ from apps.chats.signals import ChatChanged, before_forced_write, chat_changed
 from apps.common.compiled_queries import CompiledQuery
 from apps.common.problems import Conflict, Missing, Problem, ProblemType
 from apps.common.scoping import Owner, owner_id_of
+from apps.common.words import Words
 
 logger = structlog.get_logger(__name__)
 
@@ -96,7 +97,7 @@ class PatchConflict(Conflict):
     """The messages or metadata keys that the write changes have changed since the known state."""
 
     type = ProblemType.INTEGRITY_CONFLICT
-    title = "The same data was changed by somebody else"
+    title: Words = "The same data was changed by somebody else"
 
     @classmethod
     def for_messages(cls, chat: Chat, guard: Guard, message_ids: Collection[UUID], detail: str) -> Self:

@@ -7,6 +7,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from apps.chats.message_data.namespaces import is_partial
 from apps.chats.querysets import BinManager, ChatManager, DeletedPersonaManager, MessageQuerySet, PersonaManager
@@ -22,7 +24,7 @@ MAX_TAG_LENGTH = 50  # characters
 def refuse_comma(tag: str) -> None:
     """Raise ValidationError for a tag with a comma, which separates tags in forms."""
     if "," in tag:
-        raise ValidationError("A tag can't have a comma.")
+        raise ValidationError(gettext("A tag can't have a comma."))
 
 
 class Character(OwnedModel):
@@ -156,9 +158,9 @@ class ImportJob(Job):
     class Existing(models.TextChoices):
         """What becomes of a chat in the file that is stored already."""
 
-        COPY = "copy", "Import it as a second copy"
-        UPDATE = "update", "Update the chat that is stored"
-        ASK = "ask", "Pause and ask"
+        COPY = "copy", _("Import it as a second copy")
+        UPDATE = "update", _("Update the chat that is stored")
+        ASK = "ask", _("Pause and ask")
 
     filename = models.CharField(max_length=255)
     existing = models.CharField(max_length=8, choices=Existing.choices, default=Existing.COPY)

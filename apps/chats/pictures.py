@@ -3,6 +3,7 @@
 import io
 import warnings
 
+from django.utils.translation import gettext
 from PIL import Image, ImageOps
 
 from apps.chats.formats.cards.pictures import BrokenPicture
@@ -36,7 +37,9 @@ def _decode(content: bytes, side: int) -> Image.Image:
     Raise BrokenPicture if it is damaged, too large or of another type.
     """
     if len(content) > MAX_UPLOAD_BYTES:
-        raise BrokenPicture(f"The picture is larger than {MAX_UPLOAD_BYTES // 2**20} MiB.")
+        raise BrokenPicture(
+            gettext("The picture is larger than %(number)s MiB.") % {"number": MAX_UPLOAD_BYTES // 2**20}
+        )
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit below is lower
@@ -48,16 +51,19 @@ def _decode(content: bytes, side: int) -> Image.Image:
     except BrokenPicture:
         raise
     except Image.UnidentifiedImageError:
-        raise BrokenPicture("It is not a PNG, JPEG, WebP or GIF picture.") from None
+        raise BrokenPicture(gettext("It is not a PNG, JPEG, WebP or GIF picture.")) from None
     except Exception:  # damaged files make the decoders raise almost anything
-        raise BrokenPicture("The picture is damaged.") from None
+        raise BrokenPicture(gettext("The picture is damaged.")) from None
 
 
 def _check_size(width: int, height: int) -> None:
     """Raise BrokenPicture for a picture that would take too much memory, before it is decoded."""
     if width * height > MAX_PIXELS:
         limit = MAX_PIXELS // 1_000_000
-        raise BrokenPicture(f"The picture is {width} by {height} pixels; the limit is {limit} million pixels.")
+        raise BrokenPicture(
+            gettext("The picture is %(width)s by %(height)s pixels; the limit is %(limit)s million pixels.")
+            % {"width": width, "height": height, "limit": limit}
+        )
 
 
 def _encode(image: Image.Image) -> bytes:

@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db import connection, models
 from django.db.models import Case, Count, Exists, F, FilteredRelation, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Cast, Coalesce, Greatest, Lower
+from django.utils.translation import gettext
 
 from apps.chats.models import Avatar, Character, CharacterImage, Chat, ChatImage, Lorebook, Message, Persona, Swipe
 from apps.common.fields import OrderedJSONField
@@ -67,41 +68,41 @@ class Overview:
 def access_chat(owner: Owner, chat_id: UUID) -> Chat:
     """Return the owner's chat. Raise Missing."""
     chats = Chat.objects.for_owner(owner).select_related("character").filter(pk=chat_id)
-    return _first(chats, "There is no such chat.")
+    return _first(chats, gettext("There is no such chat."))
 
 
 def access_message(owner: Owner, chat_id: UUID, message_id: UUID) -> Message:
     """Return a message of the owner's chat. Raise Missing."""
     messages = Message.objects.for_owner(owner).with_swipes().filter(chat_id=chat_id, pk=message_id)
     messages = messages.filter(chat__deleted_at=None)
-    return _first(messages, "There is no such message in this chat.")
+    return _first(messages, gettext("There is no such message in this chat."))
 
 
 def access_character(owner: Owner, character_id: UUID) -> Character:
     """Return the owner's character. Raise Missing."""
-    return _first(Character.objects.for_owner(owner).filter(pk=character_id), "There is no such character.")
+    return _first(Character.objects.for_owner(owner).filter(pk=character_id), gettext("There is no such character."))
 
 
 def access_persona(owner: Owner, persona_id: UUID) -> Persona:
     """Return the owner's persona. Raise Missing."""
-    return _first(list_personas(owner).filter(pk=persona_id), "There is no such persona.")
+    return _first(list_personas(owner).filter(pk=persona_id), gettext("There is no such persona."))
 
 
 def access_avatar(owner: Owner, avatar_id: UUID) -> Avatar:
     """Return the owner's avatar. Raise Missing."""
-    return _first(Avatar.objects.for_owner(owner).filter(pk=avatar_id), "There is no such avatar.")
+    return _first(Avatar.objects.for_owner(owner).filter(pk=avatar_id), gettext("There is no such avatar."))
 
 
 def access_chat_image(owner: Owner, key: UUID) -> ChatImage:
     """Return the owner's image with this key, of a chat that is not in the bin. Raise Missing."""
     images = ChatImage.objects.for_owner(owner).filter(key=key, chat__deleted_at=None)
-    return _first(images.order_by("pk"), "There is no such image.")
+    return _first(images.order_by("pk"), gettext("There is no such image."))
 
 
 def access_lorebook(owner: Owner, lorebook_id: UUID) -> Lorebook:
     """Return the owner's lorebook. Raise Missing."""
     lorebooks = Lorebook.objects.for_owner(owner).select_related("character").filter(pk=lorebook_id)
-    return _first(lorebooks, "There is no such lorebook.")
+    return _first(lorebooks, gettext("There is no such lorebook."))
 
 
 def _first(rows: QuerySet[Row], detail: str) -> Row:
@@ -241,7 +242,7 @@ def message_window(owner: Owner, chat_id: UUID, start: int = 0, limit: int = 50)
         .filter(pk=chat_id)
         .annotate(first=first, rows=JSONRows(messages.values(*_columns(Message), "swipe_rows")))
     )
-    chat: Any = _first(chats, "There is no such chat.")
+    chat: Any = _first(chats, gettext("There is no such chat."))
     return Window(chat, chat.first, [_message_of(row) for row in chat.rows])
 
 

@@ -5,6 +5,8 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection
 from django.db.models import Sum
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.storage import stored_bytes
 from apps.chats.models import Chat
@@ -21,12 +23,13 @@ class QuotaExceeded(Problem):
 
     status = 413
     type = ProblemType.QUOTA_EXCEEDED
-    title = "There is no room left"
+    title = _("There is no room left")
 
     def __init__(self, quota: str, used: int, limit: int) -> None:
-        words = {"chats": "chats", "messages": "messages", "storage": "bytes of storage"}[quota]
+        words = {"chats": "chats", "messages": "messages", "storage": gettext("bytes of storage")}[quota]
         super().__init__(
-            f"You can have {limit:,} {words}, and have {used:,}. Delete some for good to make room.",
+            gettext("You can have %(limit)s %(words)s, and have %(used)s. Delete some for good to make room.")
+            % {"limit": f"{limit:,}", "words": words, "used": f"{used:,}"},
             quota=quota,
             limit=limit,
             left=max(limit - used, 0),

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from apps.chats.dates import timestamp
 from apps.chats.message_data.namespaces import RECAP_NAMESPACE, DataChange, ends_scene, namespace_of
@@ -104,7 +105,7 @@ def access_scene(chat: Chat, scene_id: UUID) -> Scene:
     for scene in scenes_of(chat):
         if scene.last.pk == scene_id:
             return scene
-    raise Missing("There is no such scene in this chat.")
+    raise Missing(gettext("There is no such scene in this chat."))
 
 
 # The keys of a scene's fields in a message's data.
@@ -159,7 +160,7 @@ class SceneChange(DataChange):
     def apply(self, extra: Mapping[str, Any]) -> dict[str, Any]:
         """Return ``extra`` after the change. Raise Missing, Invalid, TooLarge."""
         if not ends_scene(extra):
-            raise Missing("There is no such scene in this chat.")
+            raise Missing(gettext("There is no such scene in this chat."))
         versions = _versions_of(namespace_of(extra, self.namespace))
         values = {**self.values, **self._recap_values(versions)}
         return DataChange(self.namespace, values, self.clear).apply(extra)

@@ -1,6 +1,8 @@
 """What an error of the database means for a request: nothing was written, or the database can't answer now."""
 
 from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from kombu.exceptions import OperationalError as BrokerError
 
 from apps.common.problems import Problem, ProblemType
@@ -16,7 +18,7 @@ class Unavailable(Problem):
 
     status = 503
     type = ProblemType.UNAVAILABLE
-    title = "Not available now"
+    title = _("Not available now")
     headers = {"Retry-After": "2"}
 
 
@@ -57,9 +59,9 @@ def is_statement_timeout(exception: BaseException | None) -> bool:
 def unavailable_after(exception: BaseException | None) -> Unavailable | None:
     """Return the problem for an error after which a client should try again later, or None for any other error."""
     if is_connection_lost(exception):
-        return Unavailable("The database can't be reached. Try again in a moment.")
+        return Unavailable(gettext("The database can't be reached. Try again in a moment."))
     if is_overload(exception):
-        return Unavailable("This took too long, perhaps because of other requests. Nothing was stored.")
+        return Unavailable(gettext("This took too long, perhaps because of other requests. Nothing was stored."))
     return None
 
 

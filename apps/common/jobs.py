@@ -45,6 +45,7 @@ from django.db.models import Count, F, Max, Q
 from django.db.models.functions import Coalesce
 from django.dispatch import Signal
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from apps.common.metrics import count
 from apps.common.registry import Registry
@@ -89,12 +90,12 @@ class Job(OwnedModel):
     """Background job of a user. See the module's docstring for its states."""
 
     class State(models.TextChoices):
-        QUEUED = "queued"
-        RUNNING = "running"
-        PAUSED = "paused"
-        SUCCEEDED = "succeeded"
-        FAILED = "failed"
-        CANCELLED = "cancelled"
+        QUEUED = "queued", _("Queued")
+        RUNNING = "running", _("Running")
+        PAUSED = "paused", _("Paused")
+        SUCCEEDED = "succeeded", _("Succeeded")
+        FAILED = "failed", _("Failed")
+        CANCELLED = "cancelled", _("Cancelled")
 
     # Whether another worker may continue a job whose worker died. If not, call fail_orphans before take_overdue.
     revivable: ClassVar[bool] = True

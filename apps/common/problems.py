@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self
 
+from django.utils.translation import gettext_lazy as _
+
+from apps.common.words import Words
+
 MAX_ERRORS = 100  # listed in one response
 
 
@@ -53,7 +57,7 @@ class Problem(Exception):
 
     status = 400
     type = ProblemType.UNSPECIFIED
-    title = "Bad request"
+    title: Words = _("Bad request")
 
     def __init__(self, detail: str, *, errors: Iterable[FieldError] = (), **extra: Any) -> None:
         super().__init__(detail)
@@ -70,7 +74,7 @@ class Problem(Exception):
         """Return the problem document."""
         body: dict[str, Any] = {
             "type": str(self.type),
-            "title": self.title,
+            "title": str(self.title),
             "status": self.status,
             "detail": self.detail,
         }
@@ -83,7 +87,7 @@ class Invalid(Problem):
     """The request is not valid; ``errors`` give locations and reasons."""
 
     type = ProblemType.VALIDATION
-    title = "The request is not valid"
+    title = _("The request is not valid")
 
     @classmethod
     def at(cls, pointer: str, detail: str) -> Self:
@@ -96,7 +100,7 @@ class Missing(Problem):
 
     status = 404
     type = ProblemType.NOT_FOUND
-    title = "Not found"
+    title: Words = _("Not found")
 
 
 class Conflict(Problem):
@@ -104,7 +108,7 @@ class Conflict(Problem):
 
     status = 409
     type = ProblemType.CONFLICT
-    title = "Conflict"
+    title: Words = _("Conflict")
 
 
 class TooLarge(Problem):
@@ -112,7 +116,7 @@ class TooLarge(Problem):
 
     status = 413
     type = ProblemType.TOO_LARGE
-    title = "Too large"
+    title: Words = _("Too large")
 
 
 def pointer_of(path: Iterable[str | int]) -> str:

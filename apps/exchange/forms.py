@@ -3,6 +3,8 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Lorebook
 from apps.common.scoping import Owner
@@ -12,13 +14,15 @@ class ImportForm(forms.Form):
     """A file, or one of the owner's lorebooks."""
 
     file = forms.FileField(
-        label="A file",
+        label=_("A file"),
         required=False,
         allow_empty_file=True,
-        help_text="A lorebook, a card with one, SillyTavern's settings.json with memories of Smart Memory, or a backup "
-        "of ST-BME.",
+        help_text=_(
+            "A lorebook, a card with one, SillyTavern's settings.json with memories of Smart Memory, or a backup "
+            "of ST-BME."
+        ),
     )
-    lorebook: Any = forms.ModelChoiceField(Lorebook.objects.none(), label="Or a lorebook in Loci", required=False)
+    lorebook: Any = forms.ModelChoiceField(Lorebook.objects.none(), label=_("Or a lorebook in Loci"), required=False)
 
     def __init__(self, *args: Any, owner: Owner, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -28,5 +32,5 @@ class ImportForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         given = [value for value in (super().clean() or {}).values() if value]
         if not self.errors and len(given) != 1:
-            raise forms.ValidationError("Choose either a file or a lorebook.")
+            raise forms.ValidationError(gettext("Choose either a file or a lorebook."))
         return {"source": given[0]} if given else {}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from apps.chats.formats.cards import reading as cards
 from apps.chats.formats.json_lines import BrokenLine, loads
@@ -42,7 +43,9 @@ def import_file(
     """
     target = _locked_target(owner, chat, character)
     if file.seek(0, os.SEEK_END) > MAX_FILE_BYTES:
-        raise TooLarge(f"The file is larger than {MAX_FILE_BYTES} bytes.")
+        raise TooLarge(
+            gettext("The file is larger than %(max_file_bytes)s bytes.") % {"max_file_bytes": MAX_FILE_BYTES}
+        )
     file.seek(0)
     content = file.read()
     value = _json(content)
@@ -55,10 +58,12 @@ def import_file(
     try:
         parsed = cards.read(content)
     except cards.UnreadableCard as error:
-        raise Invalid.at("/file", f"It holds no memories that can be read. {error}") from None
+        raise Invalid.at(
+            "/file", gettext("It holds no memories that can be read. %(error)s") % {"error": error}
+        ) from None
     book = parsed.card.book if parsed.card else parsed.book
     if book is None:
-        raise Invalid.at("/file", "There is no lorebook in this card.")
+        raise Invalid.at("/file", gettext("There is no lorebook in this card."))
     return _write_book(book.document, target, parsed.warnings)
 
 
@@ -79,7 +84,7 @@ def _locked_target(owner: Owner, chat: Chat | None, character: Character | None)
         rows = Character.objects.for_owner(owner).filter(pk=person.pk)
         person = rows.select_for_update().first()
         if person is None:
-            raise Missing("There is no such character.")
+            raise Missing(gettext("There is no such character."))
     return Target(owner_id_of(owner), chat, person, "lorebook")
 
 
@@ -96,7 +101,11 @@ def _document_of(target: Target, characters: dict[str, dict[str, Any]]) -> dict[
     by_name = {key.casefold(): document for key, document in characters.items()}
     if name.casefold() not in by_name:
         others = ", ".join(sorted(characters)[:10])
-        raise Invalid.at("/file", f"These settings have memories of {others}, and none of “{name}”.")
+        raise Invalid.at(
+            "/file",
+            gettext("These settings have memories of %(others)s, and none of “%(name)s”.")
+            % {"others": others, "name": name},
+        )
     return by_name[name.casefold()]
 
 

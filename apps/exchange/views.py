@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from apps.common.problems import Problem
@@ -28,7 +29,7 @@ def files(request: HttpRequest, **scope: UUID) -> HttpResponse:
         try:
             imported = import_into(book.owner_id, form.cleaned_data["source"], **target)
         except Problem as problem:
-            form.add_error(None, f"{problem.detail} Nothing was stored.")
+            form.add_error(None, gettext("%(detail)s Nothing was stored.") % {"detail": problem.detail})
         else:
             messages.success(request, _summary(imported))
             return redirect(book.timeline_url)

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, ChatChange, Message
@@ -35,7 +36,7 @@ def recall_turn(chat: Chat, message: Message, *, overwrite: bool = False) -> Rec
     ``overwrite``: as for ``store_recall``. Raise Invalid if it isn't a user message, Missing if it was deleted.
     """
     if not message.is_user:
-        raise Invalid("Only a message of the user has a recall.")
+        raise Invalid(gettext("Only a message of the user has a recall."))
     turn = turn_from_message(chat, message)
     plan = plan_for(chat, chat.character, classify(turn.text), settings_of(chat))
     return store_recall(retrieve(turn, chat.character, plan), overwrite=overwrite)
@@ -163,7 +164,7 @@ def restore_recall(turn: UserTurn, values: dict[str, Any], *, replace: bool = Fa
     recalls = Recall.objects.for_owner(turn.owner_id).filter(message=message_id)
     recall: Recall | None = recalls.select_for_update().first()
     if recall is None:
-        raise Missing("There is no recall of this message any more.")
+        raise Missing(gettext("There is no recall of this message any more."))
     is_replaced = recall.deleted or (replace and not recall.edited)
     return _update(recall, **values) if is_replaced else recall
 
@@ -193,7 +194,7 @@ def lock_turn(turn: UserTurn) -> UUID | None:
     if turn.message is None:
         return None
     if not chat.messages.filter(pk=turn.message.pk).exists():
-        raise Missing("There is no such message in this chat.")
+        raise Missing(gettext("There is no such message in this chat."))
     return turn.message.pk
 
 
@@ -204,5 +205,5 @@ def _update(recall: Recall, **values: Any) -> Recall:
     for name, value in values.items():
         setattr(recall, name, value)
     if not stored.update(**values):
-        raise Missing("There is no recall of this message any more.")
+        raise Missing(gettext("There is no recall of this message any more."))
     return recall

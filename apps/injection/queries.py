@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Q
+from django.utils.translation import gettext
 
 from apps.chats.models import Message
 from apps.common.problems import Missing
@@ -35,7 +36,7 @@ def access_recall(owner: Owner, chat_id: UUID, message_id: UUID) -> Recall:
     """Return the recall of a message of the owner's chat. Raise Missing."""
     recall: Recall | None = chat_recalls(owner, chat_id).filter(message_id=message_id).first()
     if recall is None:
-        raise Missing("There is no recall of this message.")
+        raise Missing(gettext("There is no recall of this message."))
     return recall
 
 

@@ -3,6 +3,8 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from apps.instances.models import Conflict
 from apps.instances.operations.targets import LONG_TERM
@@ -15,17 +17,21 @@ class RegisterForm(forms.Form):
 
     name_id = forms.RegexField(
         r"^[a-z0-9-]{1,64}\Z",
-        label="Short name",
-        help_text="By which the program calls itself, such as “desk”: a to z, 0 to 9 and hyphens.",
-        error_messages={"invalid": "Use 1 to 64 of a to z, 0 to 9 and the hyphen."},
+        label=_("Short name"),
+        help_text=_("By which the program calls itself, such as “desk”: a to z, 0 to 9 and hyphens."),
+        error_messages={"invalid": _("Use 1 to 64 of a to z, 0 to 9 and the hyphen.")},
     )
-    name = forms.CharField(max_length=100, required=False, help_text="Shown here, such as “At the desk”.")
-    type = forms.CharField(max_length=64, required=False, help_text="What it is, such as “terminal” or “app”.")
+    name = forms.CharField(
+        max_length=100, required=False, help_text=_("Shown here, such as “At the desk”."), label=_("Name")
+    )
+    type = forms.CharField(
+        max_length=64, required=False, help_text=_("What it is, such as “terminal” or “app”."), label=_("Type")
+    )
 
     def clean_name_id(self) -> str:
         name_id: str = self.cleaned_data["name_id"]
         if name_id == LOCI:
-            raise forms.ValidationError(f"“{LOCI}” is the name of Loci itself.")
+            raise forms.ValidationError(gettext("“%(loci)s” is the name of Loci itself.") % {"loci": LOCI})
         return name_id
 
 
@@ -42,7 +48,9 @@ class SettleForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = self.cleaned_data
         if cleaned.get("choice") == Conflict.Choice.TEXT and not cleaned.get("text"):
-            raise forms.ValidationError("Write the text that is to stand.")
+            raise forms.ValidationError(gettext("Write the text that is to stand."))
         if self.conflict.item.tier == LONG_TERM and len(cleaned.get("text", "")) > MAX_TEXT_LENGTH:
-            raise forms.ValidationError(f"A memory has at most {MAX_TEXT_LENGTH} characters.")
+            raise forms.ValidationError(
+                gettext("A memory has at most %(max_text_length)s characters.") % {"max_text_length": MAX_TEXT_LENGTH}
+            )
         return cleaned

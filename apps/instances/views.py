@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -54,7 +55,9 @@ def remove_instance(request: HttpRequest, instance_id: str) -> HttpResponse:
     """Remove an instance, whose memories stay."""
     instance = get_object_or_404(present_instances(request.user), name_id=instance_id)
     remove(instance)
-    messages.success(request, f"“{instance.name or instance.name_id}” was removed. What it wrote stays.")
+    messages.success(
+        request, gettext("“%(value)s” was removed. What it wrote stays.") % {"value": instance.name or instance.name_id}
+    )
     return redirect("instances:index")
 
 
@@ -79,5 +82,5 @@ def settle_conflict(request: HttpRequest, conflict_id: UUID) -> HttpResponse:
     except problems.Conflict as problem:
         messages.error(request, problem.detail)
     else:
-        messages.success(request, "Settled. Instances get it when they next pull.")
+        messages.success(request, gettext("Settled. Instances get it when they next pull."))
     return redirect("instances:index")

@@ -8,6 +8,9 @@ from calendar import Calendar
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from django.utils.formats import date_format
+from django.utils.translation import gettext
+
 from apps.memories.journal_periods import Granularity, Period, day, month_of, parse_period, week_of, year_of
 
 LEVELS = (Granularity.YEARLY, Granularity.MONTHLY, Granularity.WEEKLY, Granularity.DAILY)
@@ -105,7 +108,7 @@ def title_of(period: Period) -> str:
     if period.granularity == Granularity.YEARLY:
         return period.name
     if period.granularity == Granularity.MONTHLY:
-        return f"{period.first:%B} {period.first.year}"
+        return date_format(period.first, "F Y")
     if period.granularity == Granularity.WEEKLY:
-        return f"Week {int(period.name[-2:])}, {period.name[:4]}"
-    return f"{period.first:%A}, {period.first.day} {period.first:%B} {period.first.year}"
+        return gettext("Week %(week)s, %(year)s") % {"week": int(period.name[-2:]), "year": period.name[:4]}
+    return date_format(period.first, gettext("l, j F Y"))

@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.models import User
@@ -32,7 +33,7 @@ def index(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         date = form.cleaned_data.pop("day")
         entry = write_significant(request.user, period=date, editor=str(request.user), **form.cleaned_data)
-        messages.success(request, "Written.")
+        messages.success(request, gettext("Written."))
         return redirect(url_of(entry.period))
     return render(request, "journal/index.html", _context(request, period, form), status=400 if form.errors else 200)
 
@@ -45,7 +46,7 @@ def edit(request: HttpRequest, journal_id: UUID) -> HttpResponse:
     form = EntryForm(request.POST or None, initial={"title": entry.title, "text": entry.text})
     if form.is_valid():
         edit_entry(entry, editor=str(request.user), **form.cleaned_data)
-        messages.success(request, "Saved.")
+        messages.success(request, gettext("Saved."))
         return redirect(url_of(entry.period))
     context = {"form": form, "entry": entry, "title": title_of(period_of(entry)), "url": url_of(entry.period)}
     return render(request, "journal/edit.html", context, status=400 if form.errors else 200)
@@ -75,9 +76,9 @@ def consolidate(request: HttpRequest) -> HttpResponse:
     """Have the entry of ``?period=`` made, with those below it."""
     period = _period(request)
     if period.granularity not in CONSOLIDATED:
-        raise Http404("A day is not made of other entries.")
+        raise Http404(gettext("A day is not made of other entries."))
     request_consolidation(cast(User, request.user), timezone.now(), granularity=period.granularity, period=period)
-    messages.success(request, "The entry is being made. Load the page again in a moment.")
+    messages.success(request, gettext("The entry is being made. Load the page again in a moment."))
     return redirect(url_of(period.name))
 
 
@@ -89,7 +90,7 @@ def url_of(name: str, **query: Any) -> str:
 def _period(request: HttpRequest) -> Period:
     period = period_named(request.GET.get("period", ""), _today(request))
     if period is None:
-        raise Http404("There is no such period.")
+        raise Http404(gettext("There is no such period."))
     return period
 
 
@@ -104,7 +105,7 @@ def _context(request: HttpRequest, period: Period, form: SignificantForm) -> dic
     return {
         "period": period,
         "title": title_of(period),
-        "levels": list(zip(levels, ("Year", "Month", "Week", "Day"), strict=True)),
+        "levels": list(zip(levels, (gettext("Year"), gettext("Month"), gettext("Week"), gettext("Day")), strict=True)),
         "before": (before, title_of(before)),
         "after": (after, title_of(after)),
         "page": journal_page(cast(User, request.user).pk, period),

@@ -5,6 +5,8 @@ from typing import Any
 
 from django import forms
 from django.utils.html import format_html
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from apps.common import strict_json
 from apps.common.problems import Problem
@@ -17,72 +19,81 @@ from apps.llm.models import Connection, validate_extra_body
 class ConnectionForm(forms.Form):
     """Form for a connection. A stored key is never sent to the browser."""
 
-    name = forms.CharField(max_length=100, help_text="A name for your own use, such as “Home server”.")
+    name = forms.CharField(
+        max_length=100, help_text=_("A name for your own use, such as “Home server”."), label=_("Name")
+    )
     backend = forms.ChoiceField(
         choices=[choice for choice in Connection.Backend.choices if choice[0] != Connection.Backend.BROWSER],
-        label="Kind of server",
-        help_text="Most services and local servers are OpenAI-compatible; Ollama can be either.",
+        label=_("Kind of server"),
+        help_text=_("Most services and local servers are OpenAI-compatible; Ollama can be either."),
     )
     base_url = forms.CharField(
         max_length=500,
-        label="Address",
-        help_text="The base URL of its API: <code>https://api.openai.com/v1</code>, or <code>http://localhost:11434</code>"
-        " for Ollama. Without user name, password or key.",
+        label=_("Address"),
+        help_text=_(
+            "The base URL of its API: <code>https://api.openai.com/v1</code>, or <code>http://localhost:11434</code>"
+            " for Ollama. Without user name, password or key."
+        ),
         widget=forms.TextInput(attrs={"inputmode": "url", "list": "addresses", "autocapitalize": "off"}),
     )
     api_key = forms.CharField(
         required=False,
         max_length=1000,
-        label="API key",
-        help_text="Stored encrypted, and never shown again. Most local servers need none.",
+        label=_("API key"),
+        help_text=_("Stored encrypted, and never shown again. Most local servers need none."),
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password", "spellcheck": "false"}),
     )
-    remove_key = forms.BooleanField(required=False, label="Remove the stored key")
+    remove_key = forms.BooleanField(required=False, label=_("Remove the stored key"))
     model = forms.CharField(
         required=False,
         max_length=200,
-        help_text="Writes replies and memories.",
+        help_text=_("Writes replies and memories."),
         widget=forms.TextInput(attrs={"list": "models", "autocapitalize": "off"}),
+        label=_("Model"),
     )
     embedding_model = forms.CharField(
         required=False,
         max_length=200,
-        help_text="Computes search vectors. If this is empty, Loci's own small model computes them.",
+        help_text=_("Computes search vectors. If this is empty, Loci's own small model computes them."),
         widget=forms.TextInput(attrs={"list": "models", "autocapitalize": "off"}),
+        label=_("Embedding model"),
     )
     context_tokens = forms.IntegerField(
         min_value=1024,
         max_value=10_000_000,
         initial=8192,
-        label="Context",
-        help_text="Context length of the model, in tokens.",
+        label=_("Context"),
+        help_text=_("Context length of the model, in tokens."),
     )
     timeout = forms.IntegerField(
         min_value=1,
         max_value=600,
         initial=120,
-        label="Timeout",
-        help_text="Seconds without data from the server after which a call fails.",
+        label=_("Timeout"),
+        help_text=_("Seconds without data from the server after which a call fails."),
     )
-    stream = forms.BooleanField(required=False, initial=True, label="Stream replies")
+    stream = forms.BooleanField(required=False, initial=True, label=_("Stream replies"))
     parallel_calls = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=16,
-        label="Calls at a time",
-        help_text="Replies requested at the same time; further calls wait. Empty: 1 for a local server, else 4.",
+        label=_("Calls at a time"),
+        help_text=_("Replies requested at the same time; further calls wait. Empty: 1 for a local server, else 4."),
     )
     reasoning_effort = forms.ChoiceField(
         required=False,
-        choices=[("", "The server's default"), *Connection.ReasoningEffort.choices],
-        help_text="How much a reasoning model thinks before it replies. Its thoughts take time and tokens.",
+        choices=[("", _("The server's default")), *Connection.ReasoningEffort.choices],
+        help_text=_("How much a reasoning model thinks before it replies. Its thoughts take time and tokens."),
+        label=_("Reasoning effort"),
     )
     extra_body = forms.CharField(
         required=False,
         max_length=10_000,
-        label="Further parameters",
-        help_text="JSON object that is merged into each request for a reply: <code>{&quot;top_p&quot;: 0.9}</code>;"
-        " <code>null</code> leaves a parameter out. It can't set messages, model and stream.",
+        label=_("Further parameters"),
+        help_text=_(
+            "JSON object that is merged into each request for a reply: <code>{&quot;top_p&quot;: 0.9}</code>;"
+            " <code>null</code> leaves a parameter out. It can't set messages, model and stream."
+        ),
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "autocapitalize": "off"}),
     )
     prompt_price = forms.DecimalField(
@@ -90,30 +101,31 @@ class ConnectionForm(forms.Form):
         min_value=0,
         max_digits=12,
         decimal_places=6,
-        label="Price of tokens sent",
-        help_text="For a million. Costs are shown where both prices are set.",
+        label=_("Price of tokens sent"),
+        help_text=_("For a million. Costs are shown where both prices are set."),
     )
     completion_price = forms.DecimalField(
         required=False,
         min_value=0,
         max_digits=12,
         decimal_places=6,
-        label="Price of tokens received",
-        help_text="For a million.",
+        label=_("Price of tokens received"),
+        help_text=_("For a million."),
     )
     currency = forms.RegexField(
         r"^\s*[A-Za-z]{3}\s*$",
         required=False,
         initial="USD",
-        help_text="Three letters, such as EUR.",
-        error_messages={"invalid": "Enter three letters."},
+        help_text=_("Three letters, such as EUR."),
+        error_messages={"invalid": _("Enter three letters.")},
+        label=_("Currency"),
     )
 
     use_now = forms.BooleanField(
         required=False,
         initial=True,
-        label="Use it at once",
-        help_text="For replies and memories and, if an embedding model is entered, for search vectors.",
+        label=_("Use it at once"),
+        help_text=_("For replies and memories and, if an embedding model is entered, for search vectors."),
     )
 
     def __init__(self, *args: Any, connection: Connection | None = None, **kwargs: Any) -> None:
@@ -127,8 +139,10 @@ class ConnectionForm(forms.Form):
             del self.fields["use_now"]
         if connection and connection.api_key:
             self.fields["api_key"].help_text = format_html(
-                "A key is stored{}. Leave this empty to keep it.",
-                format_html("; it ends in <code>{}</code>", connection.api_key_hint) if connection.api_key_hint else "",
+                gettext("A key is stored{}. Leave this empty to keep it."),
+                format_html(gettext("; it ends in <code>{}</code>"), connection.api_key_hint)
+                if connection.api_key_hint
+                else "",
             )
         else:
             del self.fields["remove_key"]
@@ -150,7 +164,7 @@ class ConnectionForm(forms.Form):
         """Refuse a new key together with the removal of the stored one."""
         data = super().clean() or {}
         if data.get("api_key") and data.get("remove_key"):
-            self.add_error("remove_key", "Either remove the stored key or enter another one.")
+            self.add_error("remove_key", gettext("Either remove the stored key or enter another one."))
         return data
 
     def values(self) -> dict[str, Any]:
@@ -192,7 +206,7 @@ def parsed_extra_body(text: str) -> dict[str, Any]:
     try:
         value = strict_json.loads(text or "{}")
     except strict_json.JSONError as error:
-        raise forms.ValidationError(f"This is not valid JSON. {error}") from error
+        raise forms.ValidationError(gettext("This is not valid JSON. %(error)s") % {"error": error}) from error
     validate_extra_body(value)
     return dict(value)
 
@@ -209,7 +223,7 @@ def is_same_server(connection: Connection, base_url: str) -> bool:
 class UseForm(forms.Form):
     """Form that starts or stops using a connection for a ``purpose``."""
 
-    purpose = forms.ChoiceField(choices=[("generation", "memories"), ("embeddings", "search vectors")])
+    purpose = forms.ChoiceField(choices=[("generation", "memories"), ("embeddings", _("search vectors"))])
     used = forms.BooleanField(required=False)
 
     def purposes(self) -> dict[str, bool]:
@@ -224,6 +238,8 @@ class LimitForm(forms.Form):
         required=False,
         min_value=0,
         max_value=10**15,
-        label="Your daily limit",
-        help_text="In tokens. At the limit your models are not called until the next day. Empty: no limit of your own.",
+        label=_("Your daily limit"),
+        help_text=_(
+            "In tokens. At the limit your models are not called until the next day. Empty: no limit of your own."
+        ),
     )

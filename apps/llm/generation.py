@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypedDict
 
+from django.utils.translation import gettext_lazy as _
+
 from apps.common.problems import Problem, ProblemType
 
 Listener = Callable[[str], None]  # called about once a second with the text of the reply so far
@@ -110,7 +112,7 @@ class GenerationFailed(Problem):
 
     status = 502
     type = ProblemType.GENERATION_FAILED
-    title = "The language model gave no reply"
+    title = _("The language model gave no reply")
     kind: Literal["recoverable", "refused", "configuration", "limit"] = "recoverable"
 
     def __init__(self, detail: str, **extra: Any) -> None:
@@ -155,7 +157,7 @@ class LimitReached(GenerationFailed):
 
     status = 429
     type = ProblemType.TOKEN_LIMIT_REACHED
-    title = "The daily token limit is reached"
+    title = _("The daily token limit is reached")
     kind = "limit"
 
 

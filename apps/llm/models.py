@@ -9,6 +9,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from apps.common.scoping import OwnedModel
 from apps.common.strict_json import storage_errors
@@ -27,9 +29,9 @@ PRICE_OPTIONS: dict[str, Any] = {
 def validate_extra_body(value: Any) -> None:
     """Raise ValidationError unless the value is a JSON object without RESERVED_FIELDS."""
     if not isinstance(value, dict):
-        raise ValidationError("It must be a JSON object.")
+        raise ValidationError(gettext("It must be a JSON object."))
     if reserved := [name for name in RESERVED_FIELDS if name in value]:
-        raise ValidationError(f"It may not set {', '.join(reserved)}.")
+        raise ValidationError(gettext("It may not set %(value)s.") % {"value": ", ".join(reserved)})
     for error in storage_errors(value):
         raise ValidationError(error.detail)
 
@@ -49,15 +51,15 @@ class Connection(OwnedModel):
     """
 
     class Backend(models.TextChoices):
-        OPENAI = "openai", "OpenAI-compatible"
+        OPENAI = "openai", _("OpenAI-compatible")
         OLLAMA = "ollama", "Ollama"
-        BROWSER = "browser", "In the browser"
+        BROWSER = "browser", _("In the browser")
 
     class ReasoningEffort(models.TextChoices):
-        NONE = "none", "None"
-        LOW = "low", "Low"
-        MEDIUM = "medium", "Medium"
-        HIGH = "high", "High"
+        NONE = "none", _("None")
+        LOW = "low", _("Low")
+        MEDIUM = "medium", _("Medium")
+        HIGH = "high", _("High")
 
     name = models.CharField(max_length=100)
     backend = models.CharField(max_length=16, choices=Backend.choices, default=Backend.OPENAI)
@@ -96,7 +98,7 @@ class Connection(OwnedModel):
     prompt_price = models.DecimalField(**PRICE_OPTIONS, help_text="Price of a million tokens sent.")
     completion_price = models.DecimalField(**PRICE_OPTIONS, help_text="Price of a million tokens received.")
     currency = models.CharField(
-        max_length=3, default="USD", validators=[RegexValidator(r"^[A-Z]{3}\Z", "Enter three capital letters.")]
+        max_length=3, default="USD", validators=[RegexValidator(r"^[A-Z]{3}\Z", _("Enter three capital letters."))]
     )
     embedding_space = models.CharField(
         max_length=8,

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from apps.common.ids import uuid7
 from apps.common.jobs import lock_owner
@@ -54,7 +55,7 @@ def _check_first_in_browser(connection: Connection) -> None:
     """Raise Invalid if the owner has a connection to a model in the browser already."""
     lock_owner(connection.owner_id)
     if Connection.objects.for_owner(connection.owner_id).filter(backend=BROWSER).exists():
-        raise Invalid.at("/backend", "You have a connection to a model in the browser. Change that one.")
+        raise Invalid.at("/backend", gettext("You have a connection to a model in the browser. Change that one."))
 
 
 @transaction.atomic
@@ -66,10 +67,10 @@ def update_connection(connection: Connection, *, api_key: str | None = None, **c
     """
     stored = Connection.objects.for_owner(connection.owner_id).select_for_update().filter(pk=connection.pk).first()
     if stored is None:
-        raise Missing("There is no such connection.")
+        raise Missing(gettext("There is no such connection."))
     if (stored.backend == BROWSER) != (changes.get("backend", stored.backend) == BROWSER):
         raise Invalid.at(
-            "/backend", "A model in the browser and a model server are different connections: add another."
+            "/backend", gettext("A model in the browser and a model server are different connections: add another.")
         )
     old_url, old_source = stored.base_url, _source_of_vectors(stored)
     _assign(stored, changes)
@@ -78,7 +79,9 @@ def update_connection(connection: Connection, *, api_key: str | None = None, **c
     if api_key is not None:
         set_key(stored, api_key)
     elif stored.api_key and origin_of(old_url) != origin_of(stored.base_url):
-        raise Invalid.at("/api_key", "The address leads to another server: enter the key for it, or remove the key.")
+        raise Invalid.at(
+            "/api_key", gettext("The address leads to another server: enter the key for it, or remove the key.")
+        )
     stored.for_generation = stored.for_generation and bool(stored.model)
     stored.for_embeddings = stored.for_embeddings and bool(stored.embedding_model)
     stored.checked_at, stored.check_error = None, ""  # the last test was of other values
@@ -105,7 +108,7 @@ def use_for(connection: Connection, generation: bool | None = None, embeddings: 
         if used is None:
             continue
         if used and not getattr(connection, model):
-            raise Invalid.at(f"/{model}", "Enter a model first.")
+            raise Invalid.at(f"/{model}", gettext("Enter a model first."))
         if used:
             own.exclude(pk=connection.pk).filter(**{purpose: True}).update(**{purpose: False})
         _update(connection, **{purpose: used})
@@ -140,9 +143,11 @@ def set_key(connection: Connection, key: str) -> None:
     """Set the key and its hint without saving. Raise Invalid."""
     key = key.strip()
     if key and connection.backend == BROWSER:
-        raise Invalid.at("/api_key", "A model in the browser has no key.")
+        raise Invalid.at("/api_key", gettext("A model in the browser has no key."))
     if key and not KEY_PATTERN.fullmatch(key):
-        raise Invalid.at("/api_key", "A key may only contain letters, digits and symbols: no spaces, no line breaks.")
+        raise Invalid.at(
+            "/api_key", gettext("A key may only contain letters, digits and symbols: no spaces, no line breaks.")
+        )
     connection.api_key = key
     connection.api_key_hint = key[-4:] if len(key) >= MIN_KEY_LENGTH_FOR_HINT else ""
 
@@ -202,7 +207,7 @@ def _assign(connection: Connection, fields: dict[str, Any]) -> None:
         connection.clean_fields(exclude={"owner"})
     except ValidationError as error:
         errors = [FieldError(f"/{name}", " ".join(texts)) for name, texts in error.message_dict.items()]
-        raise Invalid("The connection is not valid.", errors=errors) from error
+        raise Invalid(gettext("The connection is not valid."), errors=errors) from error
     if connection.backend == BROWSER:
         _check_no_server(connection)
     else:
@@ -212,9 +217,9 @@ def _assign(connection: Connection, fields: dict[str, Any]) -> None:
 def _check_no_server(connection: Connection) -> None:
     """Raise Invalid if a connection to a model in the browser has what only a server has."""
     if connection.base_url:
-        raise Invalid.at("/base_url", "A model in the browser has no address.")
+        raise Invalid.at("/base_url", gettext("A model in the browser has no address."))
     if connection.embedding_model:
-        raise Invalid.at("/embedding_model", "A model in the browser computes no search vectors.")
+        raise Invalid.at("/embedding_model", gettext("A model in the browser computes no search vectors."))
 
 
 def _check_address(connection: Connection) -> None:

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
+from apps.common.words import Words
 from apps.llm.models import Connection
 
 
@@ -12,7 +15,7 @@ class Preset:
 
     name: str
     base_url: str
-    note: str
+    note: Words
     backend: str = Connection.Backend.OPENAI
     context_tokens: int = 8192
     timeout: int = 120
@@ -27,8 +30,11 @@ PRESETS = (
     Preset(
         "Ollama",
         "http://localhost:11434",
-        "No key. Loci requests the context length below with each call, whatever Ollama's own default is: choose one"
-        " that fits into memory.",
+        _(
+            "No key. Loci requests the context length below with each call, whatever "
+            "Ollama's own default is: choose one"
+            " that fits into memory."
+        ),
         backend=Connection.Backend.OLLAMA,
         timeout=600,
         parallel_calls=1,
@@ -36,48 +42,54 @@ PRESETS = (
     Preset(
         "llama.cpp",
         "http://localhost:8080/v1",
-        "No key unless llama-server was started with --api-key. Start it with --jinja and --ctx-size; its context is"
-        " shared by all of its --parallel slots, so enter the context of one slot.",
+        _(
+            "No key unless llama-server was started with --api-key. Start it with --jinja "
+            "and --ctx-size; its context is"
+            " shared by all of its --parallel slots, so enter the context of one slot."
+        ),
         timeout=600,
         parallel_calls=1,
     ),
     Preset(
         "vLLM",
         "http://localhost:8000/v1",
-        "No key unless it was started with --api-key. The context is its --max-model-len. It serves several calls at"
-        " a time well.",
+        _(
+            "No key unless it was started with --api-key. The context is its "
+            "--max-model-len. It serves several calls at"
+            " a time well."
+        ),
         context_tokens=32768,
         timeout=300,
     ),
     Preset(
         "LM Studio",
         "http://localhost:1234/v1",
-        "No key. Start its server in the tab “Developer”, and set the context length where the model is loaded.",
+        _("No key. Start its server in the tab “Developer”, and set the context length where the model is loaded."),
         timeout=600,
         parallel_calls=1,
     ),
     Preset(
         "OpenAI",
         "https://api.openai.com/v1",
-        "A key is needed. A ChatGPT subscription does not include the API.",
+        _("A key is needed. A ChatGPT subscription does not include the API."),
         context_tokens=128_000,
     ),
     Preset(
         "OpenRouter",
         "https://openrouter.ai/api/v1",
-        "A key is needed. Names of models have the form maker/model. Free models are limited to few calls a day.",
+        _("A key is needed. Names of models have the form maker/model. Free models are limited to few calls a day."),
         context_tokens=32768,
     ),
     Preset(
         "Mistral",
         "https://api.mistral.ai/v1",
-        "A key is needed. The context depends on the model.",
+        _("A key is needed. The context depends on the model."),
         context_tokens=32768,
     ),
     Preset(
         "DeepSeek",
         "https://api.deepseek.com/v1",
-        "A key is needed. It has no embedding models.",
+        _("A key is needed. It has no embedding models."),
         context_tokens=64_000,
     ),
 )

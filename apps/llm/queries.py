@@ -2,6 +2,8 @@
 
 from uuid import UUID
 
+from django.utils.translation import gettext
+
 from apps.common.compiled_queries import CompiledQuery
 from apps.common.problems import Missing
 from apps.common.scoping import Owner, owner_id_of
@@ -26,5 +28,5 @@ def access_connection(owner: Owner, connection_id: UUID) -> Connection:
     """Return the owner's connection. Raise Missing."""
     connection = Connection.objects.for_owner(owner).filter(pk=connection_id).first()
     if connection is None:
-        raise Missing("There is no such connection.")
+        raise Missing(gettext("There is no such connection."))
     return connection

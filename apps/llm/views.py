@@ -9,6 +9,7 @@ from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -66,7 +67,7 @@ def add(request: HttpRequest) -> HttpResponse:
         except Problem as problem:
             form.add_problem(problem)
         else:
-            return after_saving(request, form, connection, f"“{connection.name}” was added.")
+            return after_saving(request, form, connection, gettext("“%(name)s” was added.") % {"name": connection.name})
     return render_form(request, form)
 
 
@@ -88,17 +89,23 @@ def edit(request: HttpRequest, connection_id: UUID) -> HttpResponse:
         except Problem as problem:
             form.add_problem(problem)
         else:
-            return after_saving(request, form, connection, "Saved.")
+            return after_saving(request, form, connection, gettext("Saved."))
     return render_form(request, form)
 
 
 def after_saving(request: HttpRequest, form: ConnectionForm, connection: Connection, text: str) -> HttpResponse:
     """Show the connection, or offer to read old chats again with a model that writes memories from now on."""
     if "generation" in form.purposes():
-        messages.success(request, f"{text} {connection.model} writes your memories and replies from now on.")
+        messages.success(
+            request,
+            gettext("%(text)s %(model)s writes your memories and replies from now on.")
+            % {"text": text, "model": connection.model},
+        )
         return redirect("memory-settings:read-again")
     in_use = connection.for_generation or connection.for_embeddings
-    messages.success(request, text if in_use else f"{text} Test it, then choose what it is used for.")
+    messages.success(
+        request, text if in_use else gettext("%(text)s Test it, then choose what it is used for.") % {"text": text}
+    )
     return redirect(connection_url(connection))
 
 
@@ -154,7 +161,7 @@ def use(request: HttpRequest, connection_id: UUID) -> HttpResponse:
     connection = own_connection(request, connection_id)
     form = UseForm(request.POST)
     if not form.is_valid():
-        messages.error(request, "This is not a known purpose. Nothing was changed.")
+        messages.error(request, gettext("This is not a known purpose. Nothing was changed."))
         return redirect(connection_url(connection))
     try:
         operations.use_for(connection, **form.purposes())
@@ -183,7 +190,7 @@ def delete(request: HttpRequest, connection_id: UUID) -> HttpResponse:
     if request.method == "GET":
         return render(request, "llm/delete.html", {"connection": connection})
     operations.delete_connection(connection)
-    messages.success(request, f"“{connection.name}” was deleted. Your memories are kept.")
+    messages.success(request, gettext("“%(name)s” was deleted. Your memories are kept.") % {"name": connection.name})
     return redirect("llm:index")
 
 
@@ -195,5 +202,5 @@ def limit(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return render(request, "llm/index.html", page_context(request) | {"limit_form": form}, status=400)
     operations.set_daily_limit(request.user, form.cleaned_data["daily_tokens"])
-    messages.success(request, "Saved.")
+    messages.success(request, gettext("Saved."))
     return redirect(reverse("llm:index") + "#usage-title")

@@ -43,7 +43,7 @@ def _thing(look: Look) -> Content:
     row = MODELS[look.kind].objects.for_owner(look.owner_id).filter(pk=look.target_id).first()
     if row is None:
         return Content()
-    return Content(Kind(look.kind).label, [Part(name, [text]) for name, text in texts_of(row)])
+    return Content(str(Kind(look.kind).label), [Part(name, [text]) for name, text in texts_of(row)])
 
 
 def _messages(look: Look, number: str | None) -> Content:

@@ -4,6 +4,8 @@ from typing import Any, cast
 from uuid import UUID
 
 from django import forms
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
@@ -18,19 +20,20 @@ ROWS = {"rows": 3}
 class ReportForm(forms.Form):
     """Form for a report."""
 
-    reason = forms.ChoiceField(choices=Reason.choices, label="What is wrong with it?")
+    reason = forms.ChoiceField(choices=Reason.choices, label=_("What is wrong with it?"))
     note = forms.CharField(
         max_length=Report.MAX_NOTE,
         required=False,
         widget=forms.Textarea(attrs=ROWS),
-        help_text="What a moderator should know. They may read what you report, and you will see when they do.",
+        help_text=_("What a moderator should know. They may read what you report, and you will see when they do."),
+        label=_("Note"),
     )
 
 
 class AnswerForm(forms.Form):
     """Form for an answer to a decision."""
 
-    text = forms.CharField(max_length=Notice.MAX_ANSWER, label="Your answer", widget=forms.Textarea(attrs=ROWS))
+    text = forms.CharField(max_length=Notice.MAX_ANSWER, label=_("Your answer"), widget=forms.Textarea(attrs=ROWS))
 
 
 class DecisionForm(forms.Form):
@@ -38,10 +41,10 @@ class DecisionForm(forms.Form):
 
     decision = forms.ChoiceField(choices=Decision.choices, widget=forms.RadioSelect)
     reason = forms.CharField(
-        max_length=2000, widget=forms.Textarea(attrs=ROWS), help_text="The owner reads this, except for a dismissal."
+        max_length=2000, widget=forms.Textarea(attrs=ROWS), help_text=_("The owner reads this, except for a dismissal.")
     )
-    days = forms.IntegerField(min_value=1, max_value=MAX_DAYS, initial=7, help_text="Of a suspension.")
-    also_hide = forms.BooleanField(required=False, label="Hide it too", help_text="With a suspension or a ban.")
+    days = forms.IntegerField(min_value=1, max_value=MAX_DAYS, initial=7, help_text=_("Of a suspension."))
+    also_hide = forms.BooleanField(required=False, label=_("Hide it too"), help_text=_("With a suspension or a ban."))
 
     def __init__(self, moderator: User, *args: Any, **kwargs: Any) -> None:
         """Offer the decisions that the moderator's role allows."""
@@ -63,7 +66,7 @@ class ReasonForm(forms.Form):
 class ChatLookForm(forms.ModelForm):
     """Form that opens a chat about which there is no case."""
 
-    chat_id = forms.UUIDField(label="Id of the chat")
+    chat_id = forms.UUIDField(label=_("Id of the chat"))
 
     class Meta:
         model = Look
@@ -74,12 +77,15 @@ class ChatLookForm(forms.ModelForm):
         chat_id: UUID = self.cleaned_data["chat_id"]
         with system_scope():
             if not Chat.objects.filter(pk=chat_id).exists():
-                raise forms.ValidationError("There is no such chat.")
+                raise forms.ValidationError(gettext("There is no such chat."))
         return chat_id
 
     def clean_reason(self) -> str:
         """Return a reason that is long enough. Raise ValidationError."""
         reason: str = self.cleaned_data["reason"].strip()
         if len(reason) < MIN_REASON:
-            raise forms.ValidationError(f"Say why, in at least {MIN_REASON} characters. The owner will read it.")
+            raise forms.ValidationError(
+                gettext("Say why, in at least %(min_reason)s characters. The owner will read it.")
+                % {"min_reason": MIN_REASON}
+            )
         return reason

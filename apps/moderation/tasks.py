@@ -8,8 +8,10 @@ from celery import shared_task
 from django.conf import settings
 from django.core.mail import send_mail
 from django.db import transaction
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.translation import gettext
 
+from apps.accounts.languages import language_of
 from apps.chats.signals import ChatChanged
 from apps.common import jobs
 from apps.common.restriction import restrict
@@ -83,7 +85,15 @@ def send_notice(*, notice_id: str, **kwargs: Any) -> None:
         notice = Notice.objects.select_related("owner").filter(pk=notice_id).first()
     if notice is None:
         return
+    with translation.override(language_of(notice.owner)):
+        subject, text = _mail_about(notice)
+    send_mail(f"{settings.ACCOUNT_EMAIL_SUBJECT_PREFIX}{subject}", text, None, [notice.owner.email])
+
+
+def _mail_about(notice: Notice) -> tuple[str, str]:
     page = f"{settings.LOCI_URL.rstrip('/')}/settings/moderation/"
-    how = "You can reply to this mail." if notice.decision == Decision.BAN else f"You can answer here: {page}"
-    text = f"{notice.text}\n\n{how if notice.can_be_answered else page}\n"
-    send_mail(f"{settings.ACCOUNT_EMAIL_SUBJECT_PREFIX}A decision of the moderators", text, None, [notice.owner.email])
+    if notice.decision == Decision.BAN:
+        how = gettext("You can reply to this mail.")
+    else:
+        how = gettext("You can answer here: %(page)s") % {"page": page}
+    return gettext("A decision of the moderators"), f"{notice.text}\n\n{how if notice.can_be_answered else page}\n"

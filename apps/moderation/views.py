@@ -8,6 +8,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.accounts.models import User
@@ -46,14 +47,14 @@ def answer(request: HttpRequest, notice_id: UUID) -> HttpResponse:
     notice = or_404(access_notice, request.user, notice_id)
     form = AnswerForm(request.POST)
     if not form.is_valid():
-        messages.error(request, f"Your answer: {form.errors['text'][0]}")
+        messages.error(request, gettext("Your answer: %(value)s") % {"value": form.errors["text"][0]})
         return redirect("moderation:index")
     try:
         answer_notice(cast(User, request.user), notice.pk, form.cleaned_data["text"])
     except Problem as problem:
         messages.error(request, problem.detail)
     else:
-        messages.success(request, "Your answer was sent. A moderator will read it.")
+        messages.success(request, gettext("Your answer was sent. A moderator will read it."))
     return redirect("moderation:index")
 
 
@@ -97,7 +98,9 @@ def _report(request: HttpRequest, target: Target, back: str) -> HttpResponse:
         except Problem as problem:
             messages.info(request, problem.detail)
         else:
-            messages.success(request, "Thank you. A moderator will look at it, and you will be told what was decided.")
+            messages.success(
+                request, gettext("Thank you. A moderator will look at it, and you will be told what was decided.")
+            )
         return redirect(back)
     context = {"form": form, "kind": Kind(target.kind).label.lower(), "back": back}
     return render(request, "moderation/report.html", context, status=400 if form.errors else 200)

@@ -4,6 +4,9 @@ import re
 from typing import Any
 
 from django import forms
+from django.utils.text import format_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from apps.chats.forms.chats import TextField
 from apps.chats.models import Character, Chat
@@ -50,9 +53,13 @@ class StopsField(forms.CharField):
         super().__init__(
             required=False,
             strip=False,
-            label="Stop at",
+            label=_("Stop at"),
             widget=forms.Textarea(attrs={"rows": 3}),
-            help_text=f"Up to {MAX_STOPS} texts that end a reply, one a line. \\n is a line break: \\n{{{{user}}}}:",
+            help_text=format_lazy(
+                _("Up to {number} texts that end a reply, one a line. \\n is a line break: {example}"),
+                number=MAX_STOPS,
+                example=r"\n{{user}}:",
+            ),
         )
 
     def prepare_value(self, value: Any) -> Any:
@@ -66,9 +73,11 @@ class StopsField(forms.CharField):
 
     def validate(self, value: list[str]) -> None:
         if len(value) > MAX_STOPS:
-            raise forms.ValidationError(f"A preset can have {MAX_STOPS} texts.")
+            raise forms.ValidationError(gettext("A preset can have %(max_stops)s texts.") % {"max_stops": MAX_STOPS})
         if any(len(text) > MAX_STOP_LENGTH for text in value):
-            raise forms.ValidationError(f"A text can have {MAX_STOP_LENGTH} characters.")
+            raise forms.ValidationError(
+                gettext("A text can have %(max_stop_length)s characters.") % {"max_stop_length": MAX_STOP_LENGTH}
+            )
 
     def run_validators(self, value: Any) -> None:
         for text in value:
@@ -76,54 +85,62 @@ class StopsField(forms.CharField):
 
 
 class PresetForm(forms.Form):
-    name = forms.CharField(max_length=200)
+    name = forms.CharField(max_length=200, label=_("Name"))
     is_default = forms.BooleanField(
-        required=False, label="Use by default", help_text="For replies for which no preset is chosen."
+        required=False, label=_("Use by default"), help_text=_("For replies for which no preset is chosen.")
     )
     temperature = forms.FloatField(
-        min_value=0, max_value=MAX_TEMPERATURE, help_text="From 0, the likeliest words, to 2."
+        min_value=0,
+        max_value=MAX_TEMPERATURE,
+        help_text=_("From 0, the likeliest words, to 2."),
+        label=_("Temperature"),
     )
     top_p = forms.FloatField(
         min_value=0,
         max_value=1,
         required=False,
-        label="Top-p",
-        help_text="Chooses from the likeliest words that have this share together, up to 1. Empty: the server’s own.",
+        label=_("Top-p"),
+        help_text=_(
+            "Chooses from the likeliest words that have this share together, up to 1. Empty: the server’s own."
+        ),
     )
     top_k = forms.IntegerField(
         min_value=0,
         max_value=MAX_TOP_K,
         required=False,
-        label="Top-k",
-        help_text="Chooses from so many of the likeliest words; 0: no limit. Empty: the server’s own.",
+        label=_("Top-k"),
+        help_text=_("Chooses from so many of the likeliest words; 0: no limit. Empty: the server’s own."),
     )
     min_p = forms.FloatField(
         min_value=0,
         max_value=1,
         required=False,
-        label="Min-p",
-        help_text="Leaves out words less likely than this share of the likeliest one. Empty: the server’s own.",
+        label=_("Min-p"),
+        help_text=_("Leaves out words less likely than this share of the likeliest one. Empty: the server’s own."),
     )
     repetition_penalty = forms.FloatField(
         min_value=0,
         max_value=MAX_REPETITION_PENALTY,
         required=False,
-        help_text="Above 1, words already used become less likely. Empty: the server’s own.",
+        help_text=_("Above 1, words already used become less likely. Empty: the server’s own."),
+        label=_("Repetition penalty"),
     )
     max_tokens = forms.IntegerField(
         min_value=1,
         max_value=MAX_REPLY_TOKENS,
-        label="Longest reply, in tokens",
-        help_text="At most half of the connection’s context is used.",
+        label=_("Longest reply, in tokens"),
+        help_text=_("At most half of the connection’s context is used."),
     )
     stop = StopsField()
     system_prompt = TextField(
-        required=False, help_text="For characters without one. {{original}} is Loci’s own; empty: that one."
+        required=False,
+        help_text=_("For characters without one. {{original}} is Loci’s own; empty: that one."),
+        label=_("System prompt"),
     )
     post_history_instructions = TextField(
         required=False,
-        label="Post-history instructions",
-        help_text="After the conversation, for characters without any.",
+        label=_("Post-history instructions"),
+        help_text=_("After the conversation, for characters without any."),
     )
 
     @classmethod
@@ -135,14 +152,15 @@ class NoteForm(forms.Form):
     text = TextField(
         required=False,
         max_length=MAX_NOTE_LENGTH,
-        label="Note",
-        help_text="Stands in every prompt of this chat. {{char}} and {{user}} are replaced. Empty: no note.",
+        label=_("Note"),
+        help_text=_("Stands in every prompt of this chat. {{char}} and {{user}} are replaced. Empty: no note."),
     )
     depth = forms.IntegerField(
         min_value=0,
         max_value=MAX_NOTE_DEPTH,
         initial=DEFAULT_DEPTH,
-        help_text="How many messages follow the note. 0: it comes after the last one.",
+        help_text=_("How many messages follow the note. 0: it comes after the last one."),
+        label=_("Depth"),
     )
 
     def note(self) -> Note:

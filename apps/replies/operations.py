@@ -5,6 +5,7 @@ from uuid import UUID
 
 from celery import current_app
 from django.db import transaction
+from django.utils.translation import gettext
 
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.locking import Guard, IntegrityConflict, lock_chat
@@ -45,10 +46,10 @@ def request_generation(
     if guard.is_stale(chat):
         raise IntegrityConflict.for_chat(chat, guard)
     if generation_connection(owner) is None:
-        raise Invalid("No model is connected. Connect one in the settings.")
+        raise Invalid(gettext("No model is connected. Connect one in the settings."))
     settle_ended(chat)
     if Generation.objects.for_owner(owner).filter(chat=chat).active().exists():
-        raise Conflict("A reply is being written in this chat. Wait for it, or stop it.")
+        raise Conflict(gettext("A reply is being written in this chat. Wait for it, or stop it."))
     generation = Generation(owner_id=chat.owner_id, chat=chat, mode=mode, preset=preset)
     require_member(chat, character)
     if mode in (Generation.Mode.SWIPE, Generation.Mode.CONTINUE):
@@ -74,7 +75,7 @@ def _last_reply(chat: Chat) -> Message:
     """Return the last visible message. Raise Invalid if it isn't a reply."""
     message: Message | None = visible_messages(chat).order_by("-index").first()
     if message is None or message.is_user:
-        raise Invalid.at("/mode", "The chat doesn't end with a reply.")
+        raise Invalid.at("/mode", gettext("The chat doesn't end with a reply."))
     return message
 
 

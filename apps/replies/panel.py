@@ -3,7 +3,11 @@
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
 from apps.chats.models import Chat, Message, Participant
+from apps.common.words import Words
 from apps.injection.turns import visible_messages
 from apps.llm.queries import generation_connection
 from apps.replies.models import Generation, GenerationPreset
@@ -11,7 +15,12 @@ from apps.replies.presets import list_presets
 
 Mode = Generation.Mode
 State = Generation.State
-LABELS = {Mode.REPLY: "Reply", Mode.SWIPE: "Another reply", Mode.CONTINUE: "Continue", Mode.IMPERSONATE: "Write for me"}
+LABELS = {
+    Mode.REPLY: _("Reply"),
+    Mode.SWIPE: _("Another reply"),
+    Mode.CONTINUE: _("Continue"),
+    Mode.IMPERSONATE: _("Write for me"),
+}
 
 
 @dataclass(frozen=True)
@@ -46,8 +55,9 @@ class Panel:
     def writing(self) -> str:
         """Return what is said while text arrives."""
         if self.active and self.active.mode == Mode.IMPERSONATE:
-            return "Your next message is being written …"
-        return f"{(self.active and self.active.speaker) or 'The model'} is writing …"
+            return gettext("Your next message is being written …")
+        speaker = (self.active and self.active.speaker) or gettext("The model")
+        return gettext("%(name)s is writing …") % {"name": speaker}
 
     @property
     def failed(self) -> Generation | None:
@@ -69,7 +79,7 @@ class Panel:
         return Mode.SWIPE if self.failed.mode == Mode.REPLY and self.failed.message_id else self.failed.mode
 
     @property
-    def buttons(self) -> list[tuple[str, str]]:
+    def buttons(self) -> list[tuple[str, Words]]:
         """Return the modes with their labels, without the one that repeats a failure."""
         return [(mode, LABELS[Mode(mode)]) for mode in self.modes if mode != self.retry_mode]
 

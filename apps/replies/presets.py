@@ -6,6 +6,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Lower
+from django.utils.translation import gettext
 
 from apps.common.default_rows import claim_default, update_row
 from apps.common.jobs import lock_owner
@@ -23,7 +24,7 @@ def access_preset(owner: Owner, preset_id: UUID) -> GenerationPreset:
     """Return the owner's preset. Raise Missing."""
     preset = GenerationPreset.objects.for_owner(owner).filter(pk=preset_id).first()
     if preset is None:
-        raise Missing("There is no such preset.")
+        raise Missing(gettext("There is no such preset."))
     return preset
 
 

@@ -2,6 +2,8 @@
 
 from uuid import UUID
 
+from django.utils.translation import gettext
+
 from apps.common.problems import Missing
 from apps.common.scoping import Owner
 from apps.replies.models import Generation
@@ -12,5 +14,5 @@ def access_generation(owner: Owner, generation_id: UUID) -> Generation:
     generations = Generation.objects.for_owner(owner).filter(pk=generation_id, chat__deleted_at=None)
     generation: Generation | None = generations.first()
     if generation is None:
-        raise Missing("There is no such reply.")
+        raise Missing(gettext("There is no such reply."))
     return generation

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
+from django.utils.translation import gettext
 from rest_framework import serializers
 
 from apps.common.problems import Invalid
@@ -84,6 +85,7 @@ class TableFileSerializer(StrictSerializer):
 class ArchivedProfileSerializer(StrictSerializer):
     name = serializers.CharField(required=False, allow_blank=True, max_length=100)
     time_zone = serializers.CharField(required=False, max_length=64)
+    language = serializers.CharField(required=False, allow_blank=True, max_length=10)
 
 
 class ManifestSerializer(StrictSerializer):
@@ -144,7 +146,9 @@ class Archive:
         try:
             self._zip = zipfile.ZipFile(file)
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-            raise damaged("The file is not a snapshot, or it is damaged: it is no complete ZIP file.") from error
+            raise damaged(
+                gettext("The file is not a snapshot, or it is damaged: it is no complete ZIP file.")
+            ) from error
         text = self._text(MANIFEST)
         self.manifest = _read_manifest(text)
         if signed:
@@ -152,12 +156,14 @@ class Archive:
                 SIGNER.unsign(f"{text}:{self._text(SIGNATURE)}")
             except BadSignature as error:
                 raise damaged(
-                    "The snapshot was made by another installation, or it was changed since. An administrator can"
-                    " import one of another installation with “manage.py import_user”."
+                    gettext(
+                        "The snapshot was made by another installation, or it was changed since. An administrator can"
+                        " import one of another installation with “manage.py import_user”."
+                    )
                 ) from error
         expected = sorted([MANIFEST, SIGNATURE, *(file.name for file in self.manifest.files)])
         if sorted(self._zip.namelist()) != expected:
-            raise damaged("The snapshot is damaged: it holds other files than its manifest names.")
+            raise damaged(gettext("The snapshot is damaged: it holds other files than its manifest names."))
 
     def check(self) -> None:
         """Read everything, and compare it with the manifest. Raise DamagedArchive."""
@@ -169,7 +175,10 @@ class Archive:
                 digest.update(line)
                 rows, size = rows + 1, size + len(line)
             if TableFile(file.table, rows, size, digest.hexdigest()) != file:
-                raise damaged(f"The snapshot is damaged: the rows of {file.table} don't have their checksum.")
+                raise damaged(
+                    gettext("The snapshot is damaged: the rows of %(table)s don't have their checksum.")
+                    % {"table": file.table}
+                )
 
     def lines(self, table: str) -> Iterator[str]:
         """Return the rows of a table as JSON; none if the archive doesn't hold the table. Raise DamagedArchive."""
@@ -185,22 +194,27 @@ class Archive:
                 while line := member.readline(min(left, MAX_LINE_BYTES) + 1):
                     left -= len(line)
                     if left < 0 or not line.endswith(b"\n"):
-                        raise damaged(f"The snapshot is damaged: {file.table} has more bytes than its manifest says.")
+                        raise damaged(
+                            gettext("The snapshot is damaged: %(table)s has more bytes than its manifest says.")
+                            % {"table": file.table}
+                        )
                     yield line
         except _UNREADABLE as error:
-            raise damaged(f"The snapshot is damaged: {file.table} can't be read.") from error
+            raise damaged(
+                gettext("The snapshot is damaged: %(table)s can't be read.") % {"table": file.table}
+            ) from error
 
     def _text(self, name: str) -> str:
         try:
             with self._zip.open(name) as member:
                 text = member.read(MAX_MANIFEST_BYTES + 1)
             if len(text) > MAX_MANIFEST_BYTES:
-                raise damaged(f"The snapshot is damaged: {name} is too large.")
+                raise damaged(gettext("The snapshot is damaged: %(name)s is too large.") % {"name": name})
             return text.decode()
         except KeyError as error:
-            raise damaged(f"The file is not a snapshot: it has no {name}.") from error
+            raise damaged(gettext("The file is not a snapshot: it has no %(name)s.") % {"name": name}) from error
         except (*_UNREADABLE, UnicodeDecodeError) as error:
-            raise damaged(f"The snapshot is damaged: {name} can't be read.") from error
+            raise damaged(gettext("The snapshot is damaged: %(name)s can't be read.") % {"name": name}) from error
 
 
 # What zipfile raises for a member that is cut off, changed, encrypted or compressed in a way that it doesn't know.
@@ -211,15 +225,21 @@ def _read_manifest(text: str) -> Manifest:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise damaged("The snapshot is damaged: its manifest is not JSON.") from error
+        raise damaged(gettext("The snapshot is damaged: its manifest is not JSON.")) from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise damaged("The file is not a snapshot of Loci.")
+        raise damaged(gettext("The file is not a snapshot of Loci."))
     version = document.get("version")
     if isinstance(version, int) and version > VERSION:
-        raise damaged(f"The snapshot has version {version}; this installation reads versions up to {VERSION}.")
+        raise damaged(
+            gettext("The snapshot has version %(version)s; this installation reads versions up to %(version_2)s.")
+            % {"version": version, "version_2": VERSION}
+        )
     serializer = ManifestSerializer(data=document)
     if not serializer.is_valid():
-        raise damaged(f"The snapshot is damaged: its manifest is not valid ({', '.join(serializer.errors)}).")
+        raise damaged(
+            gettext("The snapshot is damaged: its manifest is not valid (%(value)s).")
+            % {"value": ", ".join(serializer.errors)}
+        )
     fields: dict[str, Any] = serializer.validated_data
     del fields["format"], fields["version"]
     return Manifest(**fields | {"files": tuple(TableFile(**file) for file in fields["files"])})

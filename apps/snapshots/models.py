@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Chat
 from apps.common.jobs import OPEN_STATES, Job
@@ -16,16 +17,16 @@ class Snapshot(Job):
     runs_suspended = True  # suspended users may take their data along
 
     class Kind(models.TextChoices):
-        ACCOUNT = "account", "Account"
-        CHAT = "chat", "Chat"
-        SETTINGS = "settings", "Settings"
+        ACCOUNT = "account", _("Account")
+        CHAT = "chat", _("Chat")
+        SETTINGS = "settings", _("Settings")
 
     class Reason(models.TextChoices):
-        MANUAL = "manual", "Made by hand"
-        DAILY = "daily", "Daily"
-        FORCED = "forced_write", "Before a forced write"
-        RESTORE = "restore", "Before a restore"
-        UPLOADED = "uploaded", "Uploaded"
+        MANUAL = "manual", _("Made by hand")
+        DAILY = "daily", _("Daily")
+        FORCED = "forced_write", _("Before a forced write")
+        RESTORE = "restore", _("Before a restore")
+        UPLOADED = "uploaded", _("Uploaded")
 
     kind = models.CharField(max_length=16, choices=Kind.choices)
     reason = models.CharField(max_length=16, choices=Reason.choices, default=Reason.MANUAL)

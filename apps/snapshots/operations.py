@@ -8,6 +8,7 @@ from django.core.files import File
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
+from django.utils.translation import gettext
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
@@ -27,7 +28,7 @@ def access_snapshot(owner: Owner, snapshot_id: UUID) -> Snapshot:
     """Return the owner's snapshot. Raise Missing."""
     snapshot = Snapshot.objects.for_owner(owner).filter(pk=snapshot_id).first()
     if snapshot is None:
-        raise Missing("There is no such snapshot.")
+        raise Missing(gettext("There is no such snapshot."))
     return snapshot
 
 
@@ -62,7 +63,10 @@ def receive_snapshot(owner: Owner, upload: UploadedFile) -> Snapshot:
     The file is read whole, and compared with its checksums.
     """
     if (upload.size or 0) > settings.SNAPSHOT_MAX_BYTES:
-        raise TooLarge(f"The file is larger than {settings.SNAPSHOT_MAX_BYTES} bytes.")
+        raise TooLarge(
+            gettext("The file is larger than %(snapshot_max_bytes)s bytes.")
+            % {"snapshot_max_bytes": settings.SNAPSHOT_MAX_BYTES}
+        )
     archive = Archive(cast(BinaryIO, upload))
     archive.check()
     upload.seek(0)
@@ -77,7 +81,10 @@ def _check_number(owner: Owner) -> None:
     rows = Snapshot.objects.for_owner(owner)
     rows = rows.filter(reason__in=(Snapshot.Reason.MANUAL, Snapshot.Reason.UPLOADED)).exclude(state="failed")
     if rows.count() >= MAX_SNAPSHOTS:
-        raise Conflict(f"You have {MAX_SNAPSHOTS} snapshots. Delete one that you don't need.")
+        raise Conflict(
+            gettext("You have %(max_snapshots)s snapshots. Delete one that you don't need.")
+            % {"max_snapshots": MAX_SNAPSHOTS}
+        )
 
 
 def create_restore(snapshot: Snapshot) -> Restore:
@@ -86,9 +93,9 @@ def create_restore(snapshot: Snapshot) -> Restore:
         jobs.lock_owner(snapshot.owner_id)
         snapshot = access_snapshot(snapshot.owner_id, snapshot.pk)
         if snapshot.state != Snapshot.State.SUCCEEDED:
-            raise Conflict("This snapshot is not complete, so that it can't be restored.")
+            raise Conflict(gettext("This snapshot is not complete, so that it can't be restored."))
         if Restore.objects.for_owner(snapshot.owner_id).open().exists():
-            raise Conflict("Another snapshot is being restored. Wait until that is done.")
+            raise Conflict(gettext("Another snapshot is being restored. Wait until that is done."))
         total = sum(snapshot.counts.values())
         return Restore.objects.create(owner_id=snapshot.owner_id, snapshot=snapshot, total=total)
 
@@ -98,7 +105,7 @@ def delete_snapshot(snapshot: Snapshot) -> None:
     with transaction.atomic():
         jobs.lock_owner(snapshot.owner_id)
         if snapshot.restores.open().exists():
-            raise Conflict("This snapshot is being restored. Wait until that is done.")
+            raise Conflict(gettext("This snapshot is being restored. Wait until that is done."))
         discard(Snapshot.objects.for_owner(snapshot.owner_id).filter(pk=snapshot.pk))
 
 

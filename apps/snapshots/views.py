@@ -8,6 +8,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext, ngettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.chats.models import Chat
@@ -21,12 +22,12 @@ from apps.snapshots.tasks import request_restore, request_snapshot
 
 PAGE_SIZE = 20
 COUNTED = {
-    "chats.Chat": ("chat", "chats"),
-    "chats.Message": ("message", "messages"),
-    "chats.Character": ("character", "characters"),
-    "memories.Memory": ("memory", "memories"),
-    "memories.JournalEntry": ("journal entry", "journal entries"),
-    "sync.Setting": ("setting of a program", "settings of programs"),
+    "chats.Chat": ngettext_lazy("%(count)s chat", "%(count)s chats", "count"),
+    "chats.Message": ngettext_lazy("%(count)s message", "%(count)s messages", "count"),
+    "chats.Character": ngettext_lazy("%(count)s character", "%(count)s characters", "count"),
+    "memories.Memory": ngettext_lazy("%(count)s memory", "%(count)s memories", "count"),
+    "memories.JournalEntry": ngettext_lazy("%(count)s journal entry", "%(count)s journal entries", "count"),
+    "sync.Setting": ngettext_lazy("%(count)s setting of a program", "%(count)s settings of programs", "count"),
 }
 
 
@@ -61,12 +62,14 @@ def upload(request: HttpRequest) -> HttpResponse:
     """Store a snapshot that was downloaded, and ask whether to restore it."""
     file = request.FILES.get("file")
     if file is None:
-        messages.error(request, "No file was received. Choose one.")
+        messages.error(request, gettext("No file was received. Choose one."))
         return redirect("snapshots:index")
     try:
         snapshot = receive_snapshot(request.user, file)
     except Problem as problem:
-        messages.error(request, f"{file.name} was not stored. {problem.detail}")
+        messages.error(
+            request, gettext("%(name)s was not stored. %(detail)s") % {"name": file.name, "detail": problem.detail}
+        )
         return redirect("snapshots:index")
     return redirect("snapshots:restore", snapshot_id=snapshot.pk)
 
@@ -118,13 +121,13 @@ def _chat(request: HttpRequest) -> Chat | None:
     try:
         return or_404(access_chat, request.user, UUID(name))
     except ValueError as error:
-        raise Http404("There is no such chat.") from error
+        raise Http404(gettext("There is no such chat.")) from error
 
 
 def contents_of(snapshot: Snapshot) -> list[str]:
     """Return the numbers of what a user knows in a snapshot, in words."""
-    counts = [(snapshot.counts.get(table, 0), singular, plural) for table, (singular, plural) in COUNTED.items()]
-    return [f"{count} {singular if count == 1 else plural}" for count, singular, plural in counts if count]
+    counts = [(snapshot.counts.get(table, 0), words) for table, words in COUNTED.items()]
+    return [words % {"count": count} for count, words in counts if count]
 
 
 def _exists(snapshot: Snapshot) -> bool:

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import BinaryIO
 
-from django.contrib.auth import get_user_model
 from django.db import models, transaction
 from django.utils import timezone
 
+from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.common.problems import Missing
 from apps.common.replica import from_replica, reading_connection
@@ -24,7 +24,7 @@ def write_archive(scope: Scope, file: BinaryIO, on_progress: Callable[[int], Non
     The rows are those of one moment only within a transaction that has a snapshot of its own (repeatable read), or that
     holds the locks of what is written.
     """
-    user = get_user_model().objects.get(pk=scope.owner_id)
+    user = User.objects.get(pk=scope.owner_id)
     written = 0
     with Writer(file) as writer:
         for table in scope.tables:
@@ -35,7 +35,7 @@ def write_archive(scope: Scope, file: BinaryIO, on_progress: Callable[[int], Non
             chat=scope.chat_id,
             title=title_of(scope),
             created_at=timezone.now().isoformat(),
-            profile={"name": user.name, "time_zone": user.time_zone} if scope.kind == Snapshot.Kind.ACCOUNT else {},
+            profile=_profile_of(user) if scope.kind == Snapshot.Kind.ACCOUNT else {},
         )
 
 
@@ -60,6 +60,10 @@ def write_archive_of_one_moment(
             return write_archive(scope, file, lambda rows: on_progress(rows, total))
 
     return from_replica(write)
+
+
+def _profile_of(user: User) -> dict[str, str]:
+    return {"name": user.name, "time_zone": user.time_zone, "language": user.language}
 
 
 def _reported(lines: Iterator[str], written: int, on_progress: Callable[[int], None]) -> Iterator[str]:

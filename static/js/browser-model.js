@@ -1,12 +1,13 @@
 // The page “Model in the browser”: load the model or take a registered function, and run calls while the page is open.
 import { CallRunner } from "./browser-model/calls.js";
 import { loadWebLLM } from "./browser-model/web-llm.js";
+import { filled, gettext, ngettext } from "./words.js";
 
 const STATES = {
-  waiting: "Ready. Keep this page open: your model is waiting for work.",
-  writing: "Your model is writing.",
-  offline: "Loci can't be reached. Trying again …",
-  "signed-out": "Stopped: you have been signed out, or have too many pages open. Sign in, then load this page again.",
+  waiting: gettext("Ready. Keep this page open: your model is waiting for work."),
+  writing: gettext("Your model is writing."),
+  offline: gettext("Loci can't be reached. Trying again …"),
+  "signed-out": gettext("Stopped: you have been signed out, or have too many pages open. Sign in, then load this page again."),
 };
 const panel = document.querySelector(".browser-model");
 
@@ -27,10 +28,11 @@ function start(panel) {
     const own = new CallRunner(model);
     runner = own;
     own.addEventListener("state", ({ detail }) => {
-      const replies = own.replies ? ` ${own.replies} ${own.replies === 1 ? "reply" : "replies"} so far.` : "";
-      say(STATES[detail] + replies);
+      const count = own.replies;
+      const replies = filled(ngettext("%(count)s reply so far.", "%(count)s replies so far.", count), { count });
+      say(count ? `${STATES[detail]} ${replies}` : STATES[detail]);
     });
-    say("Asking Loci for work …");
+    say(gettext("Asking Loci for work …"));
     show(true);
     own.start();
   }
@@ -45,18 +47,18 @@ function start(panel) {
 
   async function loadModel() {
     if (!navigator.gpu) {
-      say("This browser can't run a model: it has no WebGPU, or this page was not loaded by https or from localhost.");
+      say(gettext("This browser can't run a model: it has no WebGPU, or this page was not loaded by https or from localhost."));
       return;
     }
     const own = {};
     loading = own;
     show(true);
     progress.hidden = false;
-    say("Loading the model …");
+    say(gettext("Loading the model …"));
     const onProgress = ({ progress: share }) => {
       if (loading !== own) return;
       progress.value = share;
-      say(`Loading the model: ${Math.floor(100 * share)} %`);
+      say(filled(gettext("Loading the model: %(percent)s %"), { percent: Math.floor(100 * share) }));
     };
     const { webLlm: url, model, context } = panel.dataset;
     try {
@@ -67,12 +69,12 @@ function start(panel) {
     } catch (error) {
       if (loading !== own) return;
       halt();
-      say(`The model can't be loaded. ${error?.message ?? error}`);
+      say(filled(gettext("The model can't be loaded. %(reason)s"), { reason: error?.message ?? error }));
     }
   }
 
   load?.addEventListener("click", loadModel);
-  stop.addEventListener("click", () => { halt(); say("Stopped. No calls are run by this page."); });
+  stop.addEventListener("click", () => { halt(); say(gettext("Stopped. No calls are run by this page.")); });
   show(false);
   window.loci = { registerModel: run };
 }

@@ -1,5 +1,6 @@
 // The list of chats: follows what is written elsewhere, and counts the chats that are chosen.
 import { follow } from "./sync/live.js";
+import { filled, gettext } from "./words.js";
 
 const DELAY = 300; // ms; several writes in a row are shown at once
 const list = document.getElementById("shelf");
@@ -87,7 +88,7 @@ function refreshSoon() {
 function count() {
   if (!bar) return;
   const chosen = list.querySelectorAll(":checked").length;
-  bar.querySelector("[data-chosen]").textContent = chosen ? `${chosen} chosen` : "";
+  bar.querySelector("[data-chosen]").textContent = chosen ? filled(gettext("%(count)s chosen"), { count: chosen }) : "";
   for (const button of bar.querySelectorAll("button")) button.disabled = !chosen; // their keys do nothing then
 }
 

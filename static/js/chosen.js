@@ -1,4 +1,6 @@
 // Memories chosen in a list: how many they are, all at once, a range with Shift, and nothing to press while none is.
+import { filled, gettext } from "./words.js";
+
 const bar = document.querySelector("form[data-chosen]");
 
 const boxes = () => [...document.querySelectorAll(`input[type=checkbox][form="${bar.id}"]`)];
@@ -12,7 +14,7 @@ function show() {
   const all = boxes();
   const count = all.filter((box) => box.checked).length;
   const chooseAll = bar.querySelector("[data-choose-all]");
-  bar.querySelector("[data-count]").textContent = count ? `${count} chosen` : "Choose memories to change them together.";
+  bar.querySelector("[data-count]").textContent = count ? filled(gettext("%(count)s chosen"), { count }) : gettext("Choose memories to change them together.");
   bar.querySelectorAll("button").forEach((button) => { button.disabled = count === 0; });
   bar.classList.toggle("has-chosen", count > 0);
   chooseAll.checked = count > 0 && count === all.length;

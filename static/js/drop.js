@@ -1,4 +1,6 @@
 // Put files that are dropped anywhere on the page into the import form, and submit it.
+import { filled, gettext } from "./words.js";
+
 const form = document.querySelector("form[data-drop]");
 const veil = document.getElementById("drop-veil");
 const MIN_PROGRESS_BYTES = 1_000_000; // smaller uploads end before anyone could read their progress
@@ -7,20 +9,20 @@ function carriesFiles(event) {
   return [...(event.dataTransfer?.types ?? [])].includes("Files");
 }
 
-function show(dropping, words = "Drop to import") {
+function show(dropping, words = gettext("Drop to import")) {
   veil.hidden = !dropping;
   veil.querySelector("[data-drop-words]").textContent = words;
 }
 
 function send() {
-  show(true, "Reading your file …");
+  show(true, gettext("Reading your file …"));
   form.requestSubmit();
 }
 
 function showProgress({ detail: { loaded, total } }) {
   if (total < MIN_PROGRESS_BYTES) return;
   const percent = Math.floor(100 * loaded / total);
-  show(true, loaded < total ? `Sending your file, ${percent} % …` : "Reading your file …");
+  show(true, loaded < total ? filled(gettext("Sending your file, %(percent)s % …"), { percent }) : gettext("Reading your file …"));
 }
 
 // Hide the overlay if the import failed. Otherwise the response redirects to the result.

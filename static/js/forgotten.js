@@ -2,6 +2,7 @@
 import { countChosen } from "./chosen.js";
 import { follow } from "./sync/live.js";
 import { headers } from "./live/requests.js";
+import { gettext } from "./words.js";
 
 const CLOCKS = 600_000; // ms by which the clocks of browser and server may differ
 
@@ -26,9 +27,9 @@ function bury(card) {
   const words = document.createElement("p");
   words.className = "memory-gone";
   words.setAttribute("role", "status");
-  words.textContent = "Forgotten elsewhere.";
+  words.textContent = gettext("Forgotten elsewhere.");
   card.replaceChildren(words);
-  card.closest(".rail-line")?.querySelector(".rail-said").replaceChildren("Forgotten elsewhere.");
+  card.closest(".rail-line")?.querySelector(".rail-said").replaceChildren(gettext("Forgotten elsewhere."));
   card.parentElement.querySelector(":scope > input.choose")?.remove();
   countChosen();
 }

@@ -9,6 +9,7 @@ import { Replies } from "./live/replies.js";
 import { followRuns } from "./live/runs.js";
 import { headers } from "./live/requests.js";
 import { say, sayWith } from "./menus.js";
+import { filled, gettext } from "./words.js";
 
 const room = document.querySelector(".room");
 const composer = document.getElementById("composer");
@@ -110,26 +111,27 @@ async function play({ target: { selectedOptions: [option] } }) {
     body: JSON.stringify({ persona: option.value }),
   }).catch(() => null);
   await response?.text().catch(() => null); // a reply that nobody reads keeps its connection
-  if (!response?.ok) say(`The chat could not be changed to ${option.textContent}. Messages are still written under that name.`, "warning");
+  if (!response?.ok) say(filled(gettext("The chat could not be changed to %(name)s. Messages are still written under that name."), { name: option.textContent }), "warning");
 }
 
 function leaveOut(sync, id, index, out) {
   const set = (value) => { sync.editExtra(id, { loci: { leave_out: value ? true : null } }); sync.flush(); };
   set(out);
-  sayWith(`Message ${index} is ${out ? "left out of memory" : "taken back into memory"}.`, "Undo", () => set(!out));
+  const done = out ? gettext("Message %(index)s is left out of memory.") : gettext("Message %(index)s is taken back into memory.");
+  sayWith(filled(done, { index }), gettext("Undo"), () => set(!out));
 }
 
 async function remove(sync, id, index) {
   const reply = await sync.delete(id, { alone: true });
   if (reply === undefined) return; // it was changed elsewhere, and stays
-  const done = `Message ${index} is deleted.`;
-  if (reply?.applied) sayWith(done, "Undo", () => undo(sync, reply.rev, index));
+  const done = filled(gettext("Message %(index)s is deleted."), { index });
+  if (reply?.applied) sayWith(done, gettext("Undo"), () => undo(sync, reply.rev, index));
   else say(done); // by somebody else before
 }
 
 async function undo(sync, rev, index) {
   const problem = await sync.undo(rev).then(() => null, (failure) => failure);
-  if (problem) say(`Message ${index} stays deleted. ${problem.detail ?? ""}`, "warning");
+  if (problem) say(filled(gettext("Message %(index)s stays deleted. %(reason)s"), { index, reason: problem.detail ?? "" }), "warning");
 }
 
 if (room && composer) start();

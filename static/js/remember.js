@@ -1,4 +1,6 @@
 // "Remember this" on a message, or on the part of its text that is selected: the form opens below the message.
+import { gettext } from "./words.js";
+
 const room = document.querySelector("[data-remember-url]");
 const MARGIN = 8; // px between the selection and the button
 
@@ -36,7 +38,7 @@ async function open(turn, text = "") {
 
 function floatingButton() {
   const button = document.createElement("button");
-  Object.assign(button, { type: "button", className: "button remember-selected", textContent: "Remember this", hidden: true });
+  Object.assign(button, { type: "button", className: "button remember-selected", textContent: gettext("Remember this"), hidden: true });
   document.body.append(button);
   // On pointerdown the selection would be lost before the click.
   button.addEventListener("pointerdown", (event) => event.preventDefault());

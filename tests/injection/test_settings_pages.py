@@ -88,7 +88,7 @@ def test_the_page_says_which_rule_set_the_budget_that_cut(browser, chat, remembe
 
     def reason(**settings):
         body = browser.post(url, {"adaptive": "off"} | settings).content.decode()
-        found = [text for rule, text in REASONS.items() if text in body]
+        found = [text for rule, text in REASONS.items() if str(text) in body]
         assert len(found) == 1
         return next(rule for rule, text in REASONS.items() if text == found[0])
 

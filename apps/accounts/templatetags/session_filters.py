@@ -3,6 +3,7 @@
 import re
 
 from django import template
+from django.utils.translation import gettext
 
 register = template.Library()
 
@@ -25,5 +26,5 @@ def browser_name(user_agent: str) -> str:
     browser = next((name for mark, name in BROWSERS.items() if re.search(rf"{mark}\w*/", user_agent)), "")
     system = next((name for mark, name in SYSTEMS.items() if mark in user_agent), "")
     if not browser:
-        return user_agent[:40] or "An unknown program"
-    return f"{browser} on {system}" if system else browser
+        return user_agent[:40] or gettext("An unknown program")
+    return gettext("%(browser)s on %(system)s") % {"browser": browser, "system": system} if system else browser

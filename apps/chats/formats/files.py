@@ -6,6 +6,8 @@ from itertools import chain
 from pathlib import PurePosixPath
 from typing import BinaryIO, cast
 
+from django.utils.translation import gettext
+
 from apps.chats.formats.archives import SIGNATURES, Archive, ArchiveTooLarge
 from apps.chats.formats.conversion import title_of
 from apps.chats.formats.parsed import ParsedChat, Report, UnreadableFile
@@ -47,7 +49,7 @@ def parse_file(file: BinaryIO, *, max_unpacked: int = MAX_UNPACKED_BYTES) -> Par
     first = next(parsed, None)
     if first is None:
         reasons = [line["reason"] for line in parsed.report.skipped_lines[:1]]
-        raise UnreadableFile(" ".join(["There is no chat in the file.", *reasons]))
+        raise UnreadableFile(" ".join([gettext("There is no chat in the file."), *reasons]))
     return ParsedFile(parsed.report, chain([first], parsed))
 
 
@@ -62,7 +64,7 @@ def is_card(file: BinaryIO) -> bool:
             detect_format(file)
         return start == _PNG
     except UnreadableFile as error:
-        return error.reason in (CARD_REASON, LOREBOOK_REASON)
+        return error.reason in (gettext(CARD_REASON), gettext(LOREBOOK_REASON))
     finally:
         file.seek(0)
 
@@ -84,7 +86,7 @@ def _parse_document(file: BinaryIO) -> ParsedFile:
 def _parse_archive(file: BinaryIO, limit: int) -> ParsedFile:
     archive = Archive(file, limit)
     if archive.is_card():
-        raise UnreadableFile(CARD_REASON)
+        raise UnreadableFile(gettext(CARD_REASON))
     report = Report("zip", unit="file")
     return ParsedFile(report, _chats_of_archive(archive, report))
 
@@ -108,4 +110,4 @@ def _reason_not_chat(file: BinaryIO) -> str:
     """Return why a PNG is not a chat. A card is a PNG with a text chunk of one of the known keywords."""
     content = file.read(_MAX_PICTURE_BYTES)
     is_card = any(keyword in content for keyword in _CARD_KEYWORDS)
-    return CARD_REASON if is_card else "It is a PNG image, not a chat."
+    return gettext(CARD_REASON) if is_card else gettext("It is a PNG image, not a chat.")

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import BinaryIO
 
+from django.utils.translation import gettext, gettext_noop
+
 from apps.chats.formats import agnai, cai_tools, chatgpt, claude, kobold, loci, loom, oobabooga, risu, sillytavern
 from apps.chats.formats.documents import MAX_FIELDS_BYTES, read_array
 from apps.chats.formats.json_lines import BrokenLine
@@ -41,10 +43,10 @@ JSON_LINES = Format(sillytavern.FORMAT, _parse_lines)
 JSON_ARRAY = Format(sillytavern.FORMAT, _parse_array)
 
 # Reasons of UnreadableFile for documents that are not chats.
-CARD_REASON = "It is a character card, not a chat. Import it with your characters."
-LOREBOOK_REASON = "It is a lorebook, not a chat. Import it with your lorebooks."
-PRESET_REASON = "It is a settings preset, not a chat."
-UNKNOWN_REASON = "It is JSON, but not in a supported chat format."
+CARD_REASON = gettext_noop("It is a character card, not a chat. Import it with your characters.")
+LOREBOOK_REASON = gettext_noop("It is a lorebook, not a chat. Import it with your lorebooks.")
+PRESET_REASON = gettext_noop("It is a settings preset, not a chat.")
+UNKNOWN_REASON = gettext_noop("It is JSON, but not in a supported chat format.")
 
 # Formats by a key of the top-level object. The first key of the document that is listed here decides.
 _BY_KEY: dict[str, Format | str] = {
@@ -85,7 +87,7 @@ def detect_format(file: BinaryIO) -> Format:
     with suppress(BrokenLine):  # the first of JSON lines may be broken
         detected = _detect(JsonStream(file))
     if isinstance(detected, str):
-        raise UnreadableFile(detected)
+        raise UnreadableFile(gettext(detected))
     return detected
 
 

@@ -9,6 +9,8 @@ from functools import partial
 from itertools import chain
 from typing import Any, BinaryIO
 
+from django.utils.translation import gettext
+
 from apps.chats.formats.json_lines import MAX_LINE_BYTES, BrokenLine, bounded_lines, loads
 from apps.chats.formats.parsed import ParsedChat, ParsedHeader, ParsedMessage, Report, UnreadableFile
 from apps.chats.formats.sillytavern_lines import parse_header, parse_message
@@ -67,9 +69,9 @@ def _chat(records: Iterator[Record], report: Report) -> ParsedChat:
     first = next(records, None)
     if first is None:
         if not report.skipped:
-            raise UnreadableFile("The file is empty.")
+            raise UnreadableFile(gettext("The file is empty."))
         reason = report.skipped_lines[0]["reason"]
-        raise UnreadableFile(f"No line of the file is a chat message. Line 1: {reason}")
+        raise UnreadableFile(gettext("No line of the file is a chat message. Line 1: %(reason)s") % {"reason": reason})
     number, line = first
     if _is_header(line):
         header = parse_header(line, partial(report.warn, number))
@@ -84,7 +86,7 @@ def _lines(source: BinaryIO | Iterable[bytes]) -> Iterator[Line]:
         if number == 1 and line is not None:
             kind = next((kind for magic, kind in _BINARY_SIGNATURES.items() if line.startswith(magic)), None)
             if kind is not None:
-                raise UnreadableFile(f"The file is not a chat: it is {kind}.")
+                raise UnreadableFile(gettext("The file is not a chat: it is %(kind)s.") % {"kind": kind})
             line = line.removeprefix(b"\xef\xbb\xbf")
         if line is None or line.strip():
             yield number, line

@@ -7,10 +7,13 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Case, When
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from apps.chats.formats.cards.pictures import MAX_PICTURE_BYTES, BrokenPicture, media_type_of
 from apps.chats.formats.cards.png import BrokenPNG
 from apps.chats.models import Character
+from apps.common.words import Words
 
 TEXT_FIELDS = (
     *("name", "nickname", "description", "personality", "scenario", "first_mes", "mes_example"),
@@ -24,14 +27,18 @@ class CharacterField(forms.ModelChoiceField):
     """One of the user's characters, which may have the same name."""
 
     def label_from_instance(self, obj: Character) -> str:
-        return f"{obj.name}, {obj.chats.count()} chats, created {obj.created_at:%Y-%m-%d}"
+        return gettext("%(name)s, %(value)s chats, created %(created_at)s") % {
+            "name": obj.name,
+            "value": obj.chats.count(),
+            "created_at": f"{obj.created_at:%Y-%m-%d}",
+        }
 
 
 class MergeForm(forms.Form):
     """The character that another one is merged into, and the typed name of the one that goes."""
 
-    into = CharacterField(queryset=Character.objects.none(), label="Keep", empty_label=None)
-    name = forms.CharField(max_length=MAX_NAME, label="To confirm, type the name of the one that goes", strip=True)
+    into = CharacterField(queryset=Character.objects.none(), label=_("Keep"), empty_label=None)
+    name = forms.CharField(max_length=MAX_NAME, label=_("To confirm, type the name of the one that goes"), strip=True)
 
     def __init__(self, character: Character, data: Any = None) -> None:
         super().__init__(data)
@@ -44,7 +51,7 @@ class MergeForm(forms.Form):
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
         if name != self.character.name.strip():
-            raise forms.ValidationError("This is not its name.")
+            raise forms.ValidationError(gettext("This is not its name."))
         return name
 
 
@@ -64,7 +71,7 @@ class TextListWidget(forms.Widget):
 class TextListField(forms.Field):
     """A list of texts, without empty ones."""
 
-    def __init__(self, label: str, **kwargs: Any) -> None:
+    def __init__(self, label: Words, **kwargs: Any) -> None:
         super().__init__(label=label, required=False, widget=TextListWidget({"label": label}), **kwargs)
 
     def to_python(self, value: Any) -> list[str]:
@@ -81,31 +88,34 @@ class TagsField(forms.CharField):
         return [tag.strip() for tag in super().clean(value).split(",") if tag.strip()]
 
 
-def _text_area(label: str, help_text: str = "") -> forms.CharField:
+def _text_area(label: Words, help_text: Words = "") -> forms.CharField:
     return forms.CharField(label=label, required=False, strip=False, widget=forms.Textarea, help_text=help_text)
 
 
 class CharacterForm(forms.Form):
     """The fields of a character that a user edits."""
 
-    name = forms.CharField(max_length=MAX_NAME)
-    nickname = forms.CharField(required=False, help_text="What the character is called in the story, if not the name.")
-    picture = forms.FileField(required=False, help_text="PNG, JPEG or WebP.")
-    description = _text_area("Description")
-    personality = _text_area("Personality")
-    scenario = _text_area("Scenario")
-    first_mes = _text_area("First message", "How a chat opens.")
-    alternate_greetings = TextListField(
-        "Other greetings", help_text="Other ways to open a chat. Clear a text to remove it."
+    name = forms.CharField(max_length=MAX_NAME, label=_("Name"))
+    nickname = forms.CharField(
+        required=False, help_text=_("What the character is called in the story, if not the name."), label=_("Nickname")
     )
-    group_only_greetings = TextListField("Group greetings")
-    mes_example = _text_area("Example dialogue")
-    system_prompt = _text_area("System prompt")
-    post_history_instructions = _text_area("Post-history instructions")
-    tags = TagsField(required=False, help_text="Separated by commas.")
-    creator = forms.CharField(required=False)
-    character_version = forms.CharField(required=False, label="Version")
-    creator_notes = _text_area("Creator's notes")
+    picture = forms.FileField(required=False, help_text=_("PNG, JPEG or WebP."), label=_("Picture"))
+    description = _text_area(_("Description"))
+    personality = _text_area(_("Personality"))
+    scenario = _text_area(_("Scenario"))
+    first_mes = _text_area(_("First message"), _("How a chat opens."))
+    alternate_greetings = TextListField(
+        _("Other greetings"),
+        help_text=_("Other ways to open a chat. Clear a text to remove it."),
+    )
+    group_only_greetings = TextListField(_("Group greetings"))
+    mes_example = _text_area(_("Example dialogue"))
+    system_prompt = _text_area(_("System prompt"))
+    post_history_instructions = _text_area(_("Post-history instructions"))
+    tags = TagsField(required=False, help_text=_("Separated by commas."), label=_("Tags"))
+    creator = forms.CharField(required=False, label=_("Creator"))
+    character_version = forms.CharField(required=False, label=_("Version"))
+    creator_notes = _text_area(_("Creator's notes"))
 
     @classmethod
     def from_character(cls, character: Character) -> "CharacterForm":
@@ -117,7 +127,7 @@ class CharacterForm(forms.Form):
         if file is None:
             return None
         if (file.size or 0) > MAX_PICTURE_BYTES:
-            raise forms.ValidationError("The picture is too large.")
+            raise forms.ValidationError(gettext("The picture is too large."))
         content = file.read()
         try:
             return content, media_type_of(content)

@@ -6,6 +6,8 @@ from uuid import UUID
 from django import forms
 from django.core.validators import MaxValueValidator
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
 from apps.chats.dates import timestamp
@@ -43,9 +45,11 @@ class TagsField(forms.CharField):
 
     def validate(self, value: list[str]) -> None:
         if len(value) > MAX_TAGS:
-            raise forms.ValidationError(f"A chat can have {MAX_TAGS} tags.")
+            raise forms.ValidationError(gettext("A chat can have %(max_tags)s tags.") % {"max_tags": MAX_TAGS})
         if any(len(tag) > MAX_TAG_LENGTH for tag in value):
-            raise forms.ValidationError(f"A tag can have {MAX_TAG_LENGTH} characters.")
+            raise forms.ValidationError(
+                gettext("A tag can have %(max_tag_length)s characters.") % {"max_tag_length": MAX_TAG_LENGTH}
+            )
 
     def run_validators(self, value: Any) -> None:
         for tag in value:
@@ -65,7 +69,7 @@ class SearchForm(forms.Form):
 class ChatListForm(SearchForm):
     """The words, the tag and the archive that a list of chats is filtered by. An invalid filter is ignored."""
 
-    tag = forms.CharField(required=False, max_length=MAX_TAG_LENGTH)
+    tag = forms.CharField(required=False, max_length=MAX_TAG_LENGTH, label=_("Tag"))
     archived = forms.BooleanField(required=False)
 
     def filters(self) -> dict[str, Any]:
@@ -88,7 +92,7 @@ class IdsField(forms.Field):
         try:
             return [UUID(item) for item in value or ()]
         except ValueError:
-            raise forms.ValidationError("This is not an id.") from None
+            raise forms.ValidationError(gettext("This is not an id.")) from None
 
 
 class OrganizeForm(forms.Form):
@@ -107,7 +111,10 @@ class PersonaField(forms.ModelChoiceField):
 
     def __init__(self) -> None:
         super().__init__(
-            queryset=Persona.objects.none(), required=False, label="Your persona", empty_label="None, only a name"
+            queryset=Persona.objects.none(),
+            required=False,
+            label=_("Your persona"),
+            empty_label=_("None, only a name"),
         )
 
     def label_from_instance(self, obj: Persona) -> str:
@@ -119,7 +126,10 @@ class PlayedForm(forms.Form):
 
     persona = PersonaField()
     user_name = forms.CharField(
-        max_length=200, required=False, label="Your name in the chat", help_text="With a persona, the persona's name."
+        max_length=200,
+        required=False,
+        label=_("Your name in the chat"),
+        help_text=_("With a persona, the persona's name."),
     )
 
     def __init__(self, user: User, data: Any = None, **kwargs: Any) -> None:
@@ -138,20 +148,24 @@ class PlayedForm(forms.Form):
 
 
 class NewChatForm(PlayedForm):
-    title = forms.CharField(max_length=200, required=False, help_text="Default: the character's name.")
-    character = forms.CharField(max_length=200, required=False, label="Character")
+    title = forms.CharField(
+        max_length=200, required=False, help_text=_("Default: the character's name."), label=_("Title")
+    )
+    character = forms.CharField(max_length=200, required=False, label=_("Character"))
     field_order = ("title", "character")
 
     def __init__(self, user: User, data: Any = None) -> None:
         super().__init__(user, data, initial={"persona": default_persona(user)})
         self.asks_first_name = "persona" not in self.fields
         if self.asks_first_name:
-            self.fields["user_name"].help_text = "Characters call you so. It becomes your first persona."
+            self.fields["user_name"].help_text = gettext("Characters call you so. It becomes your first persona.")
 
 
 class ChatForm(PlayedForm):
-    title = forms.CharField(max_length=200)
-    tags = TagsField(required=False, help_text="Separated by commas. The list of chats can be filtered by them.")
+    title = forms.CharField(max_length=200, label=_("Title"))
+    tags = TagsField(
+        required=False, help_text=_("Separated by commas. The list of chats can be filtered by them."), label=_("Tags")
+    )
     field_order = ("title",)
 
     @classmethod
@@ -175,8 +189,8 @@ class PositionForm(forms.Form):
 class MessageForm(forms.Form):
     """A new message, written by the user as one of their personas, or pasted as the reply of another speaker."""
 
-    text = TextField(error_messages={"required": "Write something first."})
-    speaker = forms.ChoiceField(required=False, label="Write as")
+    text = TextField(error_messages={"required": _("Write something first.")}, label=_("Text"))
+    speaker = forms.ChoiceField(required=False, label=_("Write as"))
 
     def __init__(self, *args: Any, chat: Chat, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -215,7 +229,7 @@ def _other_speakers(chat: Chat) -> dict[str, str]:
     """Return the names of the speakers besides the user, by key: participants of a group chat, else the character."""
     if chat.is_group:
         return {str(participant.pk): participant.name for participant in chat.participants.order_by("position")}
-    return {"character": chat.character.name if chat.character else "the other"}
+    return {"character": chat.character.name if chat.character else gettext("the other")}
 
 
 class SwipeForm(forms.Form):
@@ -235,7 +249,7 @@ class SwipeForm(forms.Form):
 class VersionForm(forms.Form):
     """A new swipe of a message."""
 
-    text = TextField(error_messages={"required": "A message can't be empty."})
+    text = TextField(error_messages={"required": _("A message can't be empty.")}, label=_("Text"))
 
     def parsed(self) -> ParsedSwipe:
         return ParsedSwipe(self.cleaned_data["text"].strip(), info={"send_date": timestamp(timezone.now())})
@@ -250,21 +264,23 @@ class MoveForm(forms.Form):
 
 
 class BranchForm(forms.Form):
-    title = forms.CharField(max_length=200, required=False)
+    title = forms.CharField(max_length=200, required=False, label=_("Title"))
     checkpoint = forms.BooleanField(required=False)
 
 
 class SceneForm(forms.Form):
-    name = forms.CharField(max_length=200, required=False)
+    name = forms.CharField(max_length=200, required=False, label=_("Name"))
 
 
 class SceneEditForm(forms.Form):
     """Edit a scene. It carries the values that were shown, so that only what the person changed is written."""
 
-    name = forms.CharField(max_length=200, required=False, show_hidden_initial=True)
-    recap = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 3}), show_hidden_initial=True)
-    visible = forms.BooleanField(required=False, label="Show the line in the conversation", show_hidden_initial=True)
-    include = forms.BooleanField(required=False, label="Use the recap in the prompt", show_hidden_initial=True)
+    name = forms.CharField(max_length=200, required=False, show_hidden_initial=True, label=_("Name"))
+    recap = forms.CharField(
+        required=False, widget=forms.Textarea(attrs={"rows": 3}), show_hidden_initial=True, label=_("Recap")
+    )
+    visible = forms.BooleanField(required=False, label=_("Show the line in the conversation"), show_hidden_initial=True)
+    include = forms.BooleanField(required=False, label=_("Use the recap in the prompt"), show_hidden_initial=True)
 
     @classmethod
     def from_scene(cls, scene: SceneBreak) -> "SceneEditForm":
@@ -281,13 +297,13 @@ class SceneEditForm(forms.Form):
 
 
 class ParticipantForm(forms.Form):
-    name = forms.CharField(max_length=200, label="Name of the participant")
+    name = forms.CharField(max_length=200, label=_("Name of the participant"))
 
 
 class EditForm(forms.Form):
     """The new text of a message, and the integrity of the chat when the old text was read."""
 
-    text = TextField(error_messages={"required": "A message can't be empty."})
+    text = TextField(error_messages={"required": _("A message can't be empty.")})
     integrity = forms.UUIDField(widget=forms.HiddenInput)
 
     @classmethod

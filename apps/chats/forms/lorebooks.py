@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Chat, Lorebook
 from apps.chats.queries import list_personas
@@ -11,8 +12,10 @@ MAX_CHATS = 200  # offered; the API binds to any
 
 
 class LorebookUseForm(forms.Form):
-    persona: Any = forms.ModelChoiceField(None, required=False, empty_label="No persona", label="Used with the persona")
-    chat: Any = forms.ModelChoiceField(None, required=False, empty_label="No chat", label="Used in the chat")
+    persona: Any = forms.ModelChoiceField(
+        None, required=False, empty_label=_("No persona"), label=_("Used with the persona")
+    )
+    chat: Any = forms.ModelChoiceField(None, required=False, empty_label=_("No chat"), label=_("Used in the chat"))
 
     def __init__(self, *args: Any, book: Lorebook, **kwargs: Any) -> None:
         kwargs["initial"] = {"persona": book.persona_id, "chat": book.chat_id}

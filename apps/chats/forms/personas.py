@@ -4,6 +4,8 @@ from typing import Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
 from apps.chats.formats.cards.pictures import BrokenPicture
@@ -15,7 +17,7 @@ from apps.chats.pictures import MAX_UPLOAD_BYTES, make_avatar
 class NameForm(forms.Form):
     """What a new user is called in stories."""
 
-    name = forms.CharField(max_length=200, label="Your name in stories")
+    name = forms.CharField(max_length=200, label=_("Your name in stories"))
 
 
 def first_name_form(user: User, *, has_personas: bool) -> NameForm | None:
@@ -24,16 +26,18 @@ def first_name_form(user: User, *, has_personas: bool) -> NameForm | None:
 
 
 class PersonaForm(forms.Form):
-    name = forms.CharField(max_length=200, help_text="What you are called in the story, and {{user}} in cards.")
-    description = TextField(required=False, help_text="Who you are in the story.")
+    name = forms.CharField(
+        max_length=200, help_text=_("What you are called in the story, and {{user}} in cards."), label=_("Name")
+    )
+    description = TextField(required=False, help_text=_("Who you are in the story."), label=_("Description"))
     avatar = forms.FileField(
         required=False,
-        label="Picture",
-        help_text="PNG, JPEG, WebP or GIF, up to 10 MB. It is stored small, and without the data of the camera.",
+        label=_("Picture"),
+        help_text=_("PNG, JPEG, WebP or GIF, up to 10 MB. It is stored small, and without the data of the camera."),
         widget=forms.FileInput(attrs={"accept": "image/png,image/jpeg,image/webp,image/gif"}),
     )
-    remove_avatar = forms.BooleanField(required=False, label="Remove the picture")
-    is_default = forms.BooleanField(required=False, label="Use in new chats")
+    remove_avatar = forms.BooleanField(required=False, label=_("Remove the picture"))
+    is_default = forms.BooleanField(required=False, label=_("Use in new chats"))
 
     def __init__(self, data: Any = None, files: Any = None, *, persona: Persona | None = None) -> None:
         initial = {name: getattr(persona, name) for name in ("name", "description", "is_default")} if persona else {}
@@ -47,7 +51,9 @@ class PersonaForm(forms.Form):
         if file is None:
             return None
         if (file.size or 0) > MAX_UPLOAD_BYTES:
-            raise forms.ValidationError(f"The picture is larger than {MAX_UPLOAD_BYTES // 2**20} MiB.")
+            raise forms.ValidationError(
+                gettext("The picture is larger than %(number)s MiB.") % {"number": MAX_UPLOAD_BYTES // 2**20}
+            )
         content = file.read()
         try:
             make_avatar(content)

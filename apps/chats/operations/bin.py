@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Chat
@@ -75,7 +76,7 @@ def _lock_in_bin(owner: Owner, **conditions: Any) -> Chat:
     """Return the chat in the bin that meets the conditions, locked with what it remembers. Raise Missing."""
     chat: Chat | None = Chat.in_bin.for_owner(owner).select_for_update().filter(**conditions).first()
     if chat is None:
-        raise Missing("There is no such chat in the bin.")
+        raise Missing(gettext("There is no such chat in the bin."))
     _lock_memories(chat)
     return chat
 

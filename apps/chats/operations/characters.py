@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
+from django.utils.translation import gettext
 
 from apps.chats.formats.cards.pictures import BrokenPicture
 from apps.chats.formats.cards.reading import ParsedCard
@@ -68,13 +69,13 @@ def merge_characters(character: Character, into: Character) -> Character:
     none, and a second lorebook stays without a character. Raise Invalid if the two are the same or have other owners.
     """
     if character.pk == into.pk or character.owner_id != into.owner_id:
-        raise Invalid.at("/into", "It must be another one of your characters.")
+        raise Invalid.at("/into", gettext("It must be another one of your characters."))
     owner_id = character.owner_id
     _lock_chats_of([character, into])
     # In one order, so that two merges of the same characters don't wait for each other.
     rows = Character.objects.for_owner(owner_id).filter(pk__in=[character.pk, into.pk])
     if len(rows.select_for_update().order_by("pk")) < 2:
-        raise Missing("There is no such character.")
+        raise Missing(gettext("There is no such character."))
     for chats in (Chat.objects, Chat.in_bin):
         chats.for_owner(owner_id).filter(character=character).update(character=into)
     for model in (Participant, ImportJob):
@@ -112,7 +113,7 @@ def delete_character_image(character: Character) -> None:
     # The lock keeps the two together while others are uploaded.
     locked = Character.objects.for_owner(character.owner_id).select_for_update().filter(pk=character.pk)
     if not locked.values_list("pk"):
-        raise Missing("There is no such character.")
+        raise Missing(gettext("There is no such character."))
     CharacterImage.objects.for_owner(character.owner_id).filter(character=character).delete()
     Avatar.objects.for_owner(character.owner_id).filter(character=character).delete()
 

@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from apps.chats.images import ImageAddress
 from apps.chats.locking import lock_chat
@@ -23,6 +24,6 @@ def add_image(owner: Owner, chat_id: UUID, content: bytes) -> ImageAddress:
     encoded, (width, height) = make_image(content)
     chat = lock_chat(owner, chat_id)
     if chat.images.count() >= MAX_IMAGES:
-        raise Invalid.at("/file", f"A chat can have {MAX_IMAGES} images.")
+        raise Invalid.at("/file", gettext("A chat can have %(max_images)s images.") % {"max_images": MAX_IMAGES})
     image = ChatImage.objects.create(owner_id=chat.owner_id, chat=chat, content=encoded)
     return ImageAddress(image.key, width, height)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from apps.chats.formats.lorebooks import ParsedLorebook, normalise_book
 from apps.chats.models import Character, Chat, Lorebook, Persona
@@ -60,7 +61,7 @@ def update_lorebook(lorebook: Lorebook, **fields: Any) -> Lorebook:
     rows = Lorebook.objects.for_owner(lorebook.owner_id).select_for_update(of=("self",))
     locked = rows.filter(pk=lorebook.pk).first()
     if locked is None:
-        raise Missing("There is no such lorebook.")
+        raise Missing(gettext("There is no such lorebook."))
     lorebook = locked
     if "character" in fields and fields["character"] != lorebook.character:
         _check_no_lorebook(fields["character"])
@@ -86,6 +87,6 @@ def _check_no_lorebook(character: Character | None) -> None:
         return
     characters = Character.objects.for_owner(character.owner_id).select_for_update()
     if not characters.filter(pk=character.pk).values_list("pk"):
-        raise Invalid.at("/character", "There is no such character.")
+        raise Invalid.at("/character", gettext("There is no such character."))
     if character.lorebooks.exists():
-        raise Invalid.at("/character", f"{character.name} already has a lorebook.")
+        raise Invalid.at("/character", gettext("%(name)s already has a lorebook.") % {"name": character.name})

@@ -5,6 +5,8 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from apps.chats.locking import lock_chat, record_change
 from apps.chats.models import Character, Chat, ChatChange, Message, Participant
@@ -17,7 +19,7 @@ class NameTaken(Conflict):
     """The chat already has a participant with this name."""
 
     type = ProblemType.NAME_TAKEN
-    title = "A participant with this name already exists"
+    title = _("A participant with this name already exists")
 
 
 @transaction.atomic
@@ -110,13 +112,13 @@ def remove_participant(owner: Owner, chat_id: UUID, participant_id: UUID) -> Non
 def _find(chat: Chat, participant_id: UUID) -> Participant:
     participant = chat.participants.filter(pk=participant_id).first()
     if participant is None:
-        raise Missing("There is no such participant in this chat.")
+        raise Missing(gettext("There is no such participant in this chat."))
     return participant
 
 
 def _check_name(chat: Chat, name: str) -> None:
     if chat.participants.filter(name=name).exists():
-        raise NameTaken(f"This chat already has a participant named {name}.")
+        raise NameTaken(gettext("This chat already has a participant named %(name)s.") % {"name": name})
 
 
 def _save_positions(order: list[Participant]) -> None:

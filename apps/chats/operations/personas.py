@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from apps.chats.models import Avatar, Chat, Persona
 from apps.chats.operations.bin import BIN_PERIOD
@@ -64,7 +65,7 @@ def delete_persona(persona: Persona) -> None:
         list(rows.order_by("pk").select_for_update().values_list("pk"))
     locked = Persona.objects.for_owner(owner_id).select_for_update().filter(pk=persona.pk).first()
     if locked is None:
-        raise Missing("There is no such persona.")
+        raise Missing(gettext("There is no such persona."))
     for chats in (Chat.objects, Chat.in_bin):
         rows = chats.for_owner(owner_id).filter(persona=persona)
         locked.played_in += rows.values_list("pk", flat=True)

@@ -8,6 +8,8 @@ from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from apps.chats.change_log import Changes, HistoryGone
 from apps.chats.dates import parse_date
@@ -34,14 +36,14 @@ UNDOABLE_KINDS = [ChatChange.Kind.APPEND, ChatChange.Kind.PATCH, ChatChange.Kind
 
 class NothingToUndo(Conflict):
     type = ProblemType.NOTHING_TO_UNDO
-    title = "There is nothing to undo"
+    title = _("There is nothing to undo")
 
 
 class UndoConflict(PatchConflict):
     """Later changes wrote what the undo would restore. The response lists them."""
 
     type = ProblemType.UNDO_CONFLICT
-    title = "It was changed again since"
+    title = _("It was changed again since")
 
 
 @dataclass(frozen=True)
@@ -115,9 +117,9 @@ def _last_change(chat: Chat, guard: Guard) -> ChatChange:
     undone = chat.changes.filter(undoes__isnull=False).values("undoes")
     change = undoable.exclude(rev__in=undone).order_by("-rev").first()
     if change is None:
-        raise NothingToUndo("No earlier write to this chat can be undone.")
+        raise NothingToUndo(gettext("No earlier write to this chat can be undone."))
     if change.writer != guard.writer:
-        detail = "The last change to this chat was made by another program or device, or by Loci itself."
+        detail = gettext("The last change to this chat was made by another program or device, or by Loci itself.")
         touched = {*change.message_ids, *change.deleted_ids}
         raise UndoConflict.for_messages(chat, Guard(_integrity_before(chat, change)), touched, detail)
     return change
@@ -133,10 +135,10 @@ def _change_at(chat: Chat, rev: int) -> ChatChange:
         raise Invalid.at("/rev", f"The chat is at rev {chat.rev}.")
     change = chat.changes.filter(rev=rev).first()
     if change is None:
-        detail = "This write is no longer in the change log."
+        detail = gettext("This write is no longer in the change log.")
         raise HistoryGone(detail, current_integrity=str(chat.integrity), current_rev=chat.rev)
     if change.kind not in UNDOABLE_KINDS or change.before is None:
-        raise NothingToUndo("This write can't be undone.")
+        raise NothingToUndo(gettext("This write can't be undone."))
     return change
 
 
@@ -157,7 +159,9 @@ def _check_unchanged(chat: Chat, change: ChatChange, since: Changes) -> None:
     if change.reordered and since.reordered:
         contested |= {UUID(state["id"]) for state in change.before.get("messages", ())}
     if contested:
-        raise UndoConflict.for_messages(chat, known, contested, "What this write changed was changed again since.")
+        raise UndoConflict.for_messages(
+            chat, known, contested, gettext("What this write changed was changed again since.")
+        )
     if keys := since.changed_keys(_restored_keys(chat, change)):
         theirs = {key: chat.metadata.get(key) for key in sorted(keys)}
         raise UndoConflict.for_keys(chat, known, theirs)

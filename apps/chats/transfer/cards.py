@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from apps.chats.formats.cards.document import FIELDS
 from apps.chats.formats.cards.merging import Card
@@ -62,7 +63,7 @@ def import_lorebook(owner: Owner, file: BinaryIO, *, filename: str) -> CardImpor
 def _import_book(owner: Owner, parsed: ParsedCardFile, filename: str) -> CardImportResult:
     book = parsed.card.book if parsed.card else parsed.book
     if book is None:
-        raise Invalid.at("/file", "There is no lorebook in this card.")
+        raise Invalid.at("/file", gettext("There is no lorebook in this card."))
     return CardImportResult(_report(parsed), [], [store_book(owner, book, title_from_filename(filename) or "Lorebook")])
 
 
@@ -75,7 +76,9 @@ def _is_bare(character: Character) -> bool:
 def _read(file: BinaryIO) -> ParsedCardFile:
     size = file.seek(0, os.SEEK_END)
     if size > MAX_FILE_BYTES:
-        raise TooLarge(f"The file is larger than {MAX_FILE_BYTES} bytes.")
+        raise TooLarge(
+            gettext("The file is larger than %(max_file_bytes)s bytes.") % {"max_file_bytes": MAX_FILE_BYTES}
+        )
     file.seek(0)
     try:
         return read(file.read())

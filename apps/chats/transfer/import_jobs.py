@@ -13,6 +13,7 @@ from uuid import UUID
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
+from django.utils.translation import gettext
 
 from apps.chats.models import Character, ImportJob
 from apps.chats.transfer.imports import AlreadyImported, import_chats
@@ -42,9 +43,12 @@ def create_import_job(
     """
     size = upload.size or 0
     if size > settings.IMPORT_MAX_BYTES:
-        raise TooLarge(f"The file is larger than {settings.IMPORT_MAX_BYTES} bytes.")
+        raise TooLarge(
+            gettext("The file is larger than %(import_max_bytes)s bytes.")
+            % {"import_max_bytes": settings.IMPORT_MAX_BYTES}
+        )
     if not size:
-        raise Invalid.at("/file", "The file is empty.")
+        raise Invalid.at("/file", gettext("The file is empty."))
     filename = (upload.name or "chat")[-255:]
     job = ImportJob(
         owner_id=owner_id_of(owner),
@@ -76,7 +80,7 @@ def access_import_job(owner: Owner, job_id: UUID) -> ImportJob:
     """Return the owner's import job. Raise Missing."""
     job = ImportJob.objects.for_owner(owner).filter(pk=job_id).first()
     if job is None:
-        raise Missing("There is no such import.")
+        raise Missing(gettext("There is no such import."))
     return job
 
 

@@ -11,6 +11,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from apps.chats.formats.files import parse_file
 from apps.chats.formats.parsed import ParsedChat, ParsedMessage, Report, UnreadableFile
@@ -156,7 +157,10 @@ def _check_size(file: BinaryIO) -> None:
     size = file.tell()
     file.seek(0)
     if size > settings.IMPORT_MAX_BYTES:
-        raise TooLarge(f"The file is larger than {settings.IMPORT_MAX_BYTES} bytes.")
+        raise TooLarge(
+            gettext("The file is larger than %(import_max_bytes)s bytes.")
+            % {"import_max_bytes": settings.IMPORT_MAX_BYTES}
+        )
 
 
 def _store(

@@ -9,8 +9,8 @@ from django.core.files.uploadedfile import UploadedFile
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.template.defaultfilters import pluralize
 from django.urls import reverse
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.accounts.models import User
@@ -104,7 +104,7 @@ def delete(request: HttpRequest, character_id: UUID) -> HttpResponse:
         context = {"character": character, "book": lorebook_of(character), "chat_count": character.chats.count()}
         return render(request, "chats/characters/delete.html", context)
     operations.delete_character(character)
-    messages.success(request, f"{character.name} is deleted.")
+    messages.success(request, gettext("%(name)s is deleted.") % {"name": character.name})
     return redirect("characters:index")
 
 
@@ -116,7 +116,9 @@ def merge(request: HttpRequest, character_id: UUID) -> HttpResponse:
     form = MergeForm(character, request.POST if request.method == "POST" else None)
     if form.is_valid():
         into = operations.merge_characters(character, form.cleaned_data["into"])
-        messages.success(request, f"The two are one. {into.name} has the chats and memories of both.")
+        messages.success(
+            request, gettext("The two are one. %(name)s has the chats and memories of both.") % {"name": into.name}
+        )
         return redirect("characters:detail", character_id=into.pk)
     context = {"character": character, "form": form}
     return render(request, "chats/characters/merge.html", context, status=400 if form.is_bound else 200)
@@ -149,7 +151,7 @@ def import_files(request: HttpRequest) -> HttpResponse:
     """
     files = request.FILES.getlist("file")
     if not files:
-        messages.error(request, "No file was received. Choose one, or drop it on the page.")
+        messages.error(request, gettext("No file was received. Choose one, or drop it on the page."))
     results = [imported for file in files if (imported := _import(request, file))]
     if not results and wants_partial(request):
         return render(request, "components/toasts.html", status=400)
@@ -161,14 +163,20 @@ def import_files(request: HttpRequest) -> HttpResponse:
 
 
 def _import(request: HttpRequest, file: UploadedFile) -> CardImportResult | None:
-    name = (file.name or "The file")[-80:]
+    name = (file.name or gettext("The file"))[-80:]
     try:
         imported = import_card(request.user, file, filename=name)  # type: ignore[arg-type]
     except Problem as problem:
-        messages.error(request, f"{name} was not imported. {problem.detail} Nothing from it was stored.")
+        messages.error(
+            request,
+            gettext("%(name)s was not imported. %(detail)s Nothing from it was stored.")
+            % {"name": name, "detail": problem.detail},
+        )
         return None
     if imported.existed:
-        messages.info(request, f"{imported.characters[0].name} is among your characters already.")
+        messages.info(
+            request, gettext("%(name)s is among your characters already.") % {"name": imported.characters[0].name}
+        )
         return imported
     warnings = imported.report["warnings"]
     messages.add_message(request, messages.WARNING if warnings else messages.SUCCESS, _summary(imported))
@@ -179,6 +187,11 @@ def _summary(imported: CardImportResult) -> str:
     """Return a sentence about what was imported, and the first warnings."""
     entry_counts = [len(book.document["entries"]) for book in imported.lorebooks]
     parts = [character.name for character in imported.characters]
-    parts += [f"a lorebook of {count} entr{pluralize(count, 'y,ies')}" for count in entry_counts]
-    text = " and ".join(parts) + f" {pluralize(len(parts), 'was,were')} imported."
+    parts += [
+        ngettext("a lorebook of %(count)s entry", "a lorebook of %(count)s entries", count) % {"count": count}
+        for count in entry_counts
+    ]
+    text = ngettext("%(parts)s was imported.", "%(parts)s were imported.", len(parts)) % {
+        "parts": gettext(" and ").join(parts)
+    }
     return "\n".join([text[:1].upper() + text[1:], *imported.report["warnings"][:3]])

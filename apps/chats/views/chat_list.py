@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.accounts.models import User
@@ -106,7 +107,7 @@ def delete(request: HttpRequest, chat_id: UUID) -> HttpResponse:
         return render(request, "chats/delete.html", {"chat": chat, "days": BIN_PERIOD.days})
     operations.delete_chat(chat, keep_memories="keep_memories" in request.POST)
     undo = reverse("chats:restore", args=[chat.pk])
-    messages.success(request, f"“{chat.title}” is deleted.", extra_tags=f"undo {undo}")
+    messages.success(request, gettext("“%(title)s” is deleted.") % {"title": chat.title}, extra_tags=f"undo {undo}")
     return redirect("chats:index")
 
 
@@ -126,7 +127,7 @@ def deleted(request: HttpRequest) -> HttpResponse:
 def restore(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """Take a chat out of the bin."""
     chat = or_404(operations.restore_chat, request.user, chat_id)
-    messages.success(request, f"“{chat.title}” is back.")
+    messages.success(request, gettext("“%(title)s” is back.") % {"title": chat.title})
     return redirect("chats:detail", chat_id=chat.pk)
 
 
@@ -138,7 +139,7 @@ def purge(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     if request.method == "GET":
         return render(request, "chats/purge.html", {"chat": chat})
     or_404(operations.purge_chat, request.user, chat_id)
-    messages.success(request, f"“{chat.title}” is deleted for good.")
+    messages.success(request, gettext("“%(title)s” is deleted for good.") % {"title": chat.title})
     return redirect("chats:deleted")
 
 

@@ -9,8 +9,8 @@ from django.core.files.uploadedfile import UploadedFile
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.template.defaultfilters import pluralize
 from django.urls import reverse
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
@@ -41,7 +41,7 @@ def import_files(request: HttpRequest) -> HttpResponse:
     """
     files = request.FILES.getlist("file")
     if not files:
-        messages.error(request, "No file was received. Choose one, or drop it on the page.")
+        messages.error(request, gettext("No file was received. Choose one, or drop it on the page."))
     targets = [target for file in files if (target := _import_file(request, file))]
     if not targets and wants_partial(request):
         return render(request, "components/toasts.html", status=400)
@@ -60,7 +60,7 @@ def open_sample(request: HttpRequest) -> HttpResponse:
     """Import a sample chat for a new user."""
     sample = next(iter(samples), None)
     if sample is None:
-        raise Http404("There is no sample chat.")
+        raise Http404(gettext("There is no sample chat."))
     with sample.path.open("rb") as file:
         result = import_chats(request.user, file, filename=sample.path.name, title=sample.title)
     return redirect("chats:detail", chat_id=result.chats[0].pk)
@@ -98,7 +98,7 @@ def decide(request: HttpRequest, job_id: UUID) -> HttpResponse:
     if existing in (ImportJob.Existing.UPDATE, ImportJob.Existing.COPY):
         request_decided_import(job, existing)
     else:
-        messages.error(request, "Choose whether to update the chat or to import a second copy.")
+        messages.error(request, gettext("Choose whether to update the chat or to import a second copy."))
     return redirect("chats:import-job", job_id=job_id)
 
 
@@ -111,7 +111,7 @@ def cancel(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 def _import_file(request: HttpRequest, upload: UploadedFile) -> str | None:
     """Import a file. Return the URL of the result, or None if it failed, after adding an error message."""
-    name = (upload.name or "The file")[-80:]
+    name = (upload.name or gettext("The file"))[-80:]
     file = cast(BinaryIO, upload)
     try:
         if is_card(file):
@@ -127,7 +127,11 @@ def _import_file(request: HttpRequest, upload: UploadedFile) -> str | None:
     except Problem as problem:
         target = _import_card(request, file, name)
         if target is None:
-            messages.error(request, f"{name} was not imported. {problem.detail} Nothing from it was stored.")
+            messages.error(
+                request,
+                gettext("%(name)s was not imported. %(detail)s Nothing from it was stored.")
+                % {"name": name, "detail": problem.detail},
+            )
         return target
 
 
@@ -149,19 +153,29 @@ def _show_imported_chats(request: HttpRequest, result: ImportResult) -> str:
 def _show_imported_card(request: HttpRequest, imported: CardImportResult) -> str:
     if imported.characters:
         character = imported.characters[0]
-        outcome = "is among your characters already" if imported.existed else "was added to your characters"
-        messages.success(request, f"{character.name} {outcome}.")
+        outcome = (
+            gettext("%(name)s is among your characters already.")
+            if imported.existed
+            else gettext("%(name)s was added to your characters.")
+        )
+        messages.success(request, outcome % {"name": character.name})
         return reverse("characters:detail", args=[character.pk])
-    messages.success(request, f"The lorebook “{imported.lorebooks[0].name}” is imported.")
+    messages.success(request, gettext("The lorebook “%(name)s” is imported.") % {"name": imported.lorebooks[0].name})
     return reverse("characters:index")
 
 
 def report_text(report: Report) -> str:
     """Return a report as text: the number of messages, and the skipped lines with reasons."""
-    text = f"{report.messages} message{pluralize(report.messages)} imported."
+    text = ngettext("%(count)s message imported.", "%(count)s messages imported.", report.messages) % {
+        "count": report.messages
+    }
     if report.skipped:
-        reasons = [f"line {item['line']}: {item['reason']}" for item in report.skipped_lines[:MAX_LISTED_REASONS]]
+        reasons = [
+            gettext("line %(line)s: %(reason)s") % {"line": item["line"], "reason": item["reason"]}
+            for item in report.skipped_lines[:MAX_LISTED_REASONS]
+        ]
         more = ["…"] if report.skipped > MAX_LISTED_REASONS else []
         lines = "\n".join([*reasons, *more])
-        text += f" {report.skipped} line{pluralize(report.skipped)} skipped:\n{lines}"
+        skipped = ngettext("%(count)s line skipped:", "%(count)s lines skipped:", report.skipped)
+        text += f" {skipped % {'count': report.skipped}}\n{lines}"
     return "\n".join([text, *report.warnings[:MAX_LISTED_REASONS]])

@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from apps.chats import operations
@@ -21,7 +22,7 @@ def detail(request: HttpRequest, lorebook_id: UUID) -> HttpResponse:
     form = LorebookUseForm(request.POST if request.method == "POST" else None, book=book)
     if form.is_bound and form.is_valid():
         operations.update_lorebook(book, **form.cleaned_data)
-        messages.success(request, "Saved.")
+        messages.success(request, gettext("Saved."))
         return redirect("characters:lorebook", book.pk)
     context = {"book": book, "form": form}
     return render(request, "chats/lorebooks/detail.html", context, status=400 if form.errors else 200)
@@ -35,5 +36,5 @@ def delete(request: HttpRequest, lorebook_id: UUID) -> HttpResponse:
     if request.method == "GET":
         return render(request, "chats/lorebooks/delete.html", {"book": book})
     operations.delete_lorebook(book)
-    messages.success(request, f"“{book.name}” is deleted.")
+    messages.success(request, gettext("“%(name)s” is deleted.") % {"name": book.name})
     return redirect("characters:detail", book.character_id) if book.character_id else redirect("characters:index")

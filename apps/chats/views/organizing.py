@@ -7,24 +7,32 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.defaultfilters import pluralize
 from django.urls import reverse
+from django.utils.translation import gettext, ngettext_lazy
 from django.views.decorators.http import require_POST
 
 from apps.chats import operations
 from apps.chats.forms.chats import OrganizeForm
 from apps.chats.operations.organizing import INVERSE, Action
 
-# What happened to a number of chats; {tag} is the tag that was added or removed.
+# What happened to a number of chats.
 OUTCOMES = {
-    Action.PIN: "pinned",
-    Action.UNPIN: "no longer pinned",
-    Action.ARCHIVE: "archived",
-    Action.UNARCHIVE: "back in the list",
-    Action.TAG: "tagged “{tag}”",
-    Action.UNTAG: "no longer tagged “{tag}”",
-    Action.DELETE: "deleted",
-    Action.RESTORE: "back in the list",
+    Action.PIN: ngettext_lazy("%(count)s chat is pinned.", "%(count)s chats are pinned.", "count"),
+    Action.UNPIN: ngettext_lazy(
+        "%(count)s chat is no longer pinned.", "%(count)s chats are no longer pinned.", "count"
+    ),
+    Action.ARCHIVE: ngettext_lazy("%(count)s chat is archived.", "%(count)s chats are archived.", "count"),
+    Action.UNARCHIVE: ngettext_lazy(
+        "%(count)s chat is back in the list.", "%(count)s chats are back in the list.", "count"
+    ),
+    Action.TAG: ngettext_lazy("%(count)s chat is tagged “%(tag)s”.", "%(count)s chats are tagged “%(tag)s”.", "count"),
+    Action.UNTAG: ngettext_lazy(
+        "%(count)s chat is no longer tagged “%(tag)s”.", "%(count)s chats are no longer tagged “%(tag)s”.", "count"
+    ),
+    Action.DELETE: ngettext_lazy("%(count)s chat is deleted.", "%(count)s chats are deleted.", "count"),
+    Action.RESTORE: ngettext_lazy(
+        "%(count)s chat is back in the list.", "%(count)s chats are back in the list.", "count"
+    ),
 }
 SESSION_KEY = "undo_organize"  # the last action of the session: its id, the inverse action, the tag and the chats
 
@@ -44,7 +52,9 @@ def organize(request: HttpRequest, action: str) -> HttpResponse:
         undo = reverse("chats:undo-organize", args=[undo_id])
         messages.success(request, _outcome(Action(action), len(changed), tag), extra_tags=f"undo {undo}")
     else:
-        messages.error(request, "Choose chats first." if "chat" in form.errors else "Write a tag first.")
+        messages.error(
+            request, gettext("Choose chats first.") if "chat" in form.errors else gettext("Write a tag first.")
+        )
     query = urlsplit(request.headers.get("Referer", "")).query
     return redirect(f"{reverse('chats:index')}?{query}")
 
@@ -55,7 +65,7 @@ def undo(request: HttpRequest, undo_id: UUID) -> HttpResponse:
     """Undo the last action of the session, if it is the one with this id."""
     last_id, action, tag, chat_ids = request.session.pop(SESSION_KEY, None) or ("", "", "", [])
     if last_id != str(undo_id):
-        messages.error(request, "This can't be undone any more: something else was done since.")
+        messages.error(request, gettext("This can't be undone any more: something else was done since."))
         return redirect("chats:index")
     changed = operations.organize_chats(request.user, [UUID(pk) for pk in chat_ids], Action(action), tag)
     messages.success(request, _outcome(Action(action), len(changed), tag))
@@ -63,4 +73,4 @@ def undo(request: HttpRequest, undo_id: UUID) -> HttpResponse:
 
 
 def _outcome(action: Action, count: int, tag: str) -> str:
-    return f"{count} chat{pluralize(count)} {pluralize(count, 'is,are')} {OUTCOMES[action].format(tag=tag)}."
+    return OUTCOMES[action] % {"count": count, "tag": tag}

@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.chats.forms.chats import ParticipantForm
@@ -40,13 +41,13 @@ def change(request: HttpRequest, chat_id: UUID, participant_id: UUID) -> HttpRes
     chat = own_chat(request, chat_id)
     participant = chat.participants.filter(pk=participant_id).first()
     if participant is None:
-        raise Http404("There is no such participant in this chat.")
+        raise Http404(gettext("There is no such participant in this chat."))
     positions = {"earlier": max(0, participant.position - 1), "later": participant.position + 1}
     action = request.POST.get("action", "")
     try:
         if action == "remove":
             remove_participant(request.user, chat.pk, participant.pk)
-            messages.success(request, f"{participant.name} has left. Their messages stay.")
+            messages.success(request, gettext("%(name)s has left. Their messages stay.") % {"name": participant.name})
         elif action in positions:
             update_participant(request.user, chat.pk, participant.pk, position=positions[action])
         elif action in ("mute", "unmute"):

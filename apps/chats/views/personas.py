@@ -8,6 +8,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.chats import operations
@@ -44,7 +45,7 @@ def introduce(request: HttpRequest) -> HttpResponse:
         filled = PersonaForm(request.POST)
         return render(request, "chats/personas/new.html", {"form": filled}, status=400)
     persona = operations.introduce(request.user, form.cleaned_data["name"])
-    messages.success(request, f"You are {persona.name} in new chats.")
+    messages.success(request, gettext("You are %(name)s in new chats.") % {"name": persona.name})
     return redirect("chats:index")
 
 
@@ -78,7 +79,11 @@ def delete(request: HttpRequest, persona_id: UUID) -> HttpResponse:
     persona = or_404(access_persona, request.user, persona_id)
     or_404(operations.delete_persona, persona)
     undo = reverse("personas:restore", args=[persona.pk])
-    messages.success(request, f"{persona.name} is deleted. Chats keep the name.", extra_tags=f"undo {undo}")
+    messages.success(
+        request,
+        gettext("%(name)s is deleted. Chats keep the name.") % {"name": persona.name},
+        extra_tags=f"undo {undo}",
+    )
     return redirect("personas:index")
 
 
@@ -87,5 +92,5 @@ def delete(request: HttpRequest, persona_id: UUID) -> HttpResponse:
 def restore(request: HttpRequest, persona_id: UUID) -> HttpResponse:
     """Take back the deletion of a persona."""
     persona = or_404(operations.restore_persona, request.user, persona_id)
-    messages.success(request, f"{persona.name} is back.")
+    messages.success(request, gettext("%(name)s is back.") % {"name": persona.name})
     return redirect("personas:index")

@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts.authentication import writer_of
@@ -40,7 +41,7 @@ def edit(request: HttpRequest, chat_id: UUID, scene_id: UUID) -> HttpResponse:
         change = scene_change(scene, **form.changes())
         guard = Guard(optional=True, writer=writer_of(request))
         patch_messages(request.user, chat.pk, [Patch(id=scene_id, data=change)], guard)
-        messages.success(request, "The scene is saved.")
+        messages.success(request, gettext("The scene is saved."))
     else:
-        messages.error(request, "The scene was not saved: its name may have up to 200 characters.")
+        messages.error(request, gettext("The scene was not saved: its name may have up to 200 characters."))
     return redirect("chats:scenes", chat_id=chat.pk)

@@ -11,6 +11,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.accounts.authentication import writer_of
@@ -55,7 +56,9 @@ def version(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespon
     if form.is_valid():
         _patch(request, row, add_swipe=form.parsed())
         return turn_response(request, own_message(request, chat_id, message_id))
-    return _render_form(request, row, form, "Another version", "Existing versions are kept.", "version")
+    return _render_form(
+        request, row, form, gettext("Another version"), gettext("Existing versions are kept."), "version"
+    )
 
 
 @login_required
@@ -81,7 +84,9 @@ def leave_out(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResp
 def remove(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     row = own_message(request, chat_id, message_id)
     result = _patch(request, row, delete=True)
-    return _redirect_with_undo(request, result, row.index - 1, f"Message {row.index} is deleted.")
+    return _redirect_with_undo(
+        request, result, row.index - 1, gettext("Message %(index)s is deleted.") % {"index": row.index}
+    )
 
 
 @login_required
@@ -90,11 +95,15 @@ def move(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     row = own_message(request, chat_id, message_id)
     form = MoveForm(request.POST, last=row.chat.message_count - 1)
     if not form.is_valid():
-        messages.error(request, f"Enter a position from 0 to {row.chat.message_count - 1}.")
+        messages.error(
+            request, gettext("Enter a position from 0 to %(number)s.") % {"number": row.chat.message_count - 1}
+        )
         return redirect_page(request, f"{reverse('chats:detail', args=[row.chat_id])}?at={row.index}")
     to = form.cleaned_data["to"]
     result = _patch(request, row, move_to=to)
-    return _redirect_with_undo(request, result, to, f"Message {row.index} is now message {to}.")
+    return _redirect_with_undo(
+        request, result, to, gettext("Message %(index)s is now message %(to)s.") % {"index": row.index, "to": to}
+    )
 
 
 @login_required
@@ -105,8 +114,10 @@ def insert(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespons
     form = MessageForm(request.POST or None, chat=row.chat, user=cast(User, request.user))
     if form.is_valid():
         result = _patch(request, row, insert_before=form.parsed())
-        return _redirect_with_undo(request, result, row.index, "The message is inserted.")
-    return _render_form(request, row, form, f"Insert before message {row.index}", "", "insert")
+        return _redirect_with_undo(request, result, row.index, gettext("The message is inserted."))
+    return _render_form(
+        request, row, form, gettext("Insert before message %(index)s") % {"index": row.index}, "", "insert"
+    )
 
 
 @login_required
@@ -119,7 +130,11 @@ def branch(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespons
     created = branch_chat(
         request.user, chat_id, row.index, title=fields.get("title", ""), is_checkpoint=fields.get("checkpoint", False)
     )
-    messages.success(request, f"“{created.title}” was created, with {created.message_count} messages.")
+    messages.success(
+        request,
+        gettext("“%(title)s” was created, with %(message_count)s messages.")
+        % {"title": created.title, "message_count": created.message_count},
+    )
     # A checkpoint is only saved: the user stays in the chat.
     target = chat_id if created.is_checkpoint else created.pk
     return redirect_page(
@@ -148,7 +163,7 @@ def undo(request: HttpRequest, chat_id: UUID, rev: int | None = None) -> HttpRes
     except Problem as problem:
         messages.error(request, problem.detail)
         return redirect_page(request, reverse("chats:detail", args=[chat_id]))
-    messages.success(request, "The change is undone." if rev else "The last change is undone.")
+    messages.success(request, gettext("The change is undone.") if rev else gettext("The last change is undone."))
     return _redirect_to(request, chat, undone.messages[0].index if undone.messages else undone.chat.message_count)
 
 

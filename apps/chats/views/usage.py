@@ -8,6 +8,7 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from apps.accounts.storage import FRESH, stored_bytes
@@ -47,14 +48,21 @@ def usage(request: HttpRequest) -> HttpResponse:
     owner = cast(UUID, request.user.pk)
     megabytes = -(-stored_bytes(owner, oldest=FRESH) // MEGABYTE)
     meters = [
-        Meter("Chats", chats_of(owner), settings.QUOTA_CHATS or None, note="Those in the bin are included."),
-        Meter("Messages", messages_of(owner), settings.QUOTA_MESSAGES or None),
-        Meter("Storage", megabytes, settings.QUOTA_MEGABYTES or None, "MB", "With the log of changes."),
         Meter(
-            "Tokens today",
+            gettext("Chats"),
+            chats_of(owner),
+            settings.QUOTA_CHATS or None,
+            note=gettext("Those in the bin are included."),
+        ),
+        Meter(gettext("Messages"), messages_of(owner), settings.QUOTA_MESSAGES or None),
+        Meter(
+            gettext("Storage"), megabytes, settings.QUOTA_MEGABYTES or None, "MB", gettext("With the log of changes.")
+        ),
+        Meter(
+            gettext("Tokens today"),
             usage_today(owner),
             effective_limit(owner),
-            note="Of your models; days end at midnight, UTC.",
+            note=gettext("Of your models; days end at midnight, UTC."),
         ),
     ]
     return render(request, "chats/usage.html", {"meters": meters})

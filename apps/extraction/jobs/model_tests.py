@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from apps.common import jobs
 from apps.common.problems import Conflict, Invalid, Problem
@@ -34,11 +35,11 @@ def start_test(owner: Owner, connection: Connection | None) -> ModelTest:
     Raise Conflict if another test of the owner is active, and Invalid if the connection names no model.
     """
     if connection is not None and not connection.model:
-        raise Invalid.at("/connection", "This connection has no generation model.")
+        raise Invalid.at("/connection", gettext("This connection has no generation model."))
     jobs.lock_owner(owner)
     tests = ModelTest.objects.for_owner(owner)
     if tests.active().exists():
-        raise Conflict("Another test is running. Wait until it has ended, or cancel it.")
+        raise Conflict(gettext("Another test is running. Wait until it has ended, or cancel it."))
     tests.exclude(pk__in=list(tests.order_by("-pk").values_list("pk", flat=True)[: MAX_TESTS - 1])).delete()
     backend = _backend(connection)
     return ModelTest.objects.create(

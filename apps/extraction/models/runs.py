@@ -8,6 +8,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Count, Exists, F, OuterRef, Q, Subquery
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Character, Chat, Message
 from apps.common.jobs import ACTIVE_STATES, OPEN_STATES, Job
@@ -19,10 +20,10 @@ class ExtractionRun(Job):
     """One pass of the pipeline over the new messages of a chat. ``done`` and ``total`` are steps."""
 
     class WaitReason(models.TextChoices):
-        SERVER = "server", "The model's server did not answer."
-        LIMIT = "limit", "The daily token limit is reached."
-        CONNECTION = "connection", "The connection to the model must be corrected."
-        AGREEMENT = "agreement", "The cost must be agreed to."
+        SERVER = "server", _("The model's server did not answer.")
+        LIMIT = "limit", _("The daily token limit is reached.")
+        CONNECTION = "connection", _("The connection to the model must be corrected.")
+        AGREEMENT = "agreement", _("The cost must be agreed to.")
 
     idle_fields: ClassVar = {"stage": "", "waits_for": ""}
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
 
 from apps.common.problems import Invalid
 from apps.extraction.settings.inheritance import SettingValue
@@ -67,9 +68,13 @@ def _field(kind: type, metadata: Mapping[str, Any], inherited: Any) -> forms.Fie
         widget = forms.Textarea(attrs={"rows": 3, "placeholder": inherited})
         return forms.CharField(widget=widget, **shared)
     if kind in (bool, str):
-        choices = {"on": "On", "off": "Off"} if kind is bool else metadata["choices"]
+        choices = {"on": gettext("On"), "off": gettext("Off")} if kind is bool else metadata["choices"]
         return forms.ChoiceField(
-            choices=[("", f"{choices[_initial(inherited)]} (inherited)"), *choices.items()], **shared
+            choices=[
+                ("", gettext("%(choice)s (inherited)") % {"choice": choices[_initial(inherited)]}),
+                *choices.items(),
+            ],
+            **shared,
         )
     limits = {"min": f"{metadata['low']:g}", "max": f"{metadata['high']:g}", "placeholder": f"{inherited:g}"}
     number = forms.NumberInput(attrs=limits | {"step": "1" if kind is int else "0.01"})

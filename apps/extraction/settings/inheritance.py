@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext
+
 from apps.extraction.settings.schema import SETTINGS, defaults, resolve
 
 
@@ -32,7 +34,8 @@ def setting_values(detected: str, sources: Sequence[Source]) -> dict[str, Settin
     values = {}
     for name in SETTINGS:
         fallback = getattr(default, name)
-        origin = "default" if fallback == getattr(other, name) else f"default of {profile}"
+        is_common = fallback == getattr(other, name)
+        origin = gettext("default") if is_common else gettext("default of %(profile)s") % {"profile": profile}
         values[name] = setting_value(name, fallback, origin, sources)
     return values
 

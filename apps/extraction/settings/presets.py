@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
+from apps.common.words import Words
 from apps.extraction.settings.inheritance import SettingValue
 from apps.extraction.settings.schema import defaults
 
@@ -13,16 +16,16 @@ class Preset:
     """Values of some settings. Those that it leaves out have the defaults of the hardware profile."""
 
     name: str
-    label: str
-    about: str
+    label: Words
+    about: Words
     values: Mapping[str, Any]
 
 
 PRESETS = (
     Preset(
         "light",
-        "Light",
-        "Reads seldom and keeps the essential. Takes the fewest calls of a model.",
+        _("Light"),
+        _("Reads seldom and keeps the essential. Takes the fewest calls of a model."),
         {
             "extract_every": 10,
             "new_per_kind": 2,
@@ -35,11 +38,14 @@ PRESETS = (
             "model_triggers": False,
         },
     ),
-    Preset("balanced", "Balanced", "Suits most chats, and the model that you use.", {}),
+    Preset("balanced", _("Balanced"), _("Suits most chats, and the model that you use."), {}),
     Preset(
         "thorough",
-        "Thorough",
-        "Keeps more, checks replies for contradictions, and writes a history of each character. Takes the most calls.",
+        _("Thorough"),
+        _(
+            "Keeps more, checks replies for contradictions, and writes a history of each "
+            "character. Takes the most calls."
+        ),
         {
             "extract_every": 3,
             "new_per_kind": 6,

@@ -10,7 +10,11 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, get_type_hints
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
 from apps.common.problems import FieldError, Invalid
+from apps.common.words import Words
 
 SCHEMA_VERSION = 1
 
@@ -19,37 +23,39 @@ SCHEMA_VERSION = 1
 class Group:
     """Group of settings on the settings pages. An advanced group is folded unless one of its settings was set."""
 
-    title: str
-    about: str
+    title: Words
+    about: Words
     is_advanced: bool = False
 
 
-READING = Group("Reading", "Which messages are read, and when.")
-KEPT = Group("What is kept", "Each kind can be switched off. Its existing entries stay.")
+READING = Group(_("Reading"), _("Which messages are read, and when."))
+KEPT = Group(_("What is kept"), _("Each kind can be switched off. Its existing entries stay."))
 LIMITS = Group(
-    "Limits", "How much always stands in the prompt. Entries beyond a limit are kept, and found when needed."
+    _("Limits"), _("How much always stands in the prompt. Entries beyond a limit are kept, and found when needed.")
 )
-STORY = Group("Scenes, summary and profiles", "How the story is divided and summarised.", is_advanced=True)
-MERGING = Group("Merging", "How many new entries of a kind start a merge of similar ones.", is_advanced=True)
+STORY = Group(_("Scenes, summary and profiles"), _("How the story is divided and summarised."), is_advanced=True)
+MERGING = Group(_("Merging"), _("How many new entries of a kind start a merge of similar ones."), is_advanced=True)
 SIMILARITY = Group(
-    "Similarity", "Minimum for entries that say the same or share a topic. 1 is identical.", is_advanced=True
+    _("Similarity"), _("Minimum for entries that say the same or share a topic. 1 is identical."), is_advanced=True
 )
 CONFIDENCE = Group(
-    "How sure a memory is",
-    "From 0 to 1, shown as a bar. Memories that the chat repeats gain; others lose, but are kept.",
+    _("How sure a memory is"),
+    _("From 0 to 1, shown as a bar. Memories that the chat repeats gain; others lose, but are kept."),
     is_advanced=True,
 )
-WINDOWS = Group("Windows", "How much text a model is given at once.", is_advanced=True)
+WINDOWS = Group(_("Windows"), _("How much text a model is given at once."), is_advanced=True)
 GROUPS = (READING, KEPT, LIMITS, STORY, MERGING, SIMILARITY, CONFIDENCE, WINDOWS)
 
 
-def _setting(default: Any, group: Group, label: str, help: str, *, b: Any = None, **limits: Any) -> Any:
+def _setting(default: Any, group: Group, label: Words, help: Words, *, b: Any = None, **limits: Any) -> Any:
     """Declare a setting; ``b`` is its default for profile B, if it differs from profile A's."""
     metadata = {"group": group, "label": label, "help": help, "b": default if b is None else b}
     return field(default=default, metadata=metadata | limits)
 
 
-def _number(default: float, low: float, high: float, group: Group, label: str, help: str = "", *, b: Any = None) -> Any:
+def _number(
+    default: float, low: float, high: float, group: Group, label: Words, help: Words = "", *, b: Any = None
+) -> Any:
     return _setting(default, group, label, help, b=b, low=low, high=high)
 
 
@@ -60,92 +66,131 @@ class Settings:
     profile: str = _setting(
         "auto",
         READING,
-        "Hardware profile",
-        "Which defaults apply: those for small models, or for large ones.",
-        choices={"auto": "Detected from the model", "A": "A: small, local models", "B": "B: large, hosted models"},
+        _("Hardware profile"),
+        _("Which defaults apply: those for small models, or for large ones."),
+        choices={
+            "auto": _("Detected from the model"),
+            "A": _("A: small, local models"),
+            "B": _("B: large, hosted models"),
+        },
     )
-    extract_every: int = _number(3, 1, 200, READING, "Read every", "New messages after which memories are extracted.")
+    extract_every: int = _number(
+        3, 1, 200, READING, _("Read every"), _("New messages after which memories are extracted.")
+    )
     reading: str = _setting(
         "auto",
         READING,
-        "Calls of the model",
-        "One call reads new messages for everything that is kept, or a call for each kind. What suits a small model is "
-        "what its suitability test found; without a test, a call for each kind.",
-        choices={"auto": "As suits the model", "one": "One call", "separate": "A call for each kind"},
+        _("Calls of the model"),
+        _(
+            "One call reads new messages for everything that is kept, or a call for each "
+            "kind. What suits a small model is "
+            "what its suitability test found; without a test, a call for each kind."
+        ),
+        choices={"auto": _("As suits the model"), "one": _("One call"), "separate": _("A call for each kind")},
     )
-    chunk: int = _number(20, 2, 200, READING, "Messages at a time", "Messages that a model reads in one call.", b=30)
+    chunk: int = _number(
+        20, 2, 200, READING, _("Messages at a time"), _("Messages that a model reads in one call."), b=30
+    )
     ask_above: int = _number(
         200_000,
         0,
         1_000_000_000,
         READING,
-        "Ask above",
-        "Tokens to send to a connected model above which you are asked before messages are read.",
+        _("Ask above"),
+        _("Tokens to send to a connected model above which you are asked before messages are read."),
     )
-    index_messages: bool = _setting(True, READING, "Index messages", "Make the text of messages searchable.")
+    index_messages: bool = _setting(True, READING, _("Index messages"), _("Make the text of messages searchable."))
     dates: bool = _setting(
         True,
         READING,
-        "Dates",
-        "“Yesterday” in a memory gets its date. Switch it off for stories with a calendar of their own.",
+        _("Dates"),
+        _("“Yesterday” in a memory gets its date. Switch it off for stories with a calendar of their own."),
     )
-    witnesses_only: bool = _setting(True, READING, "Only what was witnessed", "Group members learn only what they saw.")
+    witnesses_only: bool = _setting(
+        True, READING, _("Only what was witnessed"), _("Group members learn only what they saw.")
+    )
 
-    session: bool = _setting(True, KEPT, "Memories of this chat", "What only this chat needs.")
-    long_term: bool = _setting(True, KEPT, "Lasting memories", "What a character keeps in all chats.")
-    scenes: bool = _setting(True, KEPT, "Scenes", "Scenes of the chat, each summarised in a few sentences.")
-    arcs: bool = _setting(True, KEPT, "Story arcs", "Open threads of the story.")
-    ledger: bool = _setting(True, KEPT, "State ledger", "The current state of characters, objects and places.")
-    epistemic: bool = _setting(True, KEPT, "Who knows what", "What each character knows, suspects, believes or hides.")
-    summary: bool = _setting(True, KEPT, "Summary so far", "Summary of the messages that no longer fit the context.")
-    profiles: bool = _setting(True, KEPT, "Profiles", "The present state of each character.")
-    canon: bool = _setting(False, KEPT, "Canon", "A character's history, rewritten when an arc is resolved.", b=True)
-    continuity: bool = _setting(False, KEPT, "Continuity check", "Checks every reply for contradictions.", b=True)
-    continuity_repair: bool = _setting(False, KEPT, "Repair note", "A note that resolves a contradiction.")
+    session: bool = _setting(True, KEPT, _("Memories of this chat"), _("What only this chat needs."))
+    long_term: bool = _setting(True, KEPT, _("Lasting memories"), _("What a character keeps in all chats."))
+    scenes: bool = _setting(True, KEPT, _("Scenes"), _("Scenes of the chat, each summarised in a few sentences."))
+    arcs: bool = _setting(True, KEPT, _("Story arcs"), _("Open threads of the story."))
+    ledger: bool = _setting(True, KEPT, _("State ledger"), _("The current state of characters, objects and places."))
+    epistemic: bool = _setting(
+        True, KEPT, _("Who knows what"), _("What each character knows, suspects, believes or hides.")
+    )
+    summary: bool = _setting(
+        True, KEPT, _("Summary so far"), _("Summary of the messages that no longer fit the context.")
+    )
+    profiles: bool = _setting(True, KEPT, _("Profiles"), _("The present state of each character."))
+    canon: bool = _setting(
+        False, KEPT, _("Canon"), _("A character's history, rewritten when an arc is resolved."), b=True
+    )
+    continuity: bool = _setting(False, KEPT, _("Continuity check"), _("Checks every reply for contradictions."), b=True)
+    continuity_repair: bool = _setting(False, KEPT, _("Repair note"), _("A note that resolves a contradiction."))
 
-    new_per_kind: int = _number(2, 1, 50, LIMITS, "New entries of a kind", "The most important per extraction.", b=4)
+    new_per_kind: int = _number(
+        2, 1, 50, LIMITS, _("New entries of a kind"), _("The most important per extraction."), b=4
+    )
     long_term_cap: int = _number(
-        25, 4, 5000, LIMITS, "Lasting memories", "Of a character; at most a quarter of each kind."
+        25, 4, 5000, LIMITS, _("Lasting memories"), _("Of a character; at most a quarter of each kind.")
     )
-    session_cap: int = _number(30, 4, 5000, LIMITS, "Memories of a chat", "Those kept for this chat only.")
-    arcs_cap: int = _number(10, 1, 500, LIMITS, "Open arcs", "Arcs that a model is shown as open.")
+    session_cap: int = _number(30, 4, 5000, LIMITS, _("Memories of a chat"), _("Those kept for this chat only."))
+    arcs_cap: int = _number(10, 1, 500, LIMITS, _("Open arcs"), _("Arcs that a model is shown as open."))
 
     scene_check: str = _setting(
         "rules",
         STORY,
-        "Ends of scenes",
-        "How they are found.",
-        choices={"rules": "By rules", "model": "By the model"},
+        _("Ends of scenes"),
+        _("How they are found."),
+        choices={"rules": _("By rules"), "model": _("By the model")},
         b="model",
     )
-    scene_min_messages: int = _number(3, 1, 100, STORY, "Shortest scene", "Minimum number of messages.")
-    summary_share: float = _number(0.8, 0.1, 1, STORY, "Summarise at", "Share of the context filled by messages.")
-    summary_tokens: int = _number(2000, 200, 8000, STORY, "Longest summary", "Maximum length in tokens.")
-    summary_keep: int = _number(10, 2, 200, STORY, "Never summarised", "Newest messages that are never summarised.")
-    profile_minutes: int = _number(30, 1, 100_000, STORY, "Age of profiles", "Minutes after which they are rewritten.")
-    model_triggers: bool = _setting(False, STORY, "Triggers by the model", "Words that recall a memory.", b=True)
+    scene_min_messages: int = _number(3, 1, 100, STORY, _("Shortest scene"), _("Minimum number of messages."))
+    summary_share: float = _number(0.8, 0.1, 1, STORY, _("Summarise at"), _("Share of the context filled by messages."))
+    summary_tokens: int = _number(2000, 200, 8000, STORY, _("Longest summary"), _("Maximum length in tokens."))
+    summary_keep: int = _number(
+        10, 2, 200, STORY, _("Never summarised"), _("Newest messages that are never summarised.")
+    )
+    profile_minutes: int = _number(
+        30, 1, 100_000, STORY, _("Age of profiles"), _("Minutes after which they are rewritten.")
+    )
+    model_triggers: bool = _setting(False, STORY, _("Triggers by the model"), _("Words that recall a memory."), b=True)
 
-    consolidate_fact: int = _number(4, 2, 100, MERGING, "Facts")
-    consolidate_relationship: int = _number(3, 2, 100, MERGING, "Relationships")
-    consolidate_preference: int = _number(3, 2, 100, MERGING, "Preferences")
-    consolidate_event: int = _number(4, 2, 100, MERGING, "Events")
-    consolidate_session: int = _number(3, 2, 100, MERGING, "Memories of a chat", "Of each kind.")
+    consolidate_fact: int = _number(4, 2, 100, MERGING, _("Facts"))
+    consolidate_relationship: int = _number(3, 2, 100, MERGING, _("Relationships"))
+    consolidate_preference: int = _number(3, 2, 100, MERGING, _("Preferences"))
+    consolidate_event: int = _number(4, 2, 100, MERGING, _("Events"))
+    consolidate_session: int = _number(3, 2, 100, MERGING, _("Memories of a chat"), _("Of each kind."))
 
-    duplicate: float = _number(0.82, 0.3, 1, SIMILARITY, "The same, by meaning", "Cosine of two vectors.", b=0.85)
-    cross_kind_duplicate: float = _number(0.88, 0.3, 1, SIMILARITY, "… of two kinds", "Cosine of two vectors.", b=0.91)
-    same_topic: float = _number(0.40, 0.1, 1, SIMILARITY, "Same topic, by meaning", "Cosine of two vectors.", b=0.52)
-    word_duplicate: float = _number(0.65, 0.2, 1, SIMILARITY, "The same, by words", "Jaccard index.", b=0.68)
-    word_cross_kind_duplicate: float = _number(0.75, 0.2, 1, SIMILARITY, "… of two kinds", "Jaccard index.", b=0.78)
-    word_same_topic: float = _number(0.40, 0.1, 1, SIMILARITY, "Same topic, by words", "Jaccard index.", b=0.38)
+    duplicate: float = _number(0.82, 0.3, 1, SIMILARITY, _("The same, by meaning"), _("Cosine of two vectors."), b=0.85)
+    cross_kind_duplicate: float = _number(
+        0.88, 0.3, 1, SIMILARITY, _("… of two kinds"), _("Cosine of two vectors."), b=0.91
+    )
+    same_topic: float = _number(
+        0.40, 0.1, 1, SIMILARITY, _("Same topic, by meaning"), _("Cosine of two vectors."), b=0.52
+    )
+    word_duplicate: float = _number(0.65, 0.2, 1, SIMILARITY, _("The same, by words"), _("Jaccard index."), b=0.68)
+    word_cross_kind_duplicate: float = _number(
+        0.75, 0.2, 1, SIMILARITY, _("… of two kinds"), _("Jaccard index."), b=0.78
+    )
+    word_same_topic: float = _number(0.40, 0.1, 1, SIMILARITY, _("Same topic, by words"), _("Jaccard index."), b=0.38)
 
-    confidence: float = _number(0.7, 0, 1, CONFIDENCE, "Of a new memory")
-    confirmation: float = _number(0.05, 0, 1, CONFIDENCE, "Gain", "Each time a memory is extracted again.")
-    decay_after: int = _number(10, 1, 1000, CONFIDENCE, "Decays after", "Extractions that don't confirm a memory.")
-    decay: float = _number(0.02, 0, 1, CONFIDENCE, "Loss", "For each further extraction without it.")
-    decay_floor: float = _number(0.3, 0, 1, CONFIDENCE, "Lowest", "Confidence below which a memory does not fall.")
+    confidence: float = _number(0.7, 0, 1, CONFIDENCE, _("Of a new memory"))
+    confirmation: float = _number(0.05, 0, 1, CONFIDENCE, _("Gain"), _("Each time a memory is extracted again."))
+    decay_after: int = _number(
+        10, 1, 1000, CONFIDENCE, _("Decays after"), _("Extractions that don't confirm a memory.")
+    )
+    decay: float = _number(0.02, 0, 1, CONFIDENCE, _("Loss"), _("For each further extraction without it."))
+    decay_floor: float = _number(
+        0.3, 0, 1, CONFIDENCE, _("Lowest"), _("Confidence below which a memory does not fall.")
+    )
 
-    chunk_share: float = _number(0.35, 0.05, 0.9, WINDOWS, "Share of the context", "Maximum share filled by messages.")
-    arcs_window: int = _number(100, 10, 1000, WINDOWS, "Window for arcs", "Messages in which arcs are looked for.")
+    chunk_share: float = _number(
+        0.35, 0.05, 0.9, WINDOWS, _("Share of the context"), _("Maximum share filled by messages.")
+    )
+    arcs_window: int = _number(
+        100, 10, 1000, WINDOWS, _("Window for arcs"), _("Messages in which arcs are looked for.")
+    )
 
 
 TIERS = ("summary", "scenes", "epistemic", "session", "long_term", "arcs", "ledger", "profiles", "canon", "continuity")
@@ -187,18 +232,25 @@ def check_values(document: Mapping[str, Any], checks: Mapping[str, Callable[[Any
 
 
 def _unknown(value: Any) -> str:
-    return "There is no such setting."
+    return gettext("There is no such setting.")
 
 
 def value_error(kind: type, metadata: Mapping[str, Any], value: Any) -> str | None:
     """Return what is wrong with a value of a setting of type ``kind``, or None."""
     if kind is bool:
-        return None if isinstance(value, bool) else "It must be true or false."
+        return None if isinstance(value, bool) else gettext("It must be true or false.")
     if kind is str:
-        return None if value in list(metadata["choices"]) else f"It must be one of {', '.join(metadata['choices'])}."
+        return (
+            None
+            if value in list(metadata["choices"])
+            else gettext("It must be one of %(value)s.") % {"value": ", ".join(metadata["choices"])}
+        )
     # A bool is an int in Python.
     if isinstance(value, bool) or not isinstance(value, int if kind is int else int | float):
-        return "It must be a whole number." if kind is int else "It must be a number."
+        return gettext("It must be a whole number.") if kind is int else gettext("It must be a number.")
     if not metadata["low"] <= value <= metadata["high"]:
-        return f"It must be between {metadata['low']:g} and {metadata['high']:g}."
+        return gettext("It must be between %(low)s and %(high)s.") % {
+            "low": f"{metadata['low']:g}",
+            "high": f"{metadata['high']:g}",
+        }
     return None

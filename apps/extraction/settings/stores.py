@@ -12,6 +12,8 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from apps.chats.formats.layout import dump
 from apps.chats.models import Character, Chat
@@ -24,7 +26,7 @@ class SettingsChanged(Conflict):
     """The settings have changed since the state that the request names."""
 
     type = ProblemType.INTEGRITY_CONFLICT
-    title = "The settings have changed"
+    title = _("The settings have changed")
 
 
 def integrity_of(stored: Mapping[str, Any]) -> UUID:
@@ -83,7 +85,7 @@ class SettingsStore:
         kept = self._known(row.document | dict(changes))
         current = integrity_of(before)
         if integrity not in (None, current) and kept != before:
-            detail = "The settings were changed elsewhere in the meantime. Read them and try again."
+            detail = gettext("The settings were changed elsewhere in the meantime. Read them and try again.")
             raise SettingsChanged(detail, current_integrity=str(current), own=before)
         row.document = {"schema_version": self.schema_version, **kept}
         row.save(update_fields=["document", "updated_at"])

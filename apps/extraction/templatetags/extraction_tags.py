@@ -7,24 +7,42 @@ from typing import Any
 
 from django import template
 from django.utils import timezone
+from django.utils.formats import number_format
 from django.utils.timesince import timesince
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Chat
 from apps.extraction import runs
 from apps.extraction.estimates import MONEY
 from apps.extraction.models import ExtractionRun
-from apps.extraction.parsers.summary import SECTIONS, parse_summary
+from apps.extraction.parsers.summary import parse_summary
 from apps.extraction.progress import refused_messages
 from apps.extraction.prompts.rendering import TASKS
 from apps.llm.backends import backend_for
+from apps.llm.templatetags.connection_filters import thousands
 
 register = template.Library()
+
+# The sections of a summary as pages name them; prompts and replies have apps.extraction.parsers.summary.SECTIONS.
+SUMMARY_TITLES = {
+    1: _("Scene and setting"),
+    2: _("Who is present"),
+    3: _("Key events"),
+    4: _("Relationships"),
+    5: _("What was revealed"),
+    6: _("Open threads"),
+    7: _("What the user wants"),
+    8: _("The current moment"),
+    9: _("What comes next"),
+}
+VERDICTS = {"good": _("good"), "usable": _("usable"), "unsuitable": _("unsuitable")}
 
 
 @register.filter
 def task_description(task: str) -> str:
     """Return the description of a task, or its name if it is unknown."""
-    return TASKS[task].description.removesuffix(".") if task in TASKS else task.replace("_", " ").capitalize()
+    return str(TASKS[task].description).removesuffix(".") if task in TASKS else task.replace("_", " ").capitalize()
 
 
 @register.simple_tag
@@ -42,7 +60,7 @@ def unread_messages(chat: Chat) -> int:
 @register.filter
 def summary_sections(text: str) -> list[tuple[str, str]]:
     """Return the sections of a summary as (title, text) pairs; empty if the text has no sections."""
-    return [(SECTIONS[number], section) for number, section in sorted(parse_summary(text).sections.items())]
+    return [(str(SUMMARY_TITLES[number]), section) for number, section in sorted(parse_summary(text).sections.items())]
 
 
 @register.filter
@@ -51,8 +69,11 @@ def describe_estimate(estimate: Mapping[str, Any]) -> str:
     if not estimate:
         return ""
     tokens = estimate["prompt_tokens"] + estimate["completion_tokens"]
-    text = f"about {estimate['calls']:,} calls and {round(tokens, -3) or 1000:,} tokens"
-    return f"{text} (about {estimate['cost']} {estimate['currency']})" if estimate["cost"] else text
+    numbers = {"calls": thousands(estimate["calls"]), "tokens": thousands(round(tokens, -3) or 1000)}
+    if not estimate["cost"]:
+        return gettext("about %(calls)s calls and %(tokens)s tokens") % numbers
+    money = {"cost": estimate["cost"], "currency": estimate["currency"]}
+    return gettext("about %(calls)s calls and %(tokens)s tokens (about %(cost)s %(currency)s)") % (numbers | money)
 
 
 @register.filter
@@ -61,7 +82,9 @@ def describe_cost(usage: Mapping[str, Any]) -> str:
     if not usage.get("cost"):
         return ""
     cost = Decimal(usage["cost"])
-    return f"under {MONEY} {usage['currency']}" if 0 < cost < MONEY else f"{cost:.2f} {usage['currency']}"
+    if 0 < cost < MONEY:
+        return gettext("under %(cost)s %(currency)s") % {"cost": MONEY, "currency": usage["currency"]}
+    return f"{number_format(cost, decimal_pos=2)} {usage['currency']}"
 
 
 @register.filter
@@ -71,7 +94,15 @@ def time_left(run: ExtractionRun) -> str:
     if seconds is None:
         return ""
     now = timezone.now()
-    return f"about {timesince(now, now + timedelta(seconds=seconds), depth=1)}" if seconds >= 60 else "under a minute"
+    if seconds < 60:
+        return gettext("under a minute")
+    return gettext("about %(time)s") % {"time": timesince(now, now + timedelta(seconds=seconds), depth=1)}
+
+
+@register.filter
+def verdict_label(verdict: str) -> str:
+    """Return the verdict of a model test in words."""
+    return str(VERDICTS.get(verdict, verdict))
 
 
 @register.filter

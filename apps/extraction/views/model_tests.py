@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.chats.views.access import wants_partial
@@ -24,7 +25,7 @@ class ModelTestForm(forms.Form):
     """The model to test; empty for the built-in extractor."""
 
     connection = forms.ModelChoiceField(
-        Connection.objects.none(), required=False, label="Model", empty_label="The built-in extractor"
+        Connection.objects.none(), required=False, label=_("Model"), empty_label=_("The built-in extractor")
     )
 
     def __init__(self, connections: Any, data: Any = None) -> None:

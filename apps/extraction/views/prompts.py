@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.common.problems import Invalid
@@ -50,7 +51,7 @@ def edit(request: HttpRequest, task: str) -> HttpResponse:
             except Invalid as problem:
                 context["problems"] = [error.detail for error in problem.errors]
             else:
-                messages.success(request, "Saved. Applies from the next extraction.")
+                messages.success(request, gettext("Saved. Applies from the next extraction."))
                 return redirect("memory-settings:prompt", task=task)
     context |= {"task": task, "default": default, "placeholders": placeholders(task)}
     status = 400 if context.get("problems") else 200

@@ -7,6 +7,8 @@ from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
 from apps.chats.models import Chat
@@ -24,7 +26,7 @@ class RereadForm(forms.Form):
     """Chats of one owner that are read again."""
 
     chat = forms.ModelMultipleChoiceField(
-        Chat.objects.none(), error_messages={"required": "Choose at least one chat. Nothing was started."}
+        Chat.objects.none(), error_messages={"required": _("Choose at least one chat. Nothing was started.")}
     )
 
     def __init__(self, chats: QuerySet[Chat], data: object) -> None:
@@ -69,5 +71,13 @@ def index(request: HttpRequest) -> HttpResponse:
 
 def started_message(started: int, active: int) -> str:
     """Return the message about how many runs were started, and how many chats had an open one."""
-    text = f"{started} chat{'s are' if started != 1 else ' is'} read again. The list of chats shows the progress."
-    return f"{text} {active} had a run that has not ended, which goes on." if active else text
+    text = ngettext(
+        "%(started)s chat is read again. The list of chats shows the progress.",
+        "%(started)s chats are read again. The list of chats shows the progress.",
+        started,
+    ) % {"started": started}
+    return (
+        gettext("%(text)s %(active)s had a run that has not ended, which goes on.") % {"text": text, "active": active}
+        if active
+        else text
+    )

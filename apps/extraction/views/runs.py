@@ -9,6 +9,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.chats.models import Chat
@@ -112,6 +113,10 @@ def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
 def start_tier(request: HttpRequest, chat_id: UUID, tier: str) -> HttpResponse:
     """Start a run of the profiles, the canon or the continuity check alone."""
     _, created = tasks.request_run(request.user, own_chat(request, chat_id), tiers=[tier])
-    text = "Started. Reload this page in a moment." if created else "Another run is active. Wait until it has ended."
+    text = (
+        gettext("Started. Reload this page in a moment.")
+        if created
+        else gettext("Another run is active. Wait until it has ended.")
+    )
     messages.success(request, text)
     return redirect("memories:book-story", chat_id=chat_id)

@@ -8,6 +8,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.chats.models import Character, Chat
@@ -63,7 +64,7 @@ def _settings_page(
     if character:
         sources.append(Source(f"{character.name}’s", stored_settings(request.user, character=character)))
     if chat:
-        sources.append(Source("this chat's", stored_settings(request.user, chat=chat)))
+        sources.append(Source(gettext("this chat's"), stored_settings(request.user, chat=chat)))
     backend = backend_for(request.user)
     values = setting_values(backend.profile, sources)
     profile = resolve(backend.profile, [source.document for source in sources]).profile
@@ -76,7 +77,7 @@ def _settings_page(
         except Invalid as problem:
             form.add_problem(problem)
         else:
-            messages.success(request, "Saved. Applies from the next extraction.")
+            messages.success(request, gettext("Saved. Applies from the next extraction."))
             return redirect(url)
     context |= {"form": form, "form_url": url, "own": len(sources[-1].document), "backend": backend}
     context |= {"presets": PRESETS, "current": current_preset(values, profile)}
@@ -91,11 +92,13 @@ def change_mode(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     chat = own_chat(request, chat_id)
     if request.POST.get("mode") == ChatMemory.Mode.READ_ONLY:
         modes.set_read_only(request.user, chat)
-        return _back_to_settings(request, chat, "This chat is read-only now. Nothing new is remembered from it.")
+        return _back_to_settings(
+            request, chat, gettext("This chat is read-only now. Nothing new is remembered from it.")
+        )
     learn = bool(request.POST.get("learn"))
     modes.end_read_only(request.user, chat, learn=learn)
-    scope = "the messages written in the meantime too" if learn else "new messages only"
-    return _back_to_settings(request, chat, f"This chat learns again, from {scope}.")
+    scope = gettext("the messages written in the meantime too") if learn else gettext("new messages only")
+    return _back_to_settings(request, chat, gettext("This chat learns again, from %(scope)s.") % {"scope": scope})
 
 
 @login_required
@@ -106,7 +109,7 @@ def fresh_start(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     if request.method == "GET":
         return render(request, "extraction/settings/fresh_start.html", {"chat": chat, "tab": "settings"})
     modes.start_fresh(request.user, chat)
-    return _back_to_settings(request, chat, "The memories of this chat were set aside. You can undo this.")
+    return _back_to_settings(request, chat, gettext("The memories of this chat were set aside. You can undo this."))
 
 
 @login_required
@@ -115,7 +118,7 @@ def undo_fresh_start(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """Restore what the fresh start retired."""
     chat = own_chat(request, chat_id)
     modes.undo_fresh_start(request.user, chat)
-    return _back_to_settings(request, chat, "The memories of this chat were restored.")
+    return _back_to_settings(request, chat, gettext("The memories of this chat were restored."))
 
 
 def _back_to_settings(request: HttpRequest, chat: Chat, text: str) -> HttpResponse:

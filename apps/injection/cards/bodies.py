@@ -9,8 +9,10 @@ from django.urls import reverse
 
 from apps.chats.pages.markup import plain_text
 from apps.common.scoping import Owner
+from apps.common.words import Words
 from apps.graph.building import graph_of
 from apps.graph.layout import Picture, picture_of
+from apps.injection.cards.reasons import shown_reasons
 from apps.injection.models import Recall
 from apps.injection.queries import entities_by_memory, source_positions, stored_memories
 from apps.injection.slots.definitions import SLOTS
@@ -28,11 +30,11 @@ class CardLine:
     ``budget`` is the number of tokens of its slot if it had no room.
     """
 
-    kind: str
+    kind: Words
     text: str
     why: str
     score: float
-    slot: str
+    slot: Words
     url: str
     memory_url: str
     budget: int | None
@@ -88,7 +90,7 @@ def _line(item: Mapping[str, Any], positions: Mapping[str, tuple[UUID, int]], st
     return CardLine(
         kind=KIND_LABELS.get(item["kind"], item["kind"]),
         text=plain_text(item["text"], MAX_LINE_LENGTH),
-        why=item["why"],
+        why=shown_reasons(item["why"]),
         score=item["score"],
         slot=SLOT_LABELS.get(item.get("slot", ""), ""),
         url=f"{reverse('chats:detail', args=[position[0]])}?at={position[1]}" if position else "",

@@ -1,6 +1,7 @@
 """The form of the recall card."""
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 MAX_TEXT_LENGTH = 100_000  # characters
 
@@ -9,7 +10,7 @@ class RecallForm(forms.Form):
     """Edit the text of a recall."""
 
     text = forms.CharField(
-        label="Text in the prompt",
+        label=_("Text in the prompt"),
         label_suffix="",
         max_length=MAX_TEXT_LENGTH,
         required=False,

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.template.loader import get_template
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
 
 from apps.chats.models import Message
 from apps.common.scoping import Owner
@@ -39,15 +40,17 @@ class Card:
     def lore_count(self) -> str:
         """Return the number of lorebook entries in the last prompt, in words."""
         count = len(self.recall.lore)
-        return f"{count} lorebook {'entry' if count == 1 else 'entries'}" if count else ""
+        words = ngettext("%(count)s lorebook entry", "%(count)s lorebook entries", count) % {"count": count}
+        return words if count else ""
 
     @property
     def title(self) -> str:
         """Return a title such as "Recalled 4 memories"."""
         if not self.recall.text:
-            return "Nothing recalled"
+            return gettext("Nothing recalled")
         count = len(self.recall.memories) - self.always_included
-        return f"Recalled {count} {'memory' if count == 1 else 'memories'}" if count else "Nothing new recalled"
+        words = ngettext("Recalled %(count)s memory", "Recalled %(count)s memories", count) % {"count": count}
+        return words if count else gettext("Nothing new recalled")
 
 
 def recall_panel(owner: Owner, messages: Iterable[Message]) -> dict[UUID, str]:

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
+from django.utils.translation import gettext
+
 from apps.chats.models import Character, Chat
 from apps.common.problems import Invalid
 from apps.injection.prompts.filled_slots import FilledSlot
@@ -43,10 +45,9 @@ class History:
         Raise Invalid if the newest one alone has more.
         """
         if self.newest_tokens() > budget:
-            detail = (
-                f"The last message alone has {self.newest_tokens()} tokens, and the rest of the prompt leaves it "
-                f"{max(budget, 0)}."
-            )
+            detail = gettext(
+                "The last message alone has %(tokens)s tokens, and the rest of the prompt leaves it %(budget)s."
+            ) % {"tokens": self.newest_tokens(), "budget": max(budget, 0)}
             raise Invalid.at("/context_tokens", detail)
         return [item.message for item in self._fitting(budget)][::-1]
 

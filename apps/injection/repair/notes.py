@@ -1,6 +1,7 @@
 """The note that repairs a contradiction in the last reply: in the next prompt, and gone after its reply."""
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, Swipe
@@ -30,5 +31,5 @@ def cancel_note(chat: Chat, *, editor: str) -> None:
     chat = lock_chat(chat.owner_id, chat.pk)
     note = pending_note(chat)
     if note is None:
-        raise Missing("There is no repair note for the next prompt.")
+        raise Missing(gettext("There is no repair note for the next prompt."))
     retire_entry(note, editor=editor)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from django import forms
+from django.utils.translation import gettext
 
 from apps.extraction.settings.forms import SettingsForm
 from apps.extraction.settings.inheritance import SettingValue, Source, setting_value
@@ -64,4 +65,6 @@ class InjectionSettingsForm(SettingsForm):
 
 def injection_setting_values(sources: Sequence[Source]) -> dict[str, SettingValue]:
     """Return the value of each setting in the last of ``sources``."""
-    return {name: setting_value(name, setting.default, "default", sources) for name, setting in SETTINGS.items()}
+    return {
+        name: setting_value(name, setting.default, gettext("default"), sources) for name, setting in SETTINGS.items()
+    }

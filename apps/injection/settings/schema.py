@@ -9,6 +9,10 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from apps.common.words import Words
 from apps.extraction.settings.schema import check_values, value_error
 from apps.injection.slots.blocks import template_error
 from apps.injection.slots.definitions import ALL_SLOTS, IN_CHAT, IN_PROMPT, Slot
@@ -26,77 +30,89 @@ class Setting:
 
     kind: type
     default: Any
-    label: str
+    label: Words
     limits: Mapping[str, Any]
-    help: str = ""
+    help: Words = ""
 
     def error(self, value: Any) -> str | None:
         """Return what is wrong with a value, or None."""
         if self.kind is not str or "choices" in self.limits:
             return value_error(self.kind, self.limits, value)
         if not isinstance(value, str):
-            return "It must be a text."
+            return gettext("It must be a text.")
         if len(value) > MAX_TEMPLATE_LENGTH:
-            return f"It must have at most {MAX_TEMPLATE_LENGTH} characters."
-        return "It must not contain the character NUL." if "\x00" in value else template_error(value)
+            return gettext("It must have at most %(max_template_length)s characters.") % {
+                "max_template_length": MAX_TEMPLATE_LENGTH
+            }
+        return gettext("It must not contain the character NUL.") if "\x00" in value else template_error(value)
 
 
 GENERAL = {
     "mode": Setting(
         str,
         ADVANCED,
-        "Mode",
+        _("Mode"),
         {
             "choices": {
-                SIMPLE: "Simple: one total",
-                ADVANCED: "Advanced: per kind",
-                ONE_BLOCK: "One block",
-                BY_MACROS: "Only by macros",
+                SIMPLE: _("Simple: one total"),
+                ADVANCED: _("Advanced: per kind"),
+                ONE_BLOCK: _("One block"),
+                BY_MACROS: _("Only by macros"),
             }
         },
-        "One total for all kinds, a budget for each kind, one block before the conversation, or only where the card "
-        "has macros.",
+        _(
+            "One total for all kinds, a budget for each kind, one block before the "
+            "conversation, or only where the card "
+            "has macros."
+        ),
     ),
     "total_budget": Setting(
         int,
         3750,
-        "Total",
+        _("Total"),
         {"low": 0, "high": MAX_BUDGET},
-        "Tokens for all kinds in simple mode. The summary has a budget of its own.",
+        _("Tokens for all kinds in simple mode. The summary has a budget of its own."),
     ),
-    "adaptive": Setting(bool, True, "Follow the turn", {}, "A fight gets other budgets than a talk."),
-    "auto_tune": Setting(bool, False, "Tune budgets", {}, "Budgets grow to what the chat has needed, plus 15 %."),
+    "adaptive": Setting(bool, True, _("Follow the turn"), {}, _("A fight gets other budgets than a talk.")),
+    "auto_tune": Setting(bool, False, _("Tune budgets"), {}, _("Budgets grow to what the chat has needed, plus 15 %.")),
     "refresh_period": Setting(
         int,
         1,
-        "Refresh every",
+        _("Refresh every"),
         {"low": 1, "high": 1000},
-        "Turns for which new entries wait before they join the blocks before the conversation. The provider's cache "
-        "keeps these blocks meanwhile. What a person changes joins at once.",
+        _(
+            "Turns for which new entries wait before they join the blocks before the "
+            "conversation. The provider's cache "
+            "keeps these blocks meanwhile. What a person changes joins at once."
+        ),
     ),
     "recap_hours": Setting(
         int,
         4,
-        "Recap after",
+        _("Recap after"),
         {"low": 0, "high": 8760},
-        "Hours without a change after which the chat opens with what happened before. 0: never.",
+        _("Hours without a change after which the chat opens with what happened before. 0: never."),
     ),
     "force_macros": Setting(
-        bool, False, "Macros only", {}, "All memory is placed by macros, as templates of other programs may want it."
+        bool,
+        False,
+        _("Macros only"),
+        {},
+        _("All memory is placed by macros, as templates of other programs may want it."),
     ),
 }
 
 
 def _slot_settings(slot: Slot) -> dict[str, Setting]:
-    places = {IN_PROMPT: "Before the conversation", IN_CHAT: "Within the conversation"}
-    roles = {"system": "System", "user": "User", "assistant": "Assistant"}
+    places = {IN_PROMPT: _("Before the conversation"), IN_CHAT: _("Within the conversation")}
+    roles = {"system": _("System"), "user": _("User"), "assistant": _("Assistant")}
     return {
-        f"{slot.name}_enabled": Setting(bool, True, "In the prompt", {}),
-        f"{slot.name}_budget": Setting(int, slot.budget, "Tokens", {"low": 0, "high": MAX_BUDGET}),
-        f"{slot.name}_position": Setting(str, slot.position, "Position", {"choices": places}),
-        f"{slot.name}_depth": Setting(int, slot.depth, "Depth", {"low": 0, "high": 10_000}),
-        f"{slot.name}_role": Setting(str, slot.role, "Role", {"choices": roles}),
-        f"{slot.name}_template": Setting(str, slot.template, "Template", {}),
+        f"{slot.name}_enabled": Setting(bool, True, _("In the prompt"), {}),
+        f"{slot.name}_budget": Setting(int, slot.budget, _("Tokens"), {"low": 0, "high": MAX_BUDGET}),
+        f"{slot.name}_position": Setting(str, slot.position, _("Position"), {"choices": places}),
+        f"{slot.name}_depth": Setting(int, slot.depth, _("Depth"), {"low": 0, "high": 10_000}),
+        f"{slot.name}_role": Setting(str, slot.role, _("Role"), {"choices": roles}),
+        f"{slot.name}_template": Setting(str, slot.template, _("Template"), {}),
     }
 
 

@@ -4,6 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext_lazy as _
+
+from apps.common.words import Words
 from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.retrieval.entries import Entry
 from apps.injection.retrieval.related import MESSAGES_TIER
@@ -13,13 +16,13 @@ from apps.memories.models import Memory
 
 CONTEXT = "context"  # the rule that fits all slots into the context, or into the one block
 REASONS = {
-    "": "This is the budget set here.",
-    "share": "This is its share of the total.",
-    "tuning": "It was tuned to what the chat has needed.",
-    "turn": "The kind of turn gives it less than is set here, and others more.",
-    CONTEXT: "All blocks together get no more than half of the model’s context, or the room of the one block.",
+    "": _("This is the budget set here."),
+    "share": _("This is its share of the total."),
+    "tuning": _("It was tuned to what the chat has needed."),
+    "turn": _("The kind of turn gives it less than is set here, and others more."),
+    CONTEXT: _("All blocks together get no more than half of the model’s context, or the room of the one block."),
 }
-TIER_LABELS = {**dict(Memory.Tier.choices), MESSAGES_TIER: "Passage of the chat"}
+TIER_LABELS = {**dict(Memory.Tier.choices), MESSAGES_TIER: _("Passage of the chat")}
 
 
 @dataclass(frozen=True)
@@ -28,9 +31,9 @@ class Trimming:
 
     entries: int
     tokens: int
-    kinds: Sequence[tuple[str, int]]
+    kinds: Sequence[tuple[Words, int]]
     budget: int
-    reason: str
+    reason: Words
 
 
 def trimmings_of(slots: Iterable[FilledSlot], steps: Sequence[BudgetStep]) -> dict[str, Trimming]:
@@ -48,7 +51,7 @@ def trimmings_of(slots: Iterable[FilledSlot], steps: Sequence[BudgetStep]) -> di
     }
 
 
-def _kinds(entries: Iterable[Entry]) -> list[tuple[str, int]]:
+def _kinds(entries: Iterable[Entry]) -> list[tuple[Words, int]]:
     """Return the labels of entries with their numbers, the most frequent first."""
     return Counter(
         KIND_LABELS.get(entry.kind) or TIER_LABELS.get(entry.tier) or entry.kind.capitalize() for entry in entries

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from django.utils.translation import gettext
+
 from apps.chats.macros import macros_in, resolve_macros
 from apps.injection.slots.definitions import ENTRIES, Slot
 
@@ -36,13 +38,13 @@ def template_error(template: str) -> str | None:
     """Return why a text is no template of a slot, or None."""
     count = sum(name == "entries" for name in re.findall(r"\{\{\s*(\w+)\s*\}\}", template.lower()))
     if count != 1:
-        return f"It must contain {ENTRIES} once."
+        return gettext("It must contain %(entries)s once.") % {"entries": ENTRIES}
     if unknown := sorted(macros_in([template]) - PLACEHOLDERS):
-        return (
-            f"There is no placeholder {{{{{unknown[0]}}}}}; there are {{{{entries}}}}, {{{{char}}}} and {{{{user}}}}."
-        )
+        return gettext("There is no placeholder {{%(value)s}}; there are {{entries}}, {{char}} and {{user}}.") % {
+            "value": unknown[0]
+        }
     if re.search(r"\{\{|\}\}", re.sub(r"\{\{\s*\w+\s*\}\}", "", template)):
-        return "It has braces without a placeholder, such as {{ without }}."
+        return gettext("It has braces without a placeholder, such as {{ without }}.")
     return None
 
 

@@ -2,6 +2,10 @@
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext_lazy as _
+
+from apps.common.words import Words
+
 IN_PROMPT = "in_prompt"
 IN_CHAT = "in_chat"
 ENTRIES = "{{entries}}"
@@ -18,7 +22,7 @@ class Slot:
     """
 
     name: str
-    label: str
+    label: Words
     macro: str
     position: str
     depth: int
@@ -39,39 +43,52 @@ def _bullets(heading: str) -> str:
 
 
 CANON = Slot(
-    "canon", "Canon", "smartmemory-canon", IN_PROMPT, 0, 800, _bullets("Character history:"), prose=True
+    "canon", _("Canon"), "smartmemory-canon", IN_PROMPT, 0, 800, _bullets("Character history:"), prose=True
 )  # fmt: skip
-PROFILES = Slot("profiles", "Profiles", "smartmemory-profiles", IN_PROMPT, 1, 400, _bullets("Current state:"))
+PROFILES = Slot("profiles", _("Profiles"), "smartmemory-profiles", IN_PROMPT, 1, 400, _bullets("Current state:"))
 LONG_TERM = Slot(
-    "long_term", "Lasting memories", "smartmemory-longterm", IN_PROMPT, 2, 500,
+    "long_term", _("Lasting memories"), "smartmemory-longterm", IN_PROMPT, 2, 500,
     _bullets("Known from earlier conversations:"),
 )  # fmt: skip
 SHORT_TERM = Slot(
-    "short_term", "Summary so far", "smartmemory-shortterm", IN_PROMPT, 0, 2000, _bullets("Story so far:"), prose=True
+    "short_term",
+    _("Summary so far"),
+    "smartmemory-shortterm",
+    IN_PROMPT,
+    0,
+    2000,
+    _bullets("Story so far:"),
+    prose=True,
 )
 SCENES = Slot(
-    "scenes", "Scenes", "smartmemory-scenes", IN_CHAT, 6, 300, _bullets("Earlier scenes of this conversation:")
+    "scenes", _("Scenes"), "smartmemory-scenes", IN_CHAT, 6, 300, _bullets("Earlier scenes of this conversation:")
 )
 RELATIONSHIPS = Slot(
-    "relationships", "Relationships", "smartmemory-relationships", IN_CHAT, 5, 250, _bullets("Relationships:")
+    "relationships", _("Relationships"), "smartmemory-relationships", IN_CHAT, 5, 250, _bullets("Relationships:")
 )
 TRIGGERED = Slot(
-    "triggered", "Related to the turn", "smartmemory-triggered", IN_CHAT, 4, 400,
+    "triggered", _("Related to the turn"), "smartmemory-triggered", IN_CHAT, 4, 400,
     _bullets("Related to the latest message:"),
 )  # fmt: skip
 SESSION = Slot(
-    "session", "Memories of the chat", "smartmemory-session", IN_CHAT, 3, 400,
+    "session", _("Memories of the chat"), "smartmemory-session", IN_CHAT, 3, 400,
     _bullets("What happened earlier in this conversation:"),
 )  # fmt: skip
-ARCS = Slot("arcs", "Story arcs", "smartmemory-arcs", IN_CHAT, 2, 700, _bullets("Open threads of the story:"))
+ARCS = Slot("arcs", _("Story arcs"), "smartmemory-arcs", IN_CHAT, 2, 700, _bullets("Open threads of the story:"))
 EPISTEMIC = Slot(
-    "epistemic", "Who knows what", "smartmemory-epistemic", IN_CHAT, 1, 200, _bullets("What {{char}} knows and hides:")
+    "epistemic",
+    _("Who knows what"),
+    "smartmemory-epistemic",
+    IN_CHAT,
+    1,
+    200,
+    _bullets("What {{char}} knows and hides:"),
 )
 STATE_LEDGER = Slot(
-    "state_ledger", "State ledger", "smartmemory-stateledger", IN_CHAT, 1, 200, _bullets("The state of things:")
+    "state_ledger", _("State ledger"), "smartmemory-stateledger", IN_CHAT, 1, 200, _bullets("The state of things:")
 )
 REPAIR = Slot(
-    "repair", "Repair note", "", IN_CHAT, 0, 200, _bullets("To resolve a contradiction in the last reply:")
+    "repair", _("Repair note"), "", IN_CHAT, 0, 200, _bullets("To resolve a contradiction in the last reply:")
 )  # fmt: skip
 
 # Blocks that change rarely come first, so that more of the prompt stays in the provider's cache.
@@ -80,7 +97,7 @@ SLOTS = (
     SCENES, RELATIONSHIPS, TRIGGERED, SESSION, ARCS, EPISTEMIC, STATE_LEDGER, REPAIR,
 )  # fmt: skip
 UNIFIED_ORDER = (CANON, PROFILES, LONG_TERM, SHORT_TERM, SCENES, SESSION, ARCS)
-UNIFIED = Slot("unified", "One block", "smartmemory-unified", IN_PROMPT, 0, 5200, ENTRIES)
+UNIFIED = Slot("unified", _("One block"), "smartmemory-unified", IN_PROMPT, 0, 5200, ENTRIES)
 ALL_SLOTS = (*SLOTS, UNIFIED)
 MACROS = tuple(slot.macro for slot in ALL_SLOTS if slot.macro)
 

@@ -8,6 +8,7 @@ from django.core import signing
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.chats.models import Message
@@ -30,7 +31,7 @@ def user_message(request: HttpRequest, chat_id: UUID, message_id: UUID) -> Messa
     """Return a user message of the current user's chat. Raise Http404."""
     message = own_message(request, chat_id, message_id)
     if not message.is_user:
-        raise Http404("Only a message of the user has a recall.")
+        raise Http404(gettext("Only a message of the user has a recall."))
     return message
 
 
@@ -38,7 +39,7 @@ def stored_recall(request: HttpRequest, message: Message) -> Recall:
     """Return the recall of the message. Raise Http404."""
     recalls = recalls_of_messages(request.user, [message])
     if not recalls:
-        raise Http404("There is no recall of this message.")
+        raise Http404(gettext("There is no recall of this message."))
     return recalls[0]
 
 
@@ -123,7 +124,7 @@ def restore(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespon
     try:
         signed = signing.loads(request.POST.get("values", ""), salt=UNDO_SALT, max_age=UNDO_SECONDS)
     except signing.BadSignature:
-        return HttpResponse("This can no longer be undone.", status=400, content_type="text/plain")
+        return HttpResponse(gettext("This can no longer be undone."), status=400, content_type="text/plain")
     signed_message_id, values, replace = signed
     if signed_message_id == str(message_id):
         operations.restore_recall(turn_from_message(own_chat(request, chat_id), message), values, replace=replace)

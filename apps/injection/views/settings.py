@@ -8,6 +8,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.chats.models import Character, Chat
@@ -69,7 +70,7 @@ def _settings_page(
         except Invalid as problem:
             form.add_problem(problem)
         else:
-            messages.success(request, "Saved. Applies from the next prompt.")
+            messages.success(request, gettext("Saved. Applies from the next prompt."))
             return redirect(url)
     context: dict[str, Any] = {
         "form": form,
@@ -95,7 +96,7 @@ def _sources(request: HttpRequest, character: Character | None, chat: Chat | Non
         stored = INJECTION_SETTINGS.stored(request.user, character=character)
         sources.append(Source(f"{character.name}’s", stored))
     if chat:
-        sources.append(Source("this chat's", INJECTION_SETTINGS.stored(request.user, chat=chat)))
+        sources.append(Source(gettext("this chat's"), INJECTION_SETTINGS.stored(request.user, chat=chat)))
     return sources
 
 
@@ -111,4 +112,4 @@ def _preview_context(chat: Chat, sources: list[Source], form: InjectionSettingsF
         return {"problem": problem.detail, "slots": form.slots({})}
     trimmings = trimmings_of(prompt.slots, budget_steps(chat, settings, prompt.turn_class))
     shown = list(form.slots({filled.slot.name: filled for filled in prompt.slots}, trimmings))
-    return {"prompt": prompt, "problem": "Some settings are not valid." if form.errors else "", "slots": shown}
+    return {"prompt": prompt, "problem": gettext("Some settings are not valid.") if form.errors else "", "slots": shown}

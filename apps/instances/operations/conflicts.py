@@ -2,6 +2,7 @@
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from apps.common import jobs, problems
 from apps.common.scoping import Owner
@@ -20,7 +21,7 @@ def settle(owner: Owner, conflict: Conflict, choice: str, *, text: str = "", edi
     jobs.lock_owner(owner)
     conflict = Conflict.objects.for_owner(owner).select_related("item").get(pk=conflict.pk)
     if conflict.choice:
-        raise problems.Conflict("This conflict is settled already.")
+        raise problems.Conflict(gettext("This conflict is settled already."))
     stamp_changes(owner)
     conflict.item.refresh_from_db()
     if choice == Conflict.Choice.BOTH:

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from apps.accounts.operations import create_token
 from apps.common import jobs
@@ -21,14 +22,17 @@ def register(owner: Owner, name_id: str, **fields: Any) -> Instance:
     Raise Invalid for the name of Loci, and Conflict if the name is taken or there are too many instances.
     """
     if name_id == LOCI:
-        raise Invalid.at("/id", f"{LOCI!r} is the name of Loci itself.")
+        raise Invalid.at("/id", gettext("%(loci)s is the name of Loci itself.") % {"loci": f"{LOCI!r}"})
     jobs.lock_owner(owner)
     instances = Instance.objects.for_owner(owner)
     instance = instances.filter(name_id=name_id).first() or Instance(owner_id=owner_id_of(owner), name_id=name_id)
     if not instance._state.adding and instance.removed_at is None:
-        raise Conflict(f"There is an instance {name_id!r}.")
+        raise Conflict(gettext("There is an instance %(name_id)s.") % {"name_id": f"{name_id!r}"})
     if instance._state.adding and instances.count() >= MAX_INSTANCES - 1:  # Loci is one more
-        raise Conflict(f"There are {MAX_INSTANCES - 1} instances, removed ones included: no more are possible.")
+        raise Conflict(
+            gettext("There are %(number)s instances, removed ones included: no more are possible.")
+            % {"number": MAX_INSTANCES - 1}
+        )
     instance.removed_at = None
     return update(instance, fields)
 
@@ -63,4 +67,6 @@ def registered(instances: Iterable[Instance], name_id: str) -> Instance:
     for instance in instances:
         if instance.name_id == name_id and instance.removed_at is None:
             return instance
-    raise Invalid.at("/instance", f"There is no instance {name_id!r}. Register it first.")
+    raise Invalid.at(
+        "/instance", gettext("There is no instance %(name_id)s. Register it first.") % {"name_id": f"{name_id!r}"}
+    )

@@ -3,6 +3,8 @@
 import time
 from dataclasses import dataclass, field
 
+from django.utils.translation import gettext
+
 from apps.llm.backends.connected import ConnectedEmbedder, api_client_of, call_policy_of
 from apps.llm.backends.selection import backend_on
 from apps.llm.embeddings import EmbeddingUnavailable
@@ -54,7 +56,7 @@ def check_connection(connection: Connection) -> ConnectionTestResult:
     except GenerationFailed as failure:
         error = failure.detail
     except EmbeddingUnavailable as unavailable:
-        error = f"Search vectors: {unavailable}"
+        error = gettext("Search vectors: %(unavailable)s") % {"unavailable": unavailable}
     else:
         error = ""
     record_check(connection, error)

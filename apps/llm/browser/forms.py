@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from apps.llm.forms import ConnectionForm, parsed_extra_body
 from apps.llm.models import Connection
@@ -24,23 +25,27 @@ class BrowserModelForm(forms.Form):
 
     model = forms.CharField(
         max_length=200,
-        help_text="WebLLM's name of the model. Larger ones write better memories, and need more graphics memory.",
+        help_text=_("WebLLM's name of the model. Larger ones write better memories, and need more graphics memory."),
         widget=forms.TextInput(attrs={"list": "models", "autocapitalize": "off", "spellcheck": "false"}),
+        label=_("Model"),
     )
     context_tokens = ConnectionForm.base_fields["context_tokens"]
     timeout = forms.IntegerField(
         min_value=1,
         max_value=600,
         initial=600,
-        help_text="Seconds without new text after which a call fails and is tried again later.",
+        help_text=_("Seconds without new text after which a call fails and is tried again later."),
+        label=_("Timeout"),
     )
 
     extra_body = forms.CharField(
         required=False,
         max_length=10_000,
-        label="Further parameters",
-        help_text="JSON object that is merged into each request for a reply, in the form of OpenAI’s API: "
-        "<code>{&quot;frequency_penalty&quot;: 0.3, &quot;seed&quot;: 7}</code>.",
+        label=_("Further parameters"),
+        help_text=_(
+            "JSON object that is merged into each request for a reply, in the form of OpenAI’s API: "
+            "<code>{&quot;frequency_penalty&quot;: 0.3, &quot;seed&quot;: 7}</code>."
+        ),
         widget=ConnectionForm.base_fields["extra_body"].widget,
     )
 

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.templatetags.static import static
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -38,7 +39,7 @@ def browser_model(request: HttpRequest) -> HttpResponse:
     form = BrowserModelForm(request.POST or None, connection=connection)
     if form.is_valid():
         save(request, connection, form)
-        messages.success(request, "Saved. Load the model, and keep the page open.")
+        messages.success(request, gettext("Saved. Load the model, and keep the page open."))
         return redirect("llm:browser")
     context = {
         "form": form,
@@ -64,7 +65,7 @@ def save(request: HttpRequest, connection: Connection | None, form: BrowserModel
     if connection is None:
         backend = Connection.Backend.BROWSER
         connection = operations.create_connection(
-            request.user, name="In the browser", backend=backend, **form.cleaned_data
+            request.user, name=gettext("In the browser"), backend=backend, **form.cleaned_data
         )
     else:
         operations.update_connection(connection, **form.cleaned_data)

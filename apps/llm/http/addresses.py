@@ -13,6 +13,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Self
 
 import httpx2
+from django.utils.translation import gettext
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -99,20 +100,22 @@ class AddressPolicy:
         try:
             parsed = httpx2.URL(url)
         except (httpx2.InvalidURL, ValueError, TypeError) as error:
-            raise AddressNotAllowed("This is not a URL.") from error
+            raise AddressNotAllowed(gettext("This is not a URL.")) from error
         if parsed.scheme not in ("http", "https"):
-            raise AddressNotAllowed("It must begin with http:// or https://.")
+            raise AddressNotAllowed(gettext("It must begin with http:// or https://."))
         if parsed.userinfo:
-            raise AddressNotAllowed("It must not contain a user name or password; enter the key in its own field.")
+            raise AddressNotAllowed(
+                gettext("It must not contain a user name or password; enter the key in its own field.")
+            )
         host = host_of(parsed)
         literal = literal_address(host)
         if literal is None and not HOST_NAME.fullmatch(host):
-            raise AddressNotAllowed("It has no valid host.")
+            raise AddressNotAllowed(gettext("It has no valid host."))
         if parsed.port is not None and not 0 < parsed.port < 65536:
-            raise AddressNotAllowed("The port must be between 1 and 65535.")
+            raise AddressNotAllowed(gettext("The port must be between 1 and 65535."))
         if self.ports and (parsed.port or DEFAULT_PORTS[parsed.scheme]) not in self.ports:
             raise AddressNotAllowed(
-                "This installation does not allow the port. Whoever runs it can, with LLM_ALLOWED_PORTS."
+                gettext("This installation does not allow the port. Whoever runs it can, with LLM_ALLOWED_PORTS.")
             )
         if literal is not None and not self.permits(literal, host):
             raise AddressNotAllowed(refusal_message(host))
@@ -136,10 +139,10 @@ def is_local_url(url: str) -> bool:
 
 def refusal_message(host: str) -> str:
     """Return the error message for a host, without anything about the network behind this server."""
-    return (
-        f"{host} is not a public address, and this installation does not allow it."
-        " Whoever runs it can, with LLM_ALLOWED_ADDRESSES."
-    )
+    return gettext(
+        "%(host)s is not a public address, and this installation does not allow it. Whoever runs "
+        "it can, with LLM_ALLOWED_ADDRESSES."
+    ) % {"host": host}
 
 
 def is_public(address: Address) -> bool:

@@ -10,6 +10,7 @@ from typing import Self, TypeVar
 
 import httpx2
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from apps.common.connections import release_connection
 from apps.llm.generation import GenerationFailed, Misconfigured, Refused, TransientFailure, Watch
@@ -98,15 +99,22 @@ class CallPolicy:
             return Misconfigured(str(error))
         if isinstance(error, httpx2.TimeoutException):
             if not checker.remaining:
-                return TransientFailure(f"The reply was not complete after {self.max_seconds:g} seconds.")
+                return TransientFailure(
+                    gettext("The reply was not complete after %(max_seconds)s seconds.")
+                    % {"max_seconds": f"{self.max_seconds:g}"}
+                )
             if isinstance(error, httpx2.ConnectTimeout):
-                return TransientFailure("The server can't be reached: no connection within the time limit.")
-            return TransientFailure(f"The server was silent for {self.timeout:g} seconds.")
+                return TransientFailure(gettext("The server can't be reached: no connection within the time limit."))
+            return TransientFailure(
+                gettext("The server was silent for %(timeout)s seconds.") % {"timeout": f"{self.timeout:g}"}
+            )
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
-            return Misconfigured("This installation does not trust the server's certificate.")
+            return Misconfigured(gettext("This installation does not trust the server's certificate."))
         if isinstance(error, httpx2.ConnectError):
-            return TransientFailure(f"The server can't be reached: {excerpt_of(str(error))}")
-        return TransientFailure("The connection to the server broke.")
+            return TransientFailure(
+                gettext("The server can't be reached: %(value)s") % {"value": excerpt_of(str(error))}
+            )
+        return TransientFailure(gettext("The connection to the server broke."))
 
     def redacted(self, text: str) -> str:
         """Return the text with the key masked: some servers quote it in their errors."""
@@ -123,24 +131,48 @@ def http_failure(status: int, message: str, codes: Set[str] = frozenset()) -> Ge
 
 
 def _classify(status: int, message: str, codes: Set[str]) -> GenerationFailed:
-    quoted = f" It says: {message}" if message else ""
+    quoted = gettext(" It says: %(message)s") % {"message": message} if message else ""
     if codes & FILTER_CODES:
-        return Refused(f"The server's content filter refuses the request ({status}).{quoted}")
+        return Refused(
+            gettext("The server's content filter refuses the request (%(status)s).%(quoted)s")
+            % {"status": status, "quoted": quoted}
+        )
     if codes & CONNECTION_CODES:
-        return Misconfigured(f"The server refuses the key or the model ({status}).{quoted}")
+        return Misconfigured(
+            gettext("The server refuses the key or the model (%(status)s).%(quoted)s")
+            % {"status": status, "quoted": quoted}
+        )
     if status in (401, 403):
-        return Misconfigured(f"The server refuses the key, or the key lacks a permission ({status}).{quoted}")
+        return Misconfigured(
+            gettext("The server refuses the key, or the key lacks a permission (%(status)s).%(quoted)s")
+            % {"status": status, "quoted": quoted}
+        )
     if status in (404, 405, 501):  # llama.cpp replies 501 to requests for vectors unless started for them
-        return Misconfigured(f"The server knows no such address or model ({status}).{quoted}")
+        return Misconfigured(
+            gettext("The server knows no such address or model (%(status)s).%(quoted)s")
+            % {"status": status, "quoted": quoted}
+        )
     if status == 402 or codes & NO_CREDIT_CODES:
-        return Misconfigured(f"The account at the server has no credit left ({status}).{quoted}")
+        return Misconfigured(
+            gettext("The account at the server has no credit left (%(status)s).%(quoted)s")
+            % {"status": status, "quoted": quoted}
+        )
     if status == 429:
-        return TransientFailure(f"The server is overloaded, or limits the rate of calls (429).{quoted}")
+        return TransientFailure(
+            gettext("The server is overloaded, or limits the rate of calls (429).%(quoted)s") % {"quoted": quoted}
+        )
     if status >= 500 or status in (408, 409, 425):
-        return TransientFailure(f"The server failed ({status}).{quoted}")
+        return TransientFailure(
+            gettext("The server failed (%(status)s).%(quoted)s") % {"status": status, "quoted": quoted}
+        )
     if 300 <= status < 400:
-        return Misconfigured(f"The server redirects elsewhere ({status}). Enter the address that it redirects to.")
-    return Refused(f"The server refuses the request ({status}).{quoted}")
+        return Misconfigured(
+            gettext("The server redirects elsewhere (%(status)s). Enter the address that it redirects to.")
+            % {"status": status}
+        )
+    return Refused(
+        gettext("The server refuses the request (%(status)s).%(quoted)s") % {"status": status, "quoted": quoted}
+    )
 
 
 def retry_after_seconds(header: str) -> float | None:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from html import unescape
 from typing import Any
 
+from django.utils.translation import gettext
+
 DONE = {"done": True}  # stands for OpenAI's "[DONE]" line
 FIELDS_WITHOUT_DATA = ("event:", "id:", "retry:", ":")  # lines of an event stream without data
 HTML_START = re.compile(r"\s*(<!doctype html|<html|<head|<body|<h1)|.{0,500}<title", re.IGNORECASE | re.DOTALL)
@@ -119,6 +121,10 @@ def excerpt_of(text: str) -> str:
     """Return the beginning of a text as one line; for a web page, its title."""
     if HTML_START.match(text):
         title = TITLE.search(text)
-        text = f"a web page, “{unescape(title[2])}”" if title else "a web page without a title"
+        text = (
+            gettext("a web page, “%(value)s”") % {"value": unescape(title[2])}
+            if title
+            else gettext("a web page without a title")
+        )
     line = " ".join("".join(character if character.isprintable() else " " for character in text[:2000]).split())
     return line if len(line) <= MAX_EXCERPT else line[: MAX_EXCERPT - 1] + "…"

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
+from django.utils.translation import gettext
 
 from apps.llm.generation import (
     Completion,
@@ -70,7 +71,7 @@ class Reply:
                 raise
         if not self.finished:
             when = "half-way" if self.characters else "before the model said anything"
-            raise TransientFailure(f"The reply stopped {when}.")
+            raise TransientFailure(gettext("The reply stopped %(when)s.") % {"when": when})
 
     def _add(self, delta: Delta) -> None:
         self.texts.append(delta.text)
@@ -118,12 +119,15 @@ def unreadable_reply(error: NoDocument) -> GenerationFailed:
     """Return the failure for a response with a success status but without JSON."""
     excerpt = str(error)
     if not excerpt:
-        return TransientFailure("The server's reply is empty.")
+        return TransientFailure(gettext("The server's reply is empty."))
     if error.is_web_page:
-        failure = Misconfigured(f"The server replies with {excerpt}, not as an API does. Is the address right?")
+        failure = Misconfigured(
+            gettext("The server replies with %(excerpt)s, not as an API does. Is the address right?")
+            % {"excerpt": excerpt}
+        )
         failure.wrong_address = True
         return failure
-    return TransientFailure(f"The server's reply is not JSON. It begins: {excerpt}")
+    return TransientFailure(gettext("The server's reply is not JSON. It begins: %(excerpt)s") % {"excerpt": excerpt})
 
 
 def failure_in_document(document: dict[str, Any], message: str) -> GenerationFailed:
@@ -132,7 +136,7 @@ def failure_in_document(document: dict[str, Any], message: str) -> GenerationFai
     code = error.get("code") if isinstance(error, dict) else document.get("code")
     if type(code) is int and 400 <= code < 600:
         return http_failure(code, excerpt_of(message), error_codes(document))
-    return TransientFailure(f"The server failed. It says: {excerpt_of(message)}")
+    return TransientFailure(gettext("The server failed. It says: %(value)s") % {"value": excerpt_of(message)})
 
 
 def _within_limit(chunks: Iterable[bytes]) -> Iterable[bytes]:
@@ -141,5 +145,5 @@ def _within_limit(chunks: Iterable[bytes]) -> Iterable[bytes]:
     for chunk in chunks:
         received += len(chunk)
         if received > MAX_BYTES:
-            raise Refused(f"The server's reply is larger than {MAX_BYTES // 2**20} MiB.")
+            raise Refused(gettext("The server's reply is larger than %(number)s MiB.") % {"number": MAX_BYTES // 2**20})
         yield chunk

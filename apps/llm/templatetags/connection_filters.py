@@ -5,7 +5,10 @@ from urllib.parse import urlsplit
 
 from django import template
 from django.utils import timezone
-from django.utils.timesince import timesince
+from django.utils.formats import number_format
+from django.utils.translation import gettext
+
+from apps.common.templatetags.languages import timesince_ago
 
 register = template.Library()
 
@@ -22,11 +25,10 @@ def host(url: str) -> str:
 @register.filter
 def thousands(value: int) -> str:
     """Format with thousands separators: 1116 as "1,116"."""
-    return f"{value:,}"
+    return str(number_format(value, use_l10n=True, force_grouping=True))
 
 
 @register.filter
 def ago(moment: datetime) -> str:
     """Return the time since ``moment``: "3 hours ago", or "just now" if it is less than a minute."""
-    now = timezone.now()
-    return f"{timesince(moment, now)} ago" if now - moment >= timedelta(minutes=1) else "just now"
+    return timesince_ago(moment) if timezone.now() - moment >= timedelta(minutes=1) else gettext("just now")

@@ -5,6 +5,7 @@ import datetime as dt
 from django.conf import settings
 from django.db.models import F, Sum
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from apps.common.scoping import Owner
 from apps.llm.generation import LimitReached
@@ -51,5 +52,6 @@ def check_limit(owner: Owner) -> None:
     limit = effective_limit(owner)
     if limit is not None and (used := usage_today(owner)) >= limit:
         raise LimitReached(
-            f"The limit of {limit:,} tokens a day is reached ({used:,} used). It resets at midnight, UTC."
+            gettext("The limit of %(limit)s tokens a day is reached (%(used)s used). It resets at midnight, UTC.")
+            % {"limit": f"{limit:,}", "used": f"{used:,}"}
         )

@@ -8,6 +8,8 @@ from uuid import UUID
 
 from django import forms
 from django.http import QueryDict
+from django.utils.translation import gettext, ngettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Character, Chat
 from apps.common.scoping import Owner
@@ -19,15 +21,15 @@ from apps.memories.search.hits import JOURNAL, MESSAGES
 from apps.memories.search.service import ALL_TIERS
 from apps.memories.witnesses import learners
 
-IMPORTANCES = [(1, "Low"), (2, "Normal"), (3, "High")]
+IMPORTANCES = [(1, _("Low")), (2, _("Normal")), (3, _("High"))]
 
 
 class MemoryForm(forms.Form):
     """A person's correction of a memory."""
 
-    text = forms.CharField(widget=forms.Textarea(attrs={"rows": 3}), max_length=4000)
-    kind = forms.ChoiceField(choices=Memory.Kind.choices)
-    importance = forms.TypedChoiceField(coerce=int, choices=IMPORTANCES)
+    text = forms.CharField(widget=forms.Textarea(attrs={"rows": 3}), max_length=4000, label=_("Text"))
+    kind = forms.ChoiceField(choices=Memory.Kind.choices, label=_("Kind"))
+    importance = forms.TypedChoiceField(coerce=int, choices=IMPORTANCES, label=_("Importance"))
 
     @classmethod
     def of(cls, memory: Memory) -> "MemoryForm":
@@ -45,8 +47,8 @@ class MemberField(forms.ModelChoiceField):
 class NewMemoryForm(MemoryForm):
     """A memory that a person writes. In a group it belongs to one of ``members``."""
 
-    tier = forms.ChoiceField(choices=Memory.Tier.choices, label="How long")
-    character = MemberField(Character.objects.none(), label="Who knows it")
+    tier = forms.ChoiceField(choices=Memory.Tier.choices, label=_("How long"))
+    character = MemberField(Character.objects.none(), label=_("Who knows it"))
 
     def __init__(self, book: MemoryBook, data: Any = None, *, text: str = "") -> None:
         tier = Memory.Tier.LONG_TERM if book.character or not book.chat else Memory.Tier.SESSION
@@ -80,15 +82,23 @@ class ChosenForm(forms.Form):
         "importance-2": {"importance": 2},
         "importance-1": {"importance": 1},
     }
-    DONE: ClassVar[Mapping[str, str]] = {
-        "pin": "pinned",
-        "unpin": "unpinned",
-        "hide": "hidden from prompts",
-        "show": "shown again",
-        "importance-3": "set to high importance",
-        "importance-2": "set to normal importance",
-        "importance-1": "set to low importance",
-        "forget": "forgotten",
+    DONE: ClassVar[Mapping[str, Any]] = {
+        "pin": ngettext_lazy("%(count)s memory pinned.", "%(count)s memories pinned.", "count"),
+        "unpin": ngettext_lazy("%(count)s memory unpinned.", "%(count)s memories unpinned.", "count"),
+        "hide": ngettext_lazy(
+            "%(count)s memory hidden from prompts.", "%(count)s memories hidden from prompts.", "count"
+        ),
+        "show": ngettext_lazy("%(count)s memory shown again.", "%(count)s memories shown again.", "count"),
+        "importance-3": ngettext_lazy(
+            "%(count)s memory set to high importance.", "%(count)s memories set to high importance.", "count"
+        ),
+        "importance-2": ngettext_lazy(
+            "%(count)s memory set to normal importance.", "%(count)s memories set to normal importance.", "count"
+        ),
+        "importance-1": ngettext_lazy(
+            "%(count)s memory set to low importance.", "%(count)s memories set to low importance.", "count"
+        ),
+        "forget": ngettext_lazy("%(count)s memory forgotten.", "%(count)s memories forgotten.", "count"),
     }
 
     action = forms.ChoiceField(choices=[(action, action) for action in (*CHANGES, "forget", "merge")])
@@ -102,7 +112,7 @@ class ChosenForm(forms.Form):
 class MergeForm(forms.Form):
     """The text that several memories are merged into."""
 
-    text = forms.CharField(widget=forms.Textarea(attrs={"rows": 4}), max_length=4000)
+    text = forms.CharField(widget=forms.Textarea(attrs={"rows": 4}), max_length=4000, label=_("Text"))
 
     def __init__(self, memories: list[Memory], data: Any = None, **kwargs: Any) -> None:
         self.memories = memories
@@ -116,9 +126,9 @@ class MergeForm(forms.Form):
     def problem(self) -> str:
         """Return why the memories can't be merged, or an empty string."""
         if len(self.memories) < 2:
-            return "Choose at least two active memories."
+            return gettext("Choose at least two active memories.")
         if len({(memory.tier, memory.character_id, tuple(memory.witnessed_by)) for memory in self.memories}) > 1:
-            return "They must have the same tier, character and witnesses."
+            return gettext("They must have the same tier, character and witnesses.")
         return ""
 
     @property
@@ -134,25 +144,25 @@ class MergeForm(forms.Form):
 class SplitForm(forms.Form):
     """The texts that a memory is split into, one per line."""
 
-    texts = forms.CharField(widget=forms.Textarea(attrs={"rows": 6}), max_length=20_000, label="One memory per line")
+    texts = forms.CharField(widget=forms.Textarea(attrs={"rows": 6}), max_length=20_000, label=_("One memory per line"))
 
     def clean_texts(self) -> list[str]:
         lines = [line.strip() for line in self.cleaned_data["texts"].splitlines() if line.strip()]
         if not 2 <= len(lines) <= 20:
-            raise forms.ValidationError("Write between two and twenty lines.")
+            raise forms.ValidationError(gettext("Write between two and twenty lines."))
         return lines
 
 
 class FilterForm(forms.Form):
     """Filters of the list of memories, from the query string. Invalid values are ignored."""
 
-    STATES = [("", "Current"), ("superseded", "Replaced"), ("retired", "Retired")]
+    STATES = [("", _("Current")), ("superseded", _("Replaced")), ("retired", _("Retired"))]
 
-    tier = forms.ChoiceField(choices=[("", "All"), *Memory.Tier.choices], required=False)
-    kind = forms.ChoiceField(choices=[("", "Any kind"), *Memory.Kind.choices], required=False)
-    state = forms.ChoiceField(choices=STATES, required=False)
+    tier = forms.ChoiceField(choices=[("", _("All")), *Memory.Tier.choices], required=False, label=_("Tier"))
+    kind = forms.ChoiceField(choices=[("", _("Any kind")), *Memory.Kind.choices], required=False, label=_("Kind"))
+    state = forms.ChoiceField(choices=STATES, required=False, label=_("State"))
     chat = forms.UUIDField(required=False, widget=forms.HiddenInput)
-    q = forms.CharField(required=False, max_length=500, label="Words")
+    q = forms.CharField(required=False, max_length=500, label=_("Words"))
 
     def values(self) -> dict[str, Any]:
         """Return the filters that are set."""
@@ -189,18 +199,20 @@ class SearchForm(forms.Form):
     q = forms.CharField(
         required=False,
         max_length=500,
-        label="What are you looking for?",
+        label=_("What are you looking for?"),
         widget=forms.SearchInput(attrs={"data-key": "/", "autofocus": True}),
     )
     tier = forms.ChoiceField(
-        choices=[("", "Everything"), *Memory.Tier.choices, (MESSAGES, "Messages"), (JOURNAL, "Journal")],
+        choices=[("", _("Everything")), *Memory.Tier.choices, (MESSAGES, _("Messages")), (JOURNAL, _("Journal"))],
         required=False,
-        label="Where",
+        label=_("Where"),
     )
-    kind = forms.ChoiceField(choices=[("", "Any kind"), *Memory.Kind.choices], required=False)
-    character = forms.ModelChoiceField(Character.objects.none(), required=False, empty_label="Any character")
-    chat = forms.ModelChoiceField(Chat.objects.none(), required=False, empty_label="Any chat")
-    since = forms.DateField(required=False, label="From", widget=forms.DateInput(attrs={"type": "date"}))
+    kind = forms.ChoiceField(choices=[("", _("Any kind")), *Memory.Kind.choices], required=False, label=_("Kind"))
+    character = forms.ModelChoiceField(
+        Character.objects.none(), required=False, empty_label=_("Any character"), label=_("Character")
+    )
+    chat = forms.ModelChoiceField(Chat.objects.none(), required=False, empty_label=_("Any chat"), label=_("Chat"))
+    since = forms.DateField(required=False, label=_("From"), widget=forms.DateInput(attrs={"type": "date"}))
     until = forms.DateField(required=False, label="To", widget=forms.DateInput(attrs={"type": "date"}))
 
     def __init__(self, data: QueryDict, owner: Owner) -> None:
@@ -243,20 +255,20 @@ class SearchForm(forms.Form):
 class TimelineForm(forms.Form):
     """Filters of a timeline, from the query string. Invalid values are ignored."""
 
-    STATES = [("", "Active"), ("superseded", "Replaced"), ("retired", "Retired"), ("all", "Everything")]
-    MARKS = [("", "Any"), ("pinned", "Pinned"), ("hidden", "Hidden"), ("edited", "Changed by you")]
+    STATES = [("", _("Active")), ("superseded", _("Replaced")), ("retired", _("Retired")), ("all", _("Everything"))]
+    MARKS = [("", _("Any")), ("pinned", _("Pinned")), ("hidden", _("Hidden")), ("edited", _("Changed by you"))]
 
-    q = forms.CharField(required=False, max_length=500, label="Words")
-    about = forms.ChoiceField(required=False)
-    kind = forms.ChoiceField(choices=[("", "Any kind"), *Memory.Kind.choices], required=False)
-    tier = forms.ChoiceField(choices=[("", "Both"), *Memory.Tier.choices], required=False)
-    state = forms.ChoiceField(choices=STATES, required=False)
-    mark = forms.ChoiceField(choices=MARKS, required=False)
+    q = forms.CharField(required=False, max_length=500, label=_("Words"))
+    about = forms.ChoiceField(required=False, label=_("About"))
+    kind = forms.ChoiceField(choices=[("", _("Any kind")), *Memory.Kind.choices], required=False, label=_("Kind"))
+    tier = forms.ChoiceField(choices=[("", _("Both")), *Memory.Tier.choices], required=False, label=_("Tier"))
+    state = forms.ChoiceField(choices=STATES, required=False, label=_("State"))
+    mark = forms.ChoiceField(choices=MARKS, required=False, label=_("Mark"))
 
     def __init__(self, data: Any, *, entities: Any) -> None:
         super().__init__(data)
         self.fields["about"].choices = [  # type: ignore[attr-defined]
-            ("", "Anything"),
+            ("", gettext("Anything")),
             *((str(entity.pk), entity.name) for entity in entities),
         ]
         self.is_valid()

@@ -5,6 +5,7 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 from pgvector.django import HalfVectorField
 
 from apps.chats.models import Character, Chat, Message, Swipe
@@ -106,8 +107,8 @@ class Arc(StoryModel, LayerEntry):
     """A thread of the story, open until resolved. A persistent arc also applies in the character's other chats."""
 
     class State(models.TextChoices):
-        OPEN = "open"
-        RESOLVED = "resolved"
+        OPEN = "open", _("Open")
+        RESOLVED = "resolved", _("Resolved")
         RETIRED = "retired"
 
     chat = models.ForeignKey(Chat, on_delete=models.SET_NULL, null=True, blank=True, related_name="arcs")
@@ -163,11 +164,11 @@ class Knowledge(LayerEntry):
     """Something that ``subject`` knows, suspects, believes, is unaware of, or hides from ``target``."""
 
     class Kind(models.TextChoices):
-        KNOWS = "knows"
-        SUSPECTS = "suspects"
-        BELIEVES = "believes"
-        UNAWARE = "unaware"
-        HIDING = "hiding"
+        KNOWS = "knows", _("Knows")
+        SUSPECTS = "suspects", _("Suspects")
+        BELIEVES = "believes", _("Believes")
+        UNAWARE = "unaware", _("Unaware")
+        HIDING = "hiding", _("Hiding")
 
     class State(models.TextChoices):
         ACTIVE = "active"
@@ -206,9 +207,9 @@ class Relationship(StoryModel, LayerEntry):
     """A descriptor of how ``subject`` relates to ``target``, with its magnitude. A branch holds copies."""
 
     class Magnitude(models.TextChoices):
-        LOW = "low"
-        MEDIUM = "medium"
-        HIGH = "high"
+        LOW = "low", _("Low")
+        MEDIUM = "medium", _("Medium")
+        HIGH = "high", _("High")
 
     class State(models.TextChoices):
         CURRENT = "current"

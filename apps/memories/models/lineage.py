@@ -4,6 +4,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Chat, Message
 from apps.common.scoping import OwnedModel
@@ -15,8 +16,8 @@ class ChatMemory(OwnedModel):
     """The memory mode of a chat. A chat without a row is in FULL mode and never had a fresh start."""
 
     class Mode(models.TextChoices):
-        FULL = "full", "Remember and recall"
-        READ_ONLY = "read_only", "Recall, learn nothing new"
+        FULL = "full", _("Remember and recall")
+        READ_ONLY = "read_only", _("Recall, learn nothing new")
 
     chat = models.OneToOneField(Chat, on_delete=models.CASCADE, related_name="memory")
     mode = models.CharField(max_length=16, choices=Mode.choices, default=Mode.FULL)

@@ -10,6 +10,7 @@ from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 from pgvector.django import HalfVectorField
 
 from apps.chats.models import Character, Chat, Message, Swipe
@@ -49,12 +50,12 @@ class Entity(OwnedModel):
     """A person, place, thing or group that memories name. A registry belongs to a character, or else to a chat."""
 
     class Kind(models.TextChoices):
-        CHARACTER = "character"
-        PLACE = "place"
-        OBJECT = "object"
-        FACTION = "faction"
-        CONCEPT = "concept"
-        UNKNOWN = "unknown"
+        CHARACTER = "character", _("Character")
+        PLACE = "place", _("Place")
+        OBJECT = "object", _("Object")
+        FACTION = "faction", _("Faction")
+        CONCEPT = "concept", _("Concept")
+        UNKNOWN = "unknown", _("Unknown")
 
     character = models.ForeignKey(Character, on_delete=models.CASCADE, null=True, related_name="entities")
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, null=True, related_name="entities")
@@ -82,18 +83,18 @@ class Memory(StoryModel):
 
     # Labels of tiers and kinds are for people; apps.memories.labels explains them.
     class Tier(models.TextChoices):
-        LONG_TERM = "long_term", "Lasting"
-        SESSION = "session", "One chat"
+        LONG_TERM = "long_term", _("Lasting")
+        SESSION = "session", _("One chat")
 
     class Kind(models.TextChoices):
-        FACT = "fact", "Fact"
-        RELATIONSHIP = "relationship", "Relationship"
-        PREFERENCE = "preference", "Likes and dislikes"
-        EVENT = "event", "Event"
-        SCENE = "scene", "Situation"
-        REVELATION = "revelation", "Discovery"
-        DEVELOPMENT = "development", "Turn of events"
-        DETAIL = "detail", "Small thing"
+        FACT = "fact", _("Fact")
+        RELATIONSHIP = "relationship", _("Relationship")
+        PREFERENCE = "preference", _("Likes and dislikes")
+        EVENT = "event", _("Event")
+        SCENE = "scene", _("Situation")
+        REVELATION = "revelation", _("Discovery")
+        DEVELOPMENT = "development", _("Turn of events")
+        DETAIL = "detail", _("Small thing")
 
     class State(models.TextChoices):
         ACTIVE = "active"

@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Chat
 from apps.common.scoping import OwnedModel
@@ -16,9 +17,9 @@ class Question(OwnedModel):
     """
 
     class Answer(models.TextChoices):
-        FIRST = "first", "The first"
-        SECOND = "second", "The second"
-        BOTH = "both", "Both"
+        FIRST = "first", _("The first")
+        SECOND = "second", _("The second")
+        BOTH = "both", _("Both")
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="questions")
     first = models.ForeignKey(Memory, on_delete=models.CASCADE, related_name="+", db_index=False)

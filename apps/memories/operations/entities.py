@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
+from django.utils.translation import gettext
 
 from apps.chats.models import Character, Chat
 from apps.common.problems import Invalid
@@ -51,7 +52,7 @@ def edit_entity(entity: Entity, **changes: Any) -> Entity:
             character=entity.character_id, chat=entity.chat_id, name__iexact=changes["name"]
         )
         if same_name.exists():
-            raise Invalid.at("/name", "Another entity has this name. Merge the two.")
+            raise Invalid.at("/name", gettext("Another entity has this name. Merge the two."))
         changes.setdefault("aliases", [*entity.aliases, entity.name])
     for name, value in changes.items():
         setattr(entity, name, value)

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.core import serializers
 from django.db import models, transaction
+from django.utils.translation import gettext
 
 from apps.common.problems import Conflict, Invalid, Missing
 from apps.memories.models import Entity, EntityMerge, Knowledge, LedgerEntry, Memory, Relationship
@@ -28,7 +29,7 @@ def merge_entities(entity: Entity, into: Entity) -> Entity:
     not different entities of one registry, Missing if one was deleted meanwhile.
     """
     if entity.pk == into.pk or (entity.character_id, entity.chat_id) != (into.character_id, into.chat_id):
-        raise Invalid.at("/into", "It must be another entity of the same registry.")
+        raise Invalid.at("/into", gettext("It must be another entity of the same registry."))
     entity, into = _locked([entity, into])
     document = _record_of(entity, into)
     merged = move_references(entity, into)
@@ -42,7 +43,7 @@ def _locked(entities: Collection[Entity]) -> list[Entity]:
     rows = Entity.objects.for_owner(next(iter(entities)).owner_id).filter(pk__in=ids).select_for_update()
     found = {row.pk: row for row in rows.order_by("pk")}
     if len(found) < len(ids):
-        raise Missing("There is no such entity.")
+        raise Missing(gettext("There is no such entity."))
     return [found[pk] for pk in ids]
 
 
@@ -78,7 +79,7 @@ def undo_merge(merge: EntityMerge) -> Entity:
     name = document["entity"]["name"]
     registry = Entity.objects.for_owner(merge.owner_id).filter(character=into.character_id, chat=into.chat_id)
     if registry.filter(name__iexact=name).exists():
-        raise Conflict(f"Another entity is called “{name}” now. Rename it first.")
+        raise Conflict(gettext("Another entity is called “%(name)s” now. Rename it first.") % {"name": name})
     entity = Entity.objects.create(
         owner_id=merge.owner_id,
         character_id=into.character_id,
@@ -100,7 +101,7 @@ def _locked_merge(merge: EntityMerge) -> EntityMerge:
     rows = EntityMerge.objects.for_owner(merge.owner_id).filter(pk=merge.pk)
     found = rows.select_for_update(of=("self",)).select_related("into").first()
     if found is None:
-        raise Missing("This merge was undone already.")
+        raise Missing(gettext("This merge was undone already."))
     return found
 
 
@@ -151,13 +152,13 @@ def split_entity(entity: Entity, *, name: str, memories: Collection[UUID], kind:
     (entity,) = _locked([entity])
     registry = Entity.objects.for_owner(entity.owner_id).filter(character=entity.character_id, chat=entity.chat_id)
     if registry.filter(name__iexact=name).exists():
-        raise Invalid.at("/name", "Another entity has this name.")
+        raise Invalid.at("/name", gettext("Another entity has this name."))
     if unknown := [alias for alias in aliases if alias not in entity.aliases]:
-        raise Invalid.at("/aliases", f"“{unknown[0]}” is not one of its names.")
+        raise Invalid.at("/aliases", gettext("“%(value)s” is not one of its names.") % {"value": unknown[0]})
     links = Memory.entities.through.objects
     own = set(links.filter(entity=entity, memory_id__in=memories).values_list("memory_id", flat=True))
     if own != set(memories):
-        raise Invalid.at("/memories", "A memory of these does not name it.")
+        raise Invalid.at("/memories", gettext("A memory of these does not name it."))
     new = Entity.objects.create(
         owner_id=entity.owner_id,
         character_id=entity.character_id,

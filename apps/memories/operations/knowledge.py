@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q
+from django.utils.translation import gettext
 
 from apps.chats.models import Chat, Message
 from apps.common.problems import Invalid
@@ -56,7 +57,7 @@ def write_knowledge(
 def create_knowledge(chat: Chat, kind: str, subject: str, text: str, *, editor: str, target: str = "") -> Knowledge:
     """Create an entry that a person wrote. Raise Invalid if ``target`` is given and the kind isn't HIDING."""
     if target and kind != Knowledge.Kind.HIDING:
-        raise Invalid.at("/target", "Only knowledge of the kind “hiding” has a target.")
+        raise Invalid.at("/target", gettext("Only knowledge of the kind “hiding” has a target."))
     return Knowledge.objects.create(
         owner_id=chat.owner_id,
         chat=chat,

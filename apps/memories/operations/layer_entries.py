@@ -4,6 +4,7 @@ import hashlib
 from typing import Any, TypeVar
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from apps.chats.models import Chat, Message
 from apps.common.problems import Conflict
@@ -46,7 +47,7 @@ def restore_entry(entry: Entry, *, editor: str) -> Entry:
         return entry
     replaced = entry.state_before == "current" and has_current_counterpart(entry)
     if entry.retired_reason != RetiredReason.BY_HAND or replaced:
-        raise Conflict("Another entry has replaced it since.")
+        raise Conflict(gettext("Another entry has replaced it since."))
     return edit_entry(entry, editor=editor, state=entry.state_before, state_before="", retired_reason="", retired_by="")
 
 

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q
+from django.utils.translation import gettext
 
 from apps.chats.models import Chat, Message
 from apps.common.problems import Conflict, Invalid
@@ -43,10 +44,10 @@ def merge_by_hand(memories: Sequence[Memory], text: str, *, editor: str) -> Memo
     is no longer active.
     """
     if len({tuple(memory.witnessed_by) for memory in memories}) > 1:
-        raise Invalid.at("/memories", "They were not witnessed by the same people.")
+        raise Invalid.at("/memories", gettext("They were not witnessed by the same people."))
     chats = {(memory.story, memory.chat_id) for memory in memories if memory.story}
     if len(chats) > len({story for story, _ in chats}):
-        raise Invalid.at("/memories", "They were learnt in different branches of one story.")
+        raise Invalid.at("/memories", gettext("They were learnt in different branches of one story."))
     for memory in sorted(memories, key=lambda memory: memory.pk):
         _lock_active(memory)
     successor = _successor(memories, text, editor=editor)
@@ -88,7 +89,7 @@ def undo_merge(memory: Memory) -> list[Memory]:
     _lock_active(memory)
     members = list(_merged_members(memory).order_by("pk"))
     if not members:
-        raise Conflict("This memory was not created by a merge.")
+        raise Conflict(gettext("This memory was not created by a merge."))
     retract_memories([memory], RetiredReason.UNDONE)
     mark_consolidated(memory.owner_id, members)
     return members
@@ -102,7 +103,7 @@ def undo_split(part: Memory) -> Memory:
     """
     original = part.split_from
     if original is None:
-        raise Conflict("This memory was not created by a split.")
+        raise Conflict(gettext("This memory was not created by a split."))
     parts = Memory.objects.for_owner(part.owner_id).filter(split_from=original).exclude(state=Memory.State.RETIRED)
     for sibling in parts.present():
         _lock_active(sibling)
@@ -115,7 +116,7 @@ def _lock_active(memory: Memory) -> None:
     """Lock a memory's row. Raise Conflict if it is no longer active."""
     rows = Memory.objects.for_owner(memory.owner_id).active().select_for_update()
     if rows.filter(pk=memory.pk).first() is None:
-        raise Conflict("It was changed in the meantime, so this can no longer be undone.")
+        raise Conflict(gettext("It was changed in the meantime, so this can no longer be undone."))
 
 
 def _successor(

@@ -4,6 +4,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from apps.chats.models import Chat
 from apps.common.problems import Conflict
@@ -26,7 +27,9 @@ def settle(question: Question, answer: str, *, editor: str) -> Question:
     """
     question = _locked(question)
     if question.answer or not (question.first.is_active and question.second.is_active):
-        raise Conflict("This question was answered in the meantime, or one of the memories is no longer active.")
+        raise Conflict(
+            gettext("This question was answered in the meantime, or one of the memories is no longer active.")
+        )
     if answer == Question.Answer.FIRST:
         supersede(question.chat, question.second_id, question.first)
     elif answer == Question.Answer.SECOND:

@@ -6,6 +6,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Chat, Message
@@ -114,7 +115,7 @@ def set_relationship(
     lock_chat(chat.owner_id, chat.pk)
     from_entity, to_entity = (get_or_create_entity(chat, name, Entity.Kind.CHARACTER) for name in (subject, target))
     if from_entity == to_entity:
-        raise Invalid.at("/target", "It must be somebody else.")
+        raise Invalid.at("/target", gettext("It must be somebody else."))
     newest = newest_message(chat)
     state = Relationship.State.REPLACED if magnitude else Relationship.State.REMOVED
     for row in _current(chat, from_entity, to_entity):

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Chat, Message
@@ -95,7 +96,7 @@ def edit_text(
 def restore_version(version: VersionedText, *, editor: str) -> VersionedText:
     """Write a new current version with the content of an earlier one. Raise Missing if its chat was purged."""
     if version.chat_id is None:
-        raise Missing("The chat of this text was deleted.")
+        raise Missing(gettext("The chat of this text was deleted."))
     return write_version(
         lock_chat(version.owner_id, version.chat_id),
         version.kind,

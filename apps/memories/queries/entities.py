@@ -1,6 +1,7 @@
 """Read the entity registries."""
 
 from django.db.models import Count, Q, QuerySet
+from django.utils.translation import gettext
 
 from apps.chats.models import Character, Chat
 from apps.common.problems import Missing
@@ -43,5 +44,5 @@ def newest_merge(entity: Entity) -> EntityMerge:
     """Return the newest merge into an entity. Raise Missing if there is none."""
     merge = merges_into(entity).first()
     if merge is None:
-        raise Missing("Nothing was merged into it that can be taken out again.")
+        raise Missing(gettext("Nothing was merged into it that can be taken out again."))
     return merge

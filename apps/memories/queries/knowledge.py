@@ -10,6 +10,7 @@ from django.db.models import F, Q, QuerySet
 from apps.chats.keys import ChatOrKeys
 from apps.chats.models import Character
 from apps.common.compiled_queries import CompiledQuery
+from apps.common.words import Words
 from apps.memories.lineage import is_of_visible_chat
 from apps.memories.models import Entity, Knowledge, Relationship, RetiredReason
 from apps.memories.queries.endings import all_endings, endings_seen_in, has_ended
@@ -24,8 +25,8 @@ class KnowledgeMatrix:
     ``kinds`` are the labels of the columns; each cell of a row holds its label and its entries.
     """
 
-    kinds: list[str]
-    rows: list[tuple[Entity, list[tuple[str, list[Knowledge]]]]]
+    kinds: list[Words]
+    rows: list[tuple[Entity, list[tuple[Words, list[Knowledge]]]]]
 
 
 def valid_at(rows: QuerySet[Row], chat: ChatOrKeys, at: int) -> QuerySet[Row]:
@@ -76,7 +77,7 @@ def knowledge_matrix(entries: Iterable[Knowledge]) -> KnowledgeMatrix:
     """Arrange entries, ordered by subject, as a matrix."""
     entries = list(entries)
     occurring = {entry.kind for entry in entries}
-    kinds = [(kind, label) for kind, label in Knowledge.Kind.choices if kind in occurring]
+    kinds: list[tuple[str, Words]] = [(kind, label) for kind, label in Knowledge.Kind.choices if kind in occurring]
     rows = []
     for subject, group in groupby(entries, key=lambda entry: entry.subject):
         known = list(group)

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from django.db.models import BooleanField, Case, When
+from django.utils.translation import gettext
 
 from apps.chats.models import Character, Chat
 from apps.memories.models import Memory
@@ -44,18 +45,18 @@ def sections_of_chat(chat: Chat, memories: Iterable[Memory]) -> list[Section]:
 
 def _section_in_chat(memory: Any, scenes: Sequence[FinishedScene], message_count: int) -> SectionKey:
     if memory.elsewhere:
-        return "Learnt in other chats", None, None, None
+        return gettext("Learnt in other chats"), None, None, None
     if memory.valid_from is None:
-        return "Not linked to a message", None, None, None
+        return gettext("Not linked to a message"), None, None, None
     index = memory.valid_from.index
     for number, scene in enumerate(scenes, 1):
         if scene.start <= index <= scene.end:
-            return scene.name or f"Scene {number}", scene.start, scene.end, None
+            return scene.name or gettext("Scene %(number)s") % {"number": number}, scene.start, scene.end, None
     if scenes:
-        return "The current scene", scenes[-1].end + 1, None, None
+        return gettext("The current scene"), scenes[-1].end + 1, None, None
     start = index // MESSAGES_PER_SECTION * MESSAGES_PER_SECTION
     end = min(start + MESSAGES_PER_SECTION, message_count) - 1
-    return f"Messages {start} to {end}", start, end, None
+    return gettext("Messages %(start)s to %(end)s") % {"start": start, "end": end}, start, end, None
 
 
 def order_by_chats(character: Character, memories: MemoryQuerySet) -> MemoryQuerySet:
@@ -73,7 +74,7 @@ def sections_by_chat(memories: Iterable[Memory]) -> list[Section]:
 
 def _section_of_chat(memory: Memory) -> SectionKey:
     if memory.chat is None or memory.chat.deleted_at is not None:
-        return "From deleted chats", None, None, None
+        return gettext("From deleted chats"), None, None, None
     return memory.chat.title, None, None, memory.chat
 
 

@@ -12,11 +12,13 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.functional import cached_property
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 from django.views.generic import View
 
 from apps.chats.models import Chat
 from apps.common.problems import Invalid
+from apps.common.words import Words
 from apps.memories.forms import layers as forms
 from apps.memories.forms.memories import NewMemoryForm, TimelineForm
 from apps.memories.memory_book import MemoryBook
@@ -85,7 +87,7 @@ class LayerView(LoginRequiredMixin, View):
     http_method_names = ["get", "head", "post"]
     tab: ClassVar[str]
     form_class: ClassVar[type[django_forms.Form]]
-    saved_message: ClassVar[str]
+    saved_message: ClassVar[Words]
 
     @cached_property
     def book(self) -> MemoryBook:
@@ -102,7 +104,7 @@ class LayerView(LoginRequiredMixin, View):
             except Invalid as problem:
                 form.add_error(None, problem.detail)
             else:
-                messages.success(request, self.saved_message)
+                messages.success(request, str(self.saved_message))
                 return redirect(self.book.url(self.tab))
         return self.show(form, status=400)
 
@@ -123,7 +125,7 @@ class LayerView(LoginRequiredMixin, View):
 class ArcsView(LayerView):
     tab = "arcs"
     form_class = forms.ArcForm
-    saved_message = "The thread was added."
+    saved_message = _("The thread was added.")
 
     def write(self, chat: Chat, form: forms.ArcForm, editor: str) -> None:
         create_arc(chat, form.cleaned_data["text"], editor=editor, persistent=form.cleaned_data["persistent"])
@@ -135,7 +137,7 @@ class ArcsView(LayerView):
 class LedgerView(LayerView):
     tab = "ledger"
     form_class = forms.StateForm
-    saved_message = "The ledger was saved."
+    saved_message = _("The ledger was saved.")
 
     def write(self, chat: Chat, form: forms.StateForm, editor: str) -> None:
         set_field_by_hand(chat, editor=editor, **form.operation_arguments())
@@ -150,7 +152,7 @@ class LedgerView(LayerView):
 class KnowledgeView(LayerView):
     tab = "knowledge"
     form_class = forms.KnowledgeForm
-    saved_message = "Saved."
+    saved_message = _("Saved.")
 
     def write(self, chat: Chat, form: forms.KnowledgeForm, editor: str) -> None:
         create_knowledge(chat, editor=editor, **form.cleaned_data)
@@ -165,7 +167,7 @@ class KnowledgeView(LayerView):
 class RelationshipsView(LayerView):
     tab = "relationships"
     form_class = forms.RelationshipForm
-    saved_message = "Saved."
+    saved_message = _("Saved.")
 
     def write(self, chat: Chat, form: forms.RelationshipForm, editor: str) -> None:
         set_relationship(chat, editor=editor, **form.operation_arguments())

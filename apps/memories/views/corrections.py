@@ -7,6 +7,8 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
 from apps.common.problems import Conflict
@@ -21,7 +23,7 @@ from apps.memories.views.access import own_entry, redirect_back
 # Model and tab of each layer by its name in URLs.
 LAYER_MODELS = {"arc": Arc, "knowledge": Knowledge, "entry": LedgerEntry, "word": Relationship}
 LAYER_TABS = {"arc": "arcs", "knowledge": "knowledge", "entry": "ledger", "word": "relationships"}
-ARC_NOT_SAVED = "The thread was not saved: it needs a text of up to 1,000 characters."
+ARC_NOT_SAVED = _("The thread was not saved: it needs a text of up to 1,000 characters.")
 
 
 def _tab_url(entry: Any, tab: str) -> str:
@@ -48,20 +50,24 @@ def change_arc(request: HttpRequest, arc_id: UUID, action: str) -> HttpResponse:
     if action == "close":
         summary = request.POST.get("summary", "")[:20_000].replace("\0", "")
         close_arc(arc, editor=editor, summary=summary)
-        message = "The thread was resolved."
+        message = gettext("The thread was resolved.")
     elif action == "reopen":
         reopen_arc(arc, editor=editor)
-        message = "The thread was reopened."
+        message = gettext("The thread was reopened.")
     elif action == "persist":
         edit_entry(arc, editor=editor, persistent=not arc.persistent)
-        message = "The thread continues in other chats." if arc.persistent else "The thread is limited to its own chat."
+        message = (
+            gettext("The thread continues in other chats.")
+            if arc.persistent
+            else gettext("The thread is limited to its own chat.")
+        )
     else:
         form = ArcForm(request.POST)
         if not form.is_valid():
             messages.error(request, ARC_NOT_SAVED)
             return redirect_back(request, tab_url)
         edit_entry(arc, editor=editor, text=form.cleaned_data["text"], summary=form.cleaned_data["summary"])
-        message = "The thread was saved."
+        message = gettext("The thread was saved.")
     return _redirect_done(request, tab_url, message, reverse(f"memories:arc-{undo}", args=[arc.pk]) if undo else "")
 
 
@@ -74,15 +80,15 @@ def change_scene(request: HttpRequest, found_scene_id: UUID, action: str) -> Htt
     if action == "dismiss":
         dismiss_scene(scene, editor=editor)
         undo = reverse("memories:found_scene-bring-back", args=[scene.pk])
-        return _redirect_done(request, tab_url, "The scene break was removed. You can restore it below.", undo)
+        return _redirect_done(request, tab_url, gettext("The scene break was removed. You can restore it below."), undo)
     if action == "bring-back":
         edit_entry(scene, editor=editor, state=Scene.State.FOUND)
-        return _redirect_done(request, tab_url, "The scene break was restored.")
+        return _redirect_done(request, tab_url, gettext("The scene break was restored."))
     form = SceneForm(request.POST)
     if form.is_valid():
         edit_entry(scene, editor=editor, **form.cleaned_data)
-        return _redirect_done(request, tab_url, "The scene was saved.")
-    messages.error(request, "The scene was not saved: its name can have at most 200 characters.")
+        return _redirect_done(request, tab_url, gettext("The scene was saved."))
+    messages.error(request, gettext("The scene was not saved: its name can have at most 200 characters."))
     return redirect_back(request, tab_url)
 
 
@@ -95,10 +101,10 @@ def change_entry(request: HttpRequest, layer: str, action: str, **ids: UUID) -> 
     if action == "retire":
         retire_entry(entry, editor=editor)
         undo = reverse(f"memories:{layer}-restore", args=[entry.pk])
-        return _redirect_done(request, tab_url, "Removed. You can restore it below.", undo)
+        return _redirect_done(request, tab_url, gettext("Removed. You can restore it below."), undo)
     try:
         restore_entry(entry, editor=editor)
     except Conflict as error:
         messages.error(request, error.detail)
         return redirect_back(request, tab_url)
-    return _redirect_done(request, tab_url, "Restored.")
+    return _redirect_done(request, tab_url, gettext("Restored."))

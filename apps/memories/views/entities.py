@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.common.problems import Invalid, Problem
@@ -56,7 +57,7 @@ def detail(request: HttpRequest, entity_id: UUID) -> HttpResponse:
         except Invalid as problem:
             form.add_error("name", problem.detail)
         else:
-            messages.success(request, "Saved.")
+            messages.success(request, gettext("Saved."))
             return redirect("memories:entity", entity_id=entity.pk)
     named = Memory.objects.for_owner(request.user).active().filter(entities=entity).with_history().order_by("-pk")
     book = MemoryBook(entity.owner_id, entity.chat, entity.character)
@@ -89,12 +90,12 @@ def merge(request: HttpRequest, entity_id: UUID) -> HttpResponse:
     chosen = (request.POST if request.method == "POST" else request.GET).get("into", "")
     into = next((target for target in merge_targets(entity) if str(target.pk) == chosen), None)
     if into is None:
-        messages.error(request, "Choose the entity into which to merge it.")
+        messages.error(request, gettext("Choose the entity into which to merge it."))
         return redirect("memories:entity", entity_id=entity.pk)
     if request.method == "POST":
         name = entity.name
         merge_entities(entity, into)
-        messages.success(request, f"{name} was merged into {into.name}.")
+        messages.success(request, gettext("%(name)s was merged into %(name_2)s.") % {"name": name, "name_2": into.name})
         return redirect(reverse("memories:entity", args=[into.pk]))
     return render(request, "memories/entity_merge.html", {"entity": entity, "into": into})
 
@@ -109,7 +110,7 @@ def unmerge(request: HttpRequest, merge_id: UUID) -> HttpResponse:
     except Problem as problem:
         messages.error(request, problem.detail)
         return redirect("memories:entity", entity_id=merge.into_id)
-    messages.success(request, f"{entity.name} is a name of its own again.")
+    messages.success(request, gettext("%(name)s is a name of its own again.") % {"name": entity.name})
     return redirect("memories:entity", entity_id=entity.pk)
 
 
@@ -126,7 +127,7 @@ def split(request: HttpRequest, entity_id: UUID) -> HttpResponse:
         except Invalid as problem:
             form.add_error(None, problem.detail)
         else:
-            messages.success(request, f"{new.name} is a name of its own now.")
+            messages.success(request, gettext("%(name)s is a name of its own now.") % {"name": new.name})
             return redirect("memories:entity", entity_id=new.pk)
     context = {"entity": entity, "form": form}
     return render(request, "memories/entity_split.html", context, status=400 if form.errors else 200)

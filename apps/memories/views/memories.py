@@ -10,6 +10,8 @@ from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.chats.models import Character, Chat
@@ -29,7 +31,7 @@ SEARCH_RESULTS = 30
 SIDEBAR_SIZE = 12
 LISTED_BOOKS = 8
 EDIT_SESSION_KEY = "memory_before_edit"  # holds id and former values of the memory edited last
-UNDO_EXPIRED = "This edit can no longer be undone."
+UNDO_EXPIRED = _("This edit can no longer be undone.")
 
 
 @login_required
@@ -114,7 +116,7 @@ def edit(request: HttpRequest, memory_id: UUID) -> HttpResponse:
         before = {name: getattr(memory, name) for name in form.cleaned_data}
         operations.edit_memory(memory, editor=str(request.user), **form.cleaned_data)
         request.session[EDIT_SESSION_KEY] = {"memory": str(memory.pk), "values": before}
-        return change_response(request, memory, "Saved.", undo="revert")
+        return change_response(request, memory, gettext("Saved."), undo="revert")
     status = 400 if request.method == "POST" else 200
     return render(request, _template(request, "edit"), {"memory": memory, "form": form}, status=status)
 
@@ -127,7 +129,7 @@ def revert(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     before = request.session.pop(EDIT_SESSION_KEY, {})
     if before.get("memory") == str(memory.pk):
         operations.edit_memory(memory, editor=str(request.user), **before["values"])
-        return change_response(request, memory, "The edit was undone.")
+        return change_response(request, memory, gettext("The edit was undone."))
     messages.error(request, UNDO_EXPIRED)
     return change_response(request, memory)
 
@@ -138,7 +140,7 @@ def delete(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     """Delete a memory, leaving a tombstone."""
     memory = own_memory(request, memory_id)
     operations.delete_memory(memory)
-    return change_response(request, memory, "Forgotten.", undo="restore")
+    return change_response(request, memory, gettext("Forgotten."), undo="restore")
 
 
 @login_required

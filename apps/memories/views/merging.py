@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.common.problems import Conflict
@@ -29,7 +30,9 @@ def merge(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         memory = operations.merge_by_hand(memories, form.cleaned_data["text"], editor=str(request.user))
         undo = reverse("memories:unmerge", args=[memory.pk])
-        messages.success(request, f"{len(memories)} memories were merged.", extra_tags=f"undo {undo}")
+        messages.success(
+            request, gettext("%(count)s memories were merged.") % {"count": len(memories)}, extra_tags=f"undo {undo}"
+        )
         return redirect("memories:detail", memory_id=memory.pk)
     status = 400 if request.method == "POST" else 200
     chat_id = next((memory.chat_id for memory in memories if memory.chat_id), None)
@@ -53,13 +56,15 @@ def split(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     """Split a memory into several, one per line of the form's text."""
     memory = own_memory(request, memory_id)
     if not memory.is_active:
-        messages.error(request, "Only an active memory can be split.")
+        messages.error(request, gettext("Only an active memory can be split."))
         return redirect("memories:detail", memory_id=memory.pk)
     form = SplitForm(request.POST) if request.method == "POST" else SplitForm(initial={"texts": memory.text})
     if request.method == "POST" and form.is_valid():
         parts = operations.split_memory(memory, form.cleaned_data["texts"], editor=str(request.user))
         undo = reverse("memories:unsplit", args=[parts[0].pk])
-        messages.success(request, f"The memory was split into {len(parts)}.", extra_tags=f"undo {undo}")
+        messages.success(
+            request, gettext("The memory was split into %(count)s.") % {"count": len(parts)}, extra_tags=f"undo {undo}"
+        )
         return redirect("memories:detail", memory_id=parts[0].pk)
     status = 400 if request.method == "POST" else 200
     return render(request, "memories/split.html", {"form": form, "memory": memory}, status=status)
@@ -73,7 +78,11 @@ def _undo(request: HttpRequest, memory: Memory, undo: Callable[[Memory], Sequenc
         messages.error(request, error.detail)
         return redirect("memories:detail", memory_id=memory.pk)
     count = len(restored)
-    message = f"The merge was undone: {count} memories are active again." if count > 1 else "The split was undone."
+    message = (
+        gettext("The merge was undone: %(count)s memories are active again.") % {"count": count}
+        if count > 1
+        else gettext("The split was undone.")
+    )
     messages.success(request, message)
     return redirect("memories:detail", memory_id=restored[0].pk)
 

@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.common.problems import Conflict
@@ -39,7 +40,7 @@ def change_question(request: HttpRequest, question_id: UUID, action: str) -> Htt
     tab_url = MemoryBook(question.owner_id, chat=question.chat).url("questions")
     if action == "reopen":
         reopen(question)
-        messages.success(request, "The question is open again.")
+        messages.success(request, gettext("The question is open again."))
         return redirect_back(request, tab_url)
     try:
         settle(question, action, editor=str(request.user))
@@ -47,5 +48,5 @@ def change_question(request: HttpRequest, question_id: UUID, action: str) -> Htt
         messages.error(request, problem.detail)
     else:
         undo = reverse("memories:question-reopen", args=[question.pk])
-        messages.success(request, "Saved.", extra_tags=f"undo {undo}")
+        messages.success(request, gettext("Saved."), extra_tags=f"undo {undo}")
     return redirect_back(request, tab_url)

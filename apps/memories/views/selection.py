@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_POST
 
 from apps.memories import operations
@@ -27,7 +28,7 @@ def change(request: HttpRequest) -> HttpResponse:
     back_url = reverse("memories:index")
     form = ChosenForm(request.POST)
     if not form.is_valid():
-        messages.error(request, "Choose at least one memory, and at most 200. Nothing was changed.")
+        messages.error(request, gettext("Choose at least one memory, and at most 200. Nothing was changed."))
         return redirect_back(request, back_url)
     chosen, action = form.cleaned_data["memory"], form.cleaned_data["action"]
     if action == "merge":
@@ -37,7 +38,7 @@ def change(request: HttpRequest) -> HttpResponse:
     change_id = uuid4()
     request.session[SESSION_KEY] = {"change": str(change_id), "former": former}
     undo = reverse("memories:undo-chosen", args=[change_id])
-    text = f"{len(former)} {'memory' if len(former) == 1 else 'memories'} {ChosenForm.DONE[action]}."
+    text = ChosenForm.DONE[action] % {"count": len(former)}
     messages.success(request, text, extra_tags=f"undo {undo}" if former else "")
     return redirect_back(request, back_url)
 
@@ -48,11 +49,13 @@ def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
     """Undo the last change of several memories."""
     before = request.session.get(SESSION_KEY, {})
     if before.get("change") != str(change_id):
-        messages.error(request, "This change can no longer be undone.")
+        messages.error(request, gettext("This change can no longer be undone."))
         return redirect_back(request, reverse("memories:index"))
     del request.session[SESSION_KEY]
     count = operations.undo_changes(request.user, before["former"])
     left = len(before["former"]) - count
-    text = f"Undone for {count} {'memory' if count == 1 else 'memories'}."
-    messages.success(request, f"{text} {left} changed since and stayed." if left else text)
+    text = ngettext("Undone for %(count)s memory.", "Undone for %(count)s memories.", count) % {"count": count}
+    messages.success(
+        request, gettext("%(text)s %(left)s changed since and stayed.") % {"text": text, "left": left} if left else text
+    )
     return redirect_back(request, reverse("memories:index"))

@@ -7,6 +7,8 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.chats.models import Chat
@@ -20,9 +22,9 @@ from apps.memories.views.book import render_tab
 
 # Kind, form and title of the texts that a person may edit, by the last part of the URL.
 EDITABLE_TEXTS = {
-    "summary": (VersionedText.Kind.SUMMARY, TextForm, "The summary so far"),
-    "canon": (VersionedText.Kind.CANON, TextForm, "Canon"),
-    "profiles": (VersionedText.Kind.PROFILE, ProfileForm, "Profile"),
+    "summary": (VersionedText.Kind.SUMMARY, TextForm, _("The summary so far")),
+    "canon": (VersionedText.Kind.CANON, TextForm, _("Canon")),
+    "profiles": (VersionedText.Kind.PROFILE, ProfileForm, _("Profile")),
 }
 
 
@@ -57,7 +59,7 @@ def edit_story(request: HttpRequest, chat_id: UUID, part: str) -> HttpResponse:
         character = current.character if current else (chat.character if part != "summary" else None)
         edit_text(chat, kind, editor=str(request.user), character=character, **form.cleaned_data)
         undo = f"undo {reverse('memories:text-restore', args=[current.pk])}" if current else ""
-        messages.success(request, "Saved.", extra_tags=undo)
+        messages.success(request, gettext("Saved."), extra_tags=undo)
         return redirect("memories:book-story", chat_id=chat.pk)
     status = 400 if form.errors else 200
     return render_tab(request, book, "story", template="edit_story", form=form, label=label, status=status)
@@ -69,5 +71,5 @@ def restore_text(request: HttpRequest, version_id: UUID) -> HttpResponse:
     """Make an earlier version the current one, as a new version."""
     version = own_entry(request, VersionedText, pk=version_id)
     restore_version(version, editor=str(request.user))
-    messages.success(request, "The earlier version is current again.")
+    messages.success(request, gettext("The earlier version is current again."))
     return redirect_back(request, MemoryBook(version.owner_id, version.chat, version.character).url("story"))

@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from apps.chats.models import Chat, Message
@@ -34,11 +35,11 @@ def remember(request: HttpRequest, **scope: UUID) -> HttpResponse:
             request.user, editor=str(request.user), sources=[message] if message else [], **form.values(book)
         )
         if wants_partial(request):
-            response = change_response(request, memory, "Remembered.", undo="delete")
+            response = change_response(request, memory, gettext("Remembered."), undo="delete")
             response["HX-Trigger"] = "remembered"  # makes the sidebar reload itself
             return response
         undo = reverse("memories:delete", args=[memory.pk])
-        messages.success(request, "Remembered.", extra_tags=f"undo {undo}")
+        messages.success(request, gettext("Remembered."), extra_tags=f"undo {undo}")
         return redirect(book.url("timeline"))
     template = "memories/_remember.html" if wants_partial(request) else "memories/remember.html"
     context = {"book": book, "chat": book.chat, "character": book.character, "message": message, "form": form}
@@ -53,7 +54,7 @@ def source_message(request: HttpRequest, chat: Chat | None) -> Message | None:
     try:
         message_id = UUID(given)
     except ValueError as error:
-        raise Http404("This is not a message.") from error
+        raise Http404(gettext("This is not a message.")) from error
     return own_message(request, chat.pk, message_id)
 
 

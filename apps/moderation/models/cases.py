@@ -6,8 +6,10 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from apps.common.scoping import OwnedModel
+from apps.common.words import Words
 from apps.moderation.models.choices import Decision, Kind, Reason, moderator_field
 
 
@@ -17,8 +19,8 @@ class Case(OwnedModel):
     KEYS_WITHOUT_OWNER = {"case_one_open": "names a thing, which has one owner"}
 
     class State(models.TextChoices):
-        OPEN = "open", "Open"
-        DECIDED = "decided", "Decided"
+        OPEN = "open", _("Open")
+        DECIDED = "decided", _("Decided")
 
     kind = models.CharField(max_length=16, choices=Kind.choices)
     # Not a foreign key: a decision outlives the thing, which may be of any table.
@@ -95,12 +97,12 @@ class Notice(OwnedModel):
     """What a user is told about a decision, and the user's answer."""
 
     MAX_ANSWER = 4000  # characters
-    HEADINGS: ClassVar[dict[str, str]] = {
-        Decision.DISMISS: "Nothing found",
-        Decision.HIDE: "Hidden",
-        Decision.SUSPEND: "Suspended",
-        Decision.BAN: "Banned",
-        Decision.REVERSE: "Taken back",
+    HEADINGS: ClassVar[dict[str, Words]] = {
+        Decision.DISMISS: _("Nothing found"),
+        Decision.HIDE: _("Hidden"),
+        Decision.SUSPEND: _("Suspended"),
+        Decision.BAN: _("Banned"),
+        Decision.REVERSE: _("Taken back"),
     }
 
     case = models.ForeignKey(Case, on_delete=models.CASCADE, related_name="notices", db_index=False)
@@ -125,7 +127,7 @@ class Notice(OwnedModel):
 
     @property
     def heading(self) -> str:
-        return self.HEADINGS[self.decision]
+        return str(self.HEADINGS[self.decision])
 
     @property
     def can_be_answered(self) -> bool:

@@ -4,38 +4,39 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 
 class Kind(models.TextChoices):
     """Kinds of things that can be reported."""
 
-    CHARACTER = "character", "Character"
-    MESSAGE = "message", "Message"
-    MEMORY = "memory", "Memory"
-    PERSONA = "persona", "Persona"
-    LOREBOOK = "lorebook", "Lorebook"
+    CHARACTER = "character", _("Character")
+    MESSAGE = "message", _("Message")
+    MEMORY = "memory", _("Memory")
+    PERSONA = "persona", _("Persona")
+    LOREBOOK = "lorebook", _("Lorebook")
 
 
 class Reason(models.TextChoices):
     """Reasons of a report."""
 
-    MINORS = "minors", "Sexual content with minors"
-    SEXUAL = "sexual", "Sexual content"
-    VIOLENCE = "violence", "Violence or self-harm"
-    HARASSMENT = "harassment", "Harassment or hate"
-    PRIVACY = "privacy", "Somebody's private data"
-    ILLEGAL = "illegal", "Something else that is illegal"
-    OTHER = "other", "Something else"
+    MINORS = "minors", _("Sexual content with minors")
+    SEXUAL = "sexual", _("Sexual content")
+    VIOLENCE = "violence", _("Violence or self-harm")
+    HARASSMENT = "harassment", _("Harassment or hate")
+    PRIVACY = "privacy", _("Somebody's private data")
+    ILLEGAL = "illegal", _("Something else that is illegal")
+    OTHER = "other", _("Something else")
 
 
 class Decision(models.TextChoices):
     """How a case ends."""
 
-    DISMISS = "dismiss", "Dismiss"
-    HIDE = "hide", "Hide"
-    SUSPEND = "suspend", "Suspend the owner"
-    BAN = "ban", "Ban the owner"
-    REVERSE = "reverse", "Reversed"
+    DISMISS = "dismiss", _("Dismiss")
+    HIDE = "hide", _("Hide")
+    SUSPEND = "suspend", _("Suspend the owner")
+    BAN = "ban", _("Ban the owner")
+    REVERSE = "reverse", _("Reversed")
 
 
 def moderator_field(help_text: str) -> Any:

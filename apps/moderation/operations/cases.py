@@ -4,6 +4,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from apps.accounts.models import User
 from apps.common.problems import Conflict, Missing
@@ -17,7 +18,7 @@ def lock_case(case_id: UUID) -> Case:
     with system_scope():  # a moderator works on the things of all owners
         case = Case.objects.select_for_update(of=("self",)).filter(pk=case_id).first()
     if case is None:
-        raise Missing("There is no such case any more.")
+        raise Missing(gettext("There is no such case any more."))
     return case
 
 
@@ -31,7 +32,7 @@ def save_case(case: Case, **fields: object) -> None:
 def refuse_own(moderator: User, case: Case) -> None:
     """Raise Conflict if the thing is the moderator's own."""
     if case.owner_id == moderator.pk:
-        raise Conflict("This is your own. Another moderator has to decide it.")
+        raise Conflict(gettext("This is your own. Another moderator has to decide it."))
 
 
 @transaction.atomic
@@ -41,9 +42,9 @@ def claim(moderator: User, case_id: UUID) -> Case:
     case = lock_case(case_id)
     refuse_own(moderator, case)
     if case.state != Case.State.OPEN:
-        raise Conflict("This case is decided already.")
+        raise Conflict(gettext("This case is decided already."))
     if case.assigned_to_id not in (None, moderator.pk):
-        raise Conflict("Another moderator has claimed this case.")
+        raise Conflict(gettext("Another moderator has claimed this case."))
     if case.assigned_to_id is None:
         save_case(case, assigned_to=moderator)
         record(moderator, "claim", case)
@@ -66,7 +67,7 @@ def note(moderator: User, case_id: UUID, text: str) -> Case:
     """Add a note for other moderators, which is an entry of the audit log. Raise Conflict if it is empty."""
     require(moderator, "decide_case")
     if not text.strip():
-        raise Conflict("A note needs a text.")
+        raise Conflict(gettext("A note needs a text."))
     case = lock_case(case_id)
     record(moderator, "note", case, text.strip())
     save_case(case, updated_at=timezone.now())

@@ -7,31 +7,37 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
+from apps.accounts.languages import in_language_of
 from apps.common.problems import Conflict, Invalid, Missing
 from apps.common.scoping import Owner, system_scope
+from apps.common.templatetags.languages import inside
 from apps.moderation.models import Case, Decision, Notice, Report
 from apps.moderation.operations.cases import lock_case, save_case
 
 TOLD = {
-    Decision.HIDE: "A {kind} of yours is hidden: models don't get it any more.",
-    Decision.SUSPEND: "Your account is suspended until {until} UTC: you can read and export, but not write.",
-    Decision.BAN: "Your account is closed: you can't sign in any more.",
-    Decision.REVERSE: "A decision about a {kind} of yours was taken back.",
+    Decision.HIDE: _("A %(kind)s of yours is hidden: models don't get it any more."),
+    Decision.SUSPEND: _("Your account is suspended until %(until)s UTC: you can read and export, but not write."),
+    Decision.BAN: _("Your account is closed: you can't sign in any more."),
+    Decision.REVERSE: _("A decision about a %(kind)s of yours was taken back."),
 }
 REPORT_TOLD = {
-    Decision.DISMISS: "Your report was read. Nothing against the rules was found.",
-    Decision.HIDE: "Your report was read, and what you reported was hidden.",
-    Decision.SUSPEND: "Your report was read, and measures were taken.",
-    Decision.BAN: "Your report was read, and measures were taken.",
+    Decision.DISMISS: _("Your report was read. Nothing against the rules was found."),
+    Decision.HIDE: _("Your report was read, and what you reported was hidden."),
+    Decision.SUSPEND: _("Your report was read, and measures were taken."),
+    Decision.BAN: _("Your report was read, and measures were taken."),
 }
 
 
 def tell_owner(case: Case, decision: str, reason: str, *, until: dt.datetime | None = None) -> None:
     """Tell the owner of the thing what was decided, and why."""
-    end = date_format(until.astimezone(dt.UTC), "j F Y, H:i") if until else "further notice"
-    told = TOLD[Decision(decision)].format(kind=case.get_kind_display().lower(), until=end)
-    _tell(Notice(owner_id=case.owner_id, case=case, decision=decision, text=f"{told} {reason}"))
+    with in_language_of(case.owner_id):
+        end = date_format(until.astimezone(dt.UTC), gettext("j F Y, H:i")) if until else gettext("further notice")
+        told = TOLD[Decision(decision)] % {"kind": inside(case.get_kind_display()), "until": end}
+        text = f"{told} {reason}"
+    _tell(Notice(owner_id=case.owner_id, case=case, decision=decision, text=text))
 
 
 def tell_reporters(case: Case, decision: str) -> None:
@@ -42,7 +48,8 @@ def tell_reporters(case: Case, decision: str) -> None:
             reports = reports.exclude(owner=case.owner_id)
         reporters = list(reports.values_list("owner_id", flat=True))
     for reporter in reporters:
-        text = REPORT_TOLD[Decision(decision)]
+        with in_language_of(reporter):
+            text = str(REPORT_TOLD[Decision(decision)])
         _tell(Notice(owner_id=reporter, case=case, decision=decision, is_about_report=True, text=text))
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from apps.common.problems import Conflict
 from apps.common.scoping import Owner, owner_id_of
@@ -29,6 +30,6 @@ def report(reporter: Owner, target: Target, *, reason: str, note: str = "") -> R
         case=case, defaults={"owner_id": owner_id_of(reporter), "reason": reason, "note": note}
     )
     if not is_new:
-        raise Conflict("You have reported this already. You will be told what was decided.")
+        raise Conflict(gettext("You have reported this already. You will be told what was decided."))
     created.case = case
     return created

@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from apps.accounts.authentication import writer_of
@@ -32,6 +33,6 @@ def edit(request: HttpRequest, chat_id: UUID) -> HttpResponse:
         except TooLarge as problem:
             form.add_error("text", problem.detail)
         else:
-            messages.success(request, "Saved. Applies from the next reply.")
+            messages.success(request, gettext("Saved. Applies from the next reply."))
             return redirect("chats:detail", chat_id=chat.pk)
     return render(request, "replies/note.html", {"chat": chat, "form": form}, status=400 if form.errors else 200)

@@ -5,6 +5,7 @@ from uuid import UUID
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.chats.models import Chat
@@ -26,13 +27,13 @@ def panel(request: HttpRequest, chat_id: UUID) -> HttpResponse:
         return _panel(request, chat)
     form = ReplyForm(request.POST, chat=chat)
     if not form.is_valid():
-        return _panel(request, chat, "Choose what to ask for, and somebody who takes part in this chat.", 400)
+        return _panel(request, chat, gettext("Choose what to ask for, and somebody who takes part in this chat."), 400)
     settle_ended(chat)  # what a failed reply has left is there before its "Try again" is understood
     now, mode = panel_of(chat), form.cleaned_data["mode"]
     if mode == Generation.Mode.REPLY and mode not in now.modes and now.retry_mode:
         mode = now.retry_mode  # the text came after the button
     if now.modes and mode not in now.modes:  # another tab was faster
-        return _panel(request, chat, "The chat has changed in the meantime. This is how it stands now.", 409)
+        return _panel(request, chat, gettext("The chat has changed in the meantime. This is how it stands now."), 409)
     try:
         request_generation(request.user, chat.pk, **form.cleaned_data | {"mode": mode})
     except Problem as problem:

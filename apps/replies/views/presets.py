@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.chats.views.access import or_404
@@ -37,7 +38,7 @@ def edit(request: HttpRequest, preset_id: UUID) -> HttpResponse:
     form = PresetForm(request.POST) if request.method == "POST" else PresetForm.from_preset(preset)
     if form.is_valid():
         or_404(lambda: update_preset(preset, **form.cleaned_data))
-        messages.success(request, "Saved. Applies from the next reply.")
+        messages.success(request, gettext("Saved. Applies from the next reply."))
         return redirect("replies:presets")
     context = {"preset": preset, "form": form}
     return render(request, "replies/presets/edit.html", context, status=400 if form.errors else 200)
@@ -51,5 +52,5 @@ def delete(request: HttpRequest, preset_id: UUID) -> HttpResponse:
     if request.method == "GET":
         return render(request, "replies/presets/delete.html", {"preset": preset})
     preset.delete()
-    messages.success(request, f"“{preset.name}” is deleted.")
+    messages.success(request, gettext("“%(name)s” is deleted.") % {"name": preset.name})
     return redirect("replies:presets")

@@ -1,4 +1,6 @@
 // Edit messages and write new versions of them in place, without the server, so that it works offline too.
+import { gettext } from "../words.js";
+
 const template = document.getElementById("editor-template");
 
 export class Editors {
@@ -42,7 +44,7 @@ export class Editors {
     const [field, label] = [form.querySelector("textarea"), form.querySelector("label")];
     form.id = `m-${index}`;
     field.id = label.htmlFor = `text-${index}`;
-    label.textContent = turn.querySelector(".speaker").textContent + (before === null ? ", another version" : "");
+    label.textContent = turn.querySelector(".speaker").textContent + (before === null ? gettext(", another version") : "");
     field.defaultValue = before ?? "";
     form.querySelector("[data-reply-again]").hidden = before === null || !this.#replies.canAnswerAgain(turn);
     form.querySelector("[data-cancel]").addEventListener("click", () => this.#close(form));

@@ -1,6 +1,7 @@
 // Upload images that are chosen, pasted or dropped on the composer, and put them into its text.
 import { headers } from "./requests.js";
 import { say } from "../menus.js";
+import { filled, gettext } from "../words.js";
 
 const TYPES = /^image\/(png|jpeg|webp|gif)$/;
 
@@ -55,13 +56,14 @@ async function upload(file, chat) {
   const response = await fetch(`/api/v1/chats/${chat}/images/`, { method: "POST", headers: headers(), body }).catch(() => null);
   if (response?.ok) return (await response.json()).address;
   const problem = await response?.json().catch(() => null);
-  say(`${file.name} was not uploaded. ${problem?.detail ?? "Loci can't be reached."}`, "error");
+  const reason = problem?.detail ?? gettext("Loci can't be reached.");
+  say(filled(gettext("%(name)s was not uploaded. %(reason)s"), { name: file.name, reason }), "error");
   return null;
 }
 
 /** Return the name of a file without its extension, and without what means something in Markdown. */
 function wordsFor({ name }) {
-  return name.replace(/\.\w+$/, "").replace(/[^\p{L}\p{N}]+/gu, " ").trim() || "image";
+  return name.replace(/\.\w+$/, "").replace(/[^\p{L}\p{N}]+/gu, " ").trim() || gettext("image");
 }
 
 function insert(text, words) {

@@ -1,6 +1,7 @@
 // Replies of a model: follow the text of the one under way into its turn, and show what may be asked for.
 import { follow } from "../sync/live.js";
 import { headers } from "./requests.js";
+import { gettext } from "../words.js";
 
 const RECONNECT = 2000; // ms until a stream that the browser gave up is opened again
 const REFRESH = 300; // ms in which changes of the chat are collected
@@ -83,7 +84,7 @@ export class Replies {
 
   #say(panel) {
     const words = panel.querySelector("[data-words]")?.textContent.replace(/\s+/g, " ").trim() ?? "";
-    const said = words || (panel.dataset.state === "succeeded" && this.#generation ? "The reply is complete." : "");
+    const said = words || (panel.dataset.state === "succeeded" && this.#generation ? gettext("The reply is complete.") : "");
     if (said && this.#status.textContent !== said) this.#status.textContent = said;
   }
 

@@ -1,5 +1,6 @@
 // Fetch parts of the page that the server renders.
 import { say } from "../menus.js";
+import { gettext } from "../words.js";
 
 /** Return the CSRF header. Read the cookie each time, since signing in elsewhere changes it. @returns {object} */
 export function headers() {
@@ -17,7 +18,7 @@ export async function fetchPart(url) {
   const response = await fetchPatiently(url);
   if (!response?.ok) return null;
   if (new URL(response.url).pathname === document.body.dataset.login) {
-    say("You have been signed out. Sign in in another tab: your text is still here.", "error");
+    say(gettext("You have been signed out. Sign in in another tab: your text is still here."), "error");
     return null;
   }
   const template = document.createElement("template");

@@ -1,12 +1,14 @@
 // Show next to the composer whether edits are saved, and list the unsaved ones on request.
+import { filled, gettext, ngettext } from "../words.js";
+
 const element = document.getElementById("sync-state");
 
 const KINDS = {
-  append: () => "Your new message",
-  add_swipe: () => "Your new version",
-  field: ({ field }) => (field === "mes" ? "Your edit" : "A change"),
-  delete: () => "A deletion",
-  metadata: () => "A change of the chat",
+  append: () => gettext("Your new message"),
+  add_swipe: () => gettext("Your new version"),
+  field: ({ field }) => (field === "mes" ? gettext("Your edit") : gettext("A change")),
+  delete: () => gettext("A deletion"),
+  metadata: () => gettext("A change of the chat"),
 };
 
 export class SyncState {
@@ -36,39 +38,39 @@ export class SyncState {
 
   block({ status }) {
     this.#resume.hidden = false;
-    this.#say(status === 404 ? "This chat no longer exists" : "You are signed out", this.#sync.edits.length);
+    this.#say(status === 404 ? gettext("This chat no longer exists") : gettext("You are signed out"), this.#sync.edits.length);
     this.#list();
   }
 
   #wordsFor() {
     const { edits, waiting, blocked } = this.#sync;
     const unresolved = edits.length - waiting.length;
-    if (blocked) return [blocked.status === 404 ? "This chat no longer exists" : "You are signed out", edits.length];
-    if (this.#offline || !navigator.onLine) return ["Offline", waiting.length];
-    if (unresolved) return [`${changes(unresolved)} ${unresolved === 1 ? "needs" : "need"} your decision`, 0];
-    return [waiting.length ? "Saving …" : "Saved", 0];
+    if (blocked) return [blocked.status === 404 ? gettext("This chat no longer exists") : gettext("You are signed out"), edits.length];
+    if (this.#offline || !navigator.onLine) return [gettext("Offline"), waiting.length];
+    if (unresolved) return [filled(ngettext("%(count)s change needs your decision", "%(count)s changes need your decision", unresolved), { count: unresolved }), 0];
+    return [waiting.length ? gettext("Saving …") : gettext("Saved"), 0, true];
   }
 
-  #say(words, kept) {
-    const text = kept ? `${words}: ${changes(kept)} ${kept === 1 ? "waits" : "wait"} on this device` : words;
+  /** @param {string} words @param {number} kept unsent edits @param {boolean} isCalm whether nothing needs attention */
+  #say(words, kept, isCalm = false) {
+    const waiting = ngettext("%(words)s: %(count)s change waits on this device", "%(words)s: %(count)s changes wait on this device", kept);
+    const text = kept ? filled(waiting, { words, count: kept }) : words;
     if (this.#words.textContent !== text) this.#words.textContent = text;
-    element.classList.toggle("attention", text !== "Saved" && !text.startsWith("Saving"));
+    element.classList.toggle("attention", !isCalm);
   }
 
   #list() {
     if (!element.open) return;
     const lines = this.#sync.edits.map((edit) => line(edit, this.#sync.message(edit.id)));
-    element.querySelector("[data-list]").replaceChildren(...(lines.length ? lines : [item("Everything is saved.")]));
+    element.querySelector("[data-list]").replaceChildren(...(lines.length ? lines : [item(gettext("Everything is saved."))]));
   }
 }
 
-const changes = (count) => `${count} change${count === 1 ? "" : "s"}`;
-
 function line(edit, message) {
-  const what = (KINDS[edit.type] ?? (() => "A change"))(edit);
-  const where = message ? ` of message ${message.index}` : "";
+  const what = (KINDS[edit.type] ?? (() => gettext("A change")))(edit);
+  const whole = message ? filled(gettext("%(what)s of message %(index)s"), { what, index: message.index }) : what;
   const text = edit.type === "append" ? edit.value.map(({ mes }) => mes).join(" ") : edit.value;
-  return item(`${what}${where}${typeof text === "string" ? `: ${shortened(text)}` : ""}`);
+  return item(`${whole}${typeof text === "string" ? `: ${shortened(text)}` : ""}`);
 }
 
 const shortened = (text) => (text.length > 80 ? `${text.slice(0, 79)}…` : text);

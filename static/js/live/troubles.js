@@ -1,4 +1,6 @@
 // Show conflicts and refused edits, which the user must resolve. Both texts are kept until then.
+import { filled, gettext } from "../words.js";
+
 const elsewhere = document.getElementById("troubles");
 const clone = (name) => document.getElementById(`${name}-template`).content.cloneNode(true).firstElementChild;
 const textOf = (value) => (typeof value === "string" ? value : value === null || value === undefined ? "" : JSON.stringify(value));
@@ -39,7 +41,7 @@ export class Troubles {
     take.addEventListener("click", settle(discard));
     keep.addEventListener("click", settle(() => (gone ? this.#appendAgain({ ...author, mes: mine }, discard) : resolve(mine))));
     keep.hidden = gone && typeof mine !== "string";
-    if (gone) [keep.textContent, take.textContent] = ["Add mine at the end", "Discard"];
+    if (gone) [keep.textContent, take.textContent] = [gettext("Add mine at the end"), gettext("Discard")];
     merge.hidden = gone || !isText;
     const field = merge.querySelector("textarea");
     field.defaultValue = textOf(mine);
@@ -50,7 +52,7 @@ export class Troubles {
   refused({ edit, problem, retry, discard }) {
     const panel = clone("refused");
     const reasons = problem.errors?.map(({ detail }) => detail).join(" ") || problem.detail || problem.title;
-    this.#head(panel, "This was not saved.", `${reasons} Your text is kept here.`);
+    this.#head(panel, gettext("This was not saved."), filled(gettext("%(reasons)s Your text is kept here."), { reasons }));
     const text = WITH_TEXTS.has(edit.type) ? [edit.value].flat().map(({ mes }) => mes).join("\n\n") : textOf(edit.value);
     panel.querySelector("[data-text]").textContent = text;
     const settle = (action) => () => { action(); this.#settled(edit, edit.id); };
@@ -113,8 +115,8 @@ function transferDraft(old, panel) {
 }
 
 function titleOf({ type, gone }, isGone, message) {
-  const which = message ? `Message ${message.index}` : "A message";
-  if (gone || isGone) return ["This message was deleted elsewhere while you changed it.", "Your text is still here."];
-  if (type === "delete") return [`${which}, which you deleted, was changed elsewhere.`, "It is still here: choose."];
-  return [`${which} was changed here and elsewhere.`, "Nothing is lost: choose one, or combine both texts."];
+  const which = message ? filled(gettext("Message %(index)s"), { index: message.index }) : gettext("A message");
+  if (gone || isGone) return [gettext("This message was deleted elsewhere while you changed it."), gettext("Your text is still here.")];
+  if (type === "delete") return [filled(gettext("%(which)s, which you deleted, was changed elsewhere."), { which }), gettext("It is still here: choose.")];
+  return [filled(gettext("%(which)s was changed here and elsewhere."), { which }), gettext("Nothing is lost: choose one, or combine both texts.")];
 }

@@ -1,5 +1,6 @@
 // Keep the turns on the page up to date, without moving what the user reads or replacing what they edit.
 import { fetchPart } from "./requests.js";
+import { filled, ngettext } from "../words.js";
 
 const MAX_SINGLE_FETCHES = 8; // more changed turns are fetched together
 const NEAR_END = 120; // px
@@ -207,13 +208,13 @@ export class Turns {
   #showBelow(below) {
     this.#below = below;
     pill.hidden = below === 0;
-    pill.textContent = `${below} new message${below === 1 ? "" : "s"} ↓`;
+    pill.textContent = filled(ngettext("%(count)s new message ↓", "%(count)s new messages ↓", below), { count: below });
   }
 
   #showTotal() {
     const { total } = tail().dataset;
     if (total !== "0") scroller.querySelector(":scope > .empty")?.remove();
-    document.querySelector("[data-count]").textContent = `${total} message${total === "1" ? "" : "s"}`;
+    document.querySelector("[data-count]").textContent = filled(ngettext("%(count)s message", "%(count)s messages", Number(total)), { count: total });
   }
 }
 

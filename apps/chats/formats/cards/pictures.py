@@ -3,6 +3,7 @@
 import io
 import warnings
 
+from django.utils.translation import gettext
 from PIL import Image
 
 from apps.chats.formats.cards.png import MAX_PIXELS, MAX_SIDE, is_png, read_chunks
@@ -22,7 +23,7 @@ def media_type_of(content: bytes) -> str:
         return PNG
     media_type = JPEG if content.startswith(b"\xff\xd8\xff") else WEBP if content[8:12] == b"WEBP" else None
     if media_type is None:
-        raise BrokenPicture("It is not a PNG, JPEG or WebP picture.")
+        raise BrokenPicture(gettext("It is not a PNG, JPEG or WebP picture."))
     _check(content)
     return media_type
 
@@ -35,7 +36,10 @@ def _check(content: bytes) -> None:
             with Image.open(io.BytesIO(content), formats=["JPEG", "WEBP"]) as image:
                 width, height = image.size
                 if width > MAX_SIDE or height > MAX_SIDE or width * height > MAX_PIXELS:
-                    raise BrokenPicture(f"The picture is {width} by {height} pixels; the limit is {MAX_PIXELS} pixels.")
+                    raise BrokenPicture(
+                        gettext("The picture is %(width)s by %(height)s pixels; the limit is %(max_pixels)s pixels.")
+                        % {"width": width, "height": height, "max_pixels": MAX_PIXELS}
+                    )
                 image.load()
     except (OSError, SyntaxError, Image.DecompressionBombError):
-        raise BrokenPicture("The picture is damaged.") from None
+        raise BrokenPicture(gettext("The picture is damaged.")) from None

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from apps.chats.formats import lorebooks
 from apps.chats.formats.cards.charx import BrokenArchive, Charx
@@ -25,9 +27,9 @@ MAX_YAML_BYTES, MAX_YAML_EVENTS, MAX_YAML_DEPTH = 2**19, 10_000, 32
 
 # Top-level keys of chat files.
 CHAT_KEYS = {"mes", "user_name", "chat_metadata", "histories", "data_visible", "messages", "savedsettings"}
-LOOKS_LIKE_CHAT = "This looks like a chat. Import it with your chats."
-NOT_A_CARD = "It is not a character card: it has none of the fields of one."
-UNKNOWN_FILE = "It is not a character card: neither a picture, nor an archive, JSON or YAML."
+LOOKS_LIKE_CHAT = _("This looks like a chat. Import it with your chats.")
+NOT_A_CARD = _("It is not a character card: it has none of the fields of one.")
+UNKNOWN_FILE = _("It is not a character card: neither a picture, nor an archive, JSON or YAML.")
 
 
 class UnreadableCard(ValueError):
@@ -95,7 +97,7 @@ def _read_png(content: bytes, result: ParsedCardFile) -> None:
     elif book:
         result.book = book
     else:
-        raise UnreadableCard("There is no character card in this picture.")
+        raise UnreadableCard(gettext("There is no character card in this picture."))
 
 
 def _read_first(chunks: list[Chunk], keyword: str, warn: Warn) -> Any:
@@ -146,7 +148,9 @@ def _read_icon(archive: Charx, card: dict[str, Any], warn: Warn) -> bytes | None
 
 def _read_text(content: bytes, result: ParsedCardFile) -> None:
     if len(content) > MAX_TEXT_BYTES:
-        raise UnreadableCard(f"The text is larger than {MAX_TEXT_BYTES} bytes.")
+        raise UnreadableCard(
+            gettext("The text is larger than %(max_text_bytes)s bytes.") % {"max_text_bytes": MAX_TEXT_BYTES}
+        )
     content = content.removeprefix(codecs.BOM_UTF8)
     parse = _parse_json if content.lstrip().startswith((b"{", b"[")) else _parse_yaml
     value = parse(content, result.warn)
