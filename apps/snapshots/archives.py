@@ -4,6 +4,7 @@
 signature is made with the secret key of the installation. A line is a row, as an object of its columns.
 """
 
+import datetime as dt
 import hashlib
 import json
 import zipfile
@@ -64,6 +65,15 @@ class Manifest:
     created_at: str
     profile: dict[str, str]
     files: tuple[TableFile, ...]
+
+    @property
+    def taken_at(self) -> dt.datetime | None:
+        """Return the moment of the archive, or None if it names none."""
+        try:
+            moment = dt.datetime.fromisoformat(self.created_at)
+        except ValueError:
+            return None
+        return moment if moment.tzinfo else None
 
     @property
     def rows(self) -> int:

@@ -12,7 +12,7 @@ def download(snapshot: Snapshot) -> FileResponse:
     """Return a response with the archive. Raise Conflict if it isn't complete, Missing if its file is gone."""
     if snapshot.state != Snapshot.State.SUCCEEDED:
         raise Conflict(gettext("This snapshot is not complete, so that it can't be downloaded."))
-    name = safe_filename(f"Loci {snapshot.title or snapshot.get_kind_display()} {snapshot.created_at:%Y-%m-%d %H-%M}")
+    name = safe_filename(f"Loci {snapshot.title or snapshot.get_kind_display()} {snapshot.taken_at:%Y-%m-%d %H-%M}")
     try:
         file = snapshot.file.open("rb")
     except FileNotFoundError as error:

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Chat
@@ -36,6 +37,7 @@ class Snapshot(Job):
     file = models.FileField(upload_to="snapshots/", blank=True)
     size = models.PositiveBigIntegerField(default=0, help_text="Bytes.")
     counts = models.JSONField(default=dict, help_text="Number of rows by table.")
+    taken_at = models.DateTimeField(default=timezone.now, help_text="The moment of the rows, also of an uploaded one.")
 
     class Meta:
         constraints = [

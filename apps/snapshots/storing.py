@@ -79,7 +79,8 @@ def keep_file(snapshot: Snapshot, manifest: Manifest, file: "File[Any]") -> None
     # Under a name of its own: a second worker, or a repetition, doesn't overwrite it.
     snapshot.file.save(f"{snapshot.pk}.zip", file, save=False)
     snapshot.size, snapshot.counts, snapshot.title = snapshot.file.size, manifest.counts, manifest.title
-    snapshot.save(update_fields=["file", "size", "counts", "title"])
+    snapshot.taken_at = manifest.taken_at or snapshot.created_at
+    snapshot.save(update_fields=["file", "size", "counts", "title", "taken_at"])
 
 
 def trim_snapshots(scope: Scope, reason: str, kept: int) -> None:

@@ -135,6 +135,20 @@ def test_a_message_is_edited_by_keyboard(signed_in: Page, chat: Chat):
     expect(page.locator("#m-81")).to_be_focused()
 
 
+def replace_turn(page: Page, index: int) -> None:
+    """Replace a turn by what the server has of it, as actions of its menu do."""
+    page.evaluate(
+        """index => {
+            const turn = document.querySelector(`.turn[data-index="${index}"]`), stored = turn.cloneNode(true);
+            stored.querySelector('[role="alert"]').remove();
+            turn.replaceWith(stored);
+            const detail = { target: stored, elt: stored, requestConfig: { elt: stored } };
+            stored.dispatchEvent(new CustomEvent("htmx:afterSwap", { bubbles: true, detail }));
+        }""",
+        index,
+    )
+
+
 def test_a_conflict_loses_neither_text(signed_in: Page, chat: Chat, alice: User):
     page = signed_in
     page.goto(f"/chats/{chat.pk}/?at=80")
@@ -145,6 +159,8 @@ def test_a_conflict_loses_neither_text(signed_in: Page, chat: Chat, alice: User)
     patch_messages(alice, chat.pk, [Patch({"mes": "Theirs."}, index=80)], Guard(chat.integrity))
     page.get_by_role("button", name="Save").click()
     expect(turn(page, 80).get_by_role("alert")).to_contain_text("Theirs.")
+    expect(turn(page, 80).get_by_role("alert")).to_contain_text("Mine.")
+    replace_turn(page, 80)
     expect(turn(page, 80).get_by_role("alert")).to_contain_text("Mine.")
     page.get_by_role("button", name="Keep mine").click()
     expect(turn(page, 80).locator(".prose")).to_have_text("Mine.")

@@ -6,7 +6,9 @@ from rest_framework.test import APIClient
 from apps.chats.models import Chat
 from apps.chats.operations import add_participant, append_messages
 from apps.injection.prompts.assembly import assemble
+from apps.injection.retrieval.texts import summary_entries
 from apps.injection.settings.stores import INJECTION_SETTINGS
+from apps.injection.turns import find_turn
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Relationship
 from apps.memories.operations.entities import get_or_create_entity
@@ -54,6 +56,12 @@ def test_every_layer_has_its_slot(api, chat, story):
         "What Mira knows and hides:", "- Mira knows: The bridge is watched.", "- Mira hides from Tom: She took the key."
     ]  # fmt: skip
     assert filled["state_ledger"].splitlines()[1:] == ["- Mira: mood: calm", "- The mill: hazards: a broken stair"]
+
+
+def test_numbers_of_a_list_stay_with_its_sentences(chat):
+    write_version(chat, "summary", text="1. They met at dawn. At sea.\n2.\n3. They crossed the river.", last=None)
+    lines = [entry.line for entry in summary_entries(find_turn(chat, "Where to?"), chat.character)]
+    assert lines == ["1. They met at dawn.", "At sea.", "3. They crossed the river."]
 
 
 def test_what_is_learnt_after_a_turn_is_not_told_in_it(api, chat, story):

@@ -107,6 +107,18 @@ def test_a_failure_shows_its_reason_and_can_be_tried_again(site, url, connect, s
     assert "The reply failed." not in site.get(url, headers=HTMX).content.decode()
 
 
+def test_another_reply_that_fails_says_that_the_one_before_is_kept(site, url, connect, server):  # noqa: F811
+    connect()
+    server.reply_with("It is here.", Reply("Wrong key.", status=401))
+    ask(site, url)
+    run_last()
+    ask(site, url, mode="swipe")
+    run_last()
+    page = site.get(url, headers=HTMX).content.decode()
+    assert "The reply before is kept." in page
+    assert "Your message is kept." not in page
+
+
 def test_the_message_about_a_failure_is_closed_for_good(site, url, connect, server):  # noqa: F811
     connect()
     server.reply_with(Reply("Wrong key.", status=401), Reply("Wrong key.", status=401))

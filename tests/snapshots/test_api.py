@@ -75,6 +75,7 @@ def test_the_life_of_a_snapshot(alice: User, chat: Chat) -> None:
     assert client.get(url).status_code == 404
     upload = client.post(f"{URL}upload/", {"file": SimpleUploadedFile("x.zip", content)}, format="multipart")
     assert (upload.status_code, upload.json()["reason"], upload.json()["chat"]) == (201, "uploaded", str(chat.pk))
+    assert upload.json()["taken_at"] == done["taken_at"] < upload.json()["created_at"]
     chat.messages.all().delete()
     url = f"{URL}{upload.json()['id']}/"
     assert client.post(f"{url}restore/").status_code == 202

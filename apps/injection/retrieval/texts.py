@@ -75,8 +75,19 @@ VERSIONS: dict[VersionedText.Kind, CompiledQuery[VersionedText]] = {
 
 
 def _sentences(text: str) -> list[str]:
-    sentences = [one_line(part) for line in text.splitlines() for part in segment("en", line)]
-    return [sentence for sentence in sentences if sentence]
+    return [sentence for line in text.splitlines() for sentence in _sentences_of_line(line)]
+
+
+def _sentences_of_line(line: str) -> list[str]:
+    """Return the sentences of a line. A part without a letter, as the number of a list, belongs to the next one."""
+    sentences: list[str] = []
+    before = ""
+    for part in segment("en", line):
+        sentence = one_line(f"{before} {part}")
+        has_letter = any(map(str.isalpha, sentence))
+        sentences += [sentence] if has_letter else []
+        before = "" if has_letter else sentence
+    return sentences
 
 
 def _entries(version: VersionedText, lines: Sequence[str], priorities: Sequence[int]) -> list[Entry]:

@@ -20,7 +20,7 @@ class SnapshotSerializer(serializers.ModelSerializer[Snapshot]):
     class Meta:
         model = Snapshot
         fields = ("id", "kind", "chat", "title", "reason", "state", "done", "total", "size", "counts", "error",
-                  "created_at", "finished_at")  # fmt: skip
+                  "taken_at", "created_at", "finished_at")  # fmt: skip
         read_only_fields = fields
 
 

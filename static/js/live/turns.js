@@ -36,7 +36,7 @@ export class Turns {
     this.#url = url;
     this.#track(shown());
     // htmx adds windows on scrolling, and replaces a turn after an action of its menu.
-    document.body.addEventListener("htmx:afterSwap", () => { this.#track(shown()); this.showUnsaved(); });
+    document.body.addEventListener("htmx:afterSwap", () => { this.#track(shown()); this.showUnsaved(); this.onShown(); });
     pill.addEventListener("click", () => (showsEnd() ? toEnd() : location.assign(this.#url)));
     scroller.addEventListener("scroll", () => atEnd() && this.#showBelow(0), { passive: true });
     this.showUnsaved();
