@@ -31,7 +31,7 @@ def restore_archive(archive: Archive, owner_id: UUID, on_progress: Progress = la
     """Put the rows of a checked archive in the place of an owner's, within a transaction. Raise DamagedArchive.
 
     Return a snapshot of what was replaced, if there was something. A chat that is there gets a new rev, so that its
-    clients read it anew; the clocks of instances go on. ``on_progress`` receives the number of rows inserted so far.
+    clients read it again; the clocks of instances go on. ``on_progress`` receives the number of rows inserted so far.
     """
     renaming = Renaming.of(archive, owner_id)
     chat_id = archive.manifest.chat

@@ -84,7 +84,7 @@ def describe_cost(usage: Mapping[str, Any]) -> str:
     cost = Decimal(usage["cost"])
     if 0 < cost < MONEY:
         return gettext("under %(cost)s %(currency)s") % {"cost": MONEY, "currency": usage["currency"]}
-    return f"{number_format(cost, decimal_pos=2)} {usage['currency']}"
+    return f"{number_format(cost.quantize(MONEY), decimal_pos=2)} {usage['currency']}"
 
 
 @register.filter
