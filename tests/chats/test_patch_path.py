@@ -17,8 +17,8 @@ from tests.factories import UserFactory, make_chat
 APPS = f"{Path(apps.chats.__file__).parent.parent}/"
 VIEW = "sync/api/views.py"
 MOST = 15  # modules
-# The database's connection, which every statement passes, as it passes Django's own.
-CONNECTION = ("common/postgresql/base.py", "common/restriction.py")
+# The database's connection and its router, which every statement passes, as it passes Django's own.
+CONNECTION = ("common/postgresql/base.py", "common/restriction.py", "common/replica.py")
 
 
 @contextmanager
