@@ -51,8 +51,6 @@ export class Editors {
     this.#open.set(form, { id, before, article });
     article.replaceWith(form);
     field.focus({ preventScroll: true });
-    // At the lower edge the buttons would be out of sight.
-    form.scrollIntoView({ block: "nearest" });
   }
 
   /** @param {HTMLFormElement} form @param {boolean} replyAgain whether a reply to the new text is asked for */
