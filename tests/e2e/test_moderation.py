@@ -62,6 +62,7 @@ def test_a_day_of_a_moderator(chat: Chat, open_as: Open) -> None:
     moderator.keyboard.press("j")
     moderator.keyboard.press("Enter")
     expect(moderator.get_by_text("It is about me.")).to_be_visible()
+    moderator.wait_for_load_state()  # the page's text shows before its keys work
     moderator.keyboard.press("c")
     expect(moderator.get_by_role("button", name="Release")).to_be_visible()
     case = moderator.url
