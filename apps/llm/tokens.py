@@ -1,7 +1,7 @@
 """Token counting with a published vocabulary of the models."""
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from math import ceil
 from typing import Any
 
@@ -10,6 +10,8 @@ OLDER_ENCODING = "cl100k_base"  # used by OpenAI's models before GPT-4o
 ESTIMATE_MARGIN = 1.15  # added to the counts of models whose vocabulary is not known
 # The tokenizer refuses more than 200,000 tokens at once. A character has at most 4, one per byte.
 MAX_PIECE_CHARACTERS = 40_000
+# Most texts of a prompt were in the one before: their counts are kept, in at most 64 MB and mostly in less than 5.
+MAX_KEPT_COUNTS, MAX_KEPT_CHARACTERS = 8192, 2000
 
 
 @cache
@@ -26,7 +28,16 @@ def count_tokens(text: str, encoding: str = ENCODING) -> int:
 
     A text above MAX_PIECE_CHARACTERS is counted in pieces, each of which may add a token.
     """
-    return sum(len(load_encoding(encoding).encode_ordinary(piece)) for piece in _pieces(text))
+    if len(text) <= MAX_KEPT_CHARACTERS:
+        return _count_and_keep(text, encoding)
+    return sum(_count(piece, encoding) for piece in _pieces(text))
+
+
+def _count(text: str, encoding: str) -> int:
+    return len(load_encoding(encoding).encode_ordinary(text))
+
+
+_count_and_keep = lru_cache(MAX_KEPT_COUNTS)(_count)
 
 
 def token_counter(model: str) -> Callable[[str], int]:

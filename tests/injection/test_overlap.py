@@ -1,6 +1,11 @@
 """Test the detection of repeated lines."""
 
-from apps.injection.retrieval.overlap import is_covered
+from apps.injection.retrieval.overlap import is_covered as words_are_covered
+from apps.injection.retrieval.overlap import words_of
+
+
+def is_covered(line: str, other: str, share: float = 1.0) -> bool:
+    return words_are_covered(words_of(line), words_of(other), share)
 
 
 def test_the_same_words_in_another_order_are_covered():

@@ -7,13 +7,13 @@ QUOTED_SHARE = 0.7  # share of a quoted message's words that a memory must have 
 
 
 def words_of(text: str) -> set[str]:
+    """Return the words of a line, without case."""
     return set(_WORD.findall(text.casefold()))
 
 
-def is_covered(line: str, other: str, share: float = 1.0) -> bool:
-    """Return True if at least a share of the words of ``line`` also occur in ``other``.
+def is_covered(words: set[str], others: set[str], share: float = 1.0) -> bool:
+    """Return True if at least a share of the words of a line also occur in another.
 
     Two memories that have most words in common may differ in the one that matters, so of a memory all have to.
     """
-    words = words_of(line)
-    return bool(words) and len(words & words_of(other)) >= share * len(words)
+    return bool(words) and len(words & others) >= share * len(words)

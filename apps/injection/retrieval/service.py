@@ -9,7 +9,7 @@ from apps.injection.retrieval.active import ActiveMemory, active_memories
 from apps.injection.retrieval.entries import Entry
 from apps.injection.retrieval.excerpts import excerpt_around
 from apps.injection.retrieval.layers import LAYERS
-from apps.injection.retrieval.overlap import QUOTED_SHARE, is_covered
+from apps.injection.retrieval.overlap import QUOTED_SHARE, is_covered, words_of
 from apps.injection.retrieval.reasons import names_in, reasons
 from apps.injection.retrieval.related import MESSAGES_TIER, search_related
 from apps.injection.slots.blocks import join_blocks, one_line
@@ -164,10 +164,13 @@ def _normalized(line: str) -> str:
 
 def _without_repetitions(entries: Sequence[Entry], kept: Sequence[Entry]) -> list[Entry]:
     """Return the entries that don't repeat any of ``kept``, which are in other slots."""
-    shares = {entry.id: QUOTED_SHARE if entry.tier == MESSAGES_TIER else 1.0 for entry in entries}
-    return [
-        entry for entry in entries if not any(is_covered(entry.line, other.line, shares[entry.id]) for other in kept)
-    ]
+    others = [words_of(entry.line) for entry in kept]
+    return [entry for entry in entries if not _is_repeated(entry, others)]
+
+
+def _is_repeated(entry: Entry, others: Iterable[set[str]]) -> bool:
+    share, words = QUOTED_SHARE if entry.tier == MESSAGES_TIER else 1.0, words_of(entry.line)
+    return any(is_covered(words, other, share) for other in others)
 
 
 def _memory_entry(turn: UserTurn, active: ActiveMemory, result: SearchResult | None, priority: float) -> Entry:
