@@ -299,6 +299,7 @@ def test_versions_are_written_and_chosen_in_place_by_keyboard(context: BrowserCo
     expect(field).to_be_focused()
     page.keyboard.press("Escape")
     expect(prose).to_have_text("This is turn 3.")
+    expect(message).to_be_focused()
     page.keyboard.press("ArrowRight")
     field.fill("Another *version*.")
     field.press("Control+Enter")
