@@ -29,7 +29,7 @@ from apps.accounts.models import User
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.models import Character, Chat
 from apps.chats.operations import append_messages, create_chat
-from apps.common.static_files import collect_if_changed
+from apps.common.pages.static_files import collect_if_changed
 from apps.launcher.services import web
 from config.env import ROOT
 

@@ -13,7 +13,7 @@ import httpx2
 
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
-from apps.common.static_files import collect_if_changed
+from apps.common.pages.static_files import collect_if_changed
 from apps.llm.operations import create_connection, use_for
 from benchmarks.page import web_server
 from benchmarks.timing import summary

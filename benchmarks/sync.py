@@ -17,7 +17,7 @@ from apps.accounts.operations import create_token
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.models import Chat
 from apps.chats.operations import append_messages, create_chat
-from apps.common.ids import uuid7
+from apps.common.database.ids import uuid7
 from benchmarks.timing import interleaved, ratio, summary
 
 SMALL, LARGE, ROUNDS, WARM_UP = 50, 20_000, 200, 20

@@ -15,7 +15,7 @@ from celery.signals import celeryd_init, setup_logging, task_postrun, worker_ini
 from django.conf import settings
 from django_structlog.celery.steps import DjangoStructLogInitStep
 
-from apps.common.restriction import restricted_to
+from apps.common.database.restriction import restricted_to
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 

@@ -72,7 +72,7 @@ def django_database(parameters: dict[str, Any]) -> dict[str, Any]:
     """Convert libpq's connection parameters to Django's database settings. Those without a key become ``OPTIONS``."""
     options = {name: value for name, value in parameters.items() if name not in DJANGO_KEYS}
     named = {DJANGO_KEYS[name]: str(value) for name, value in parameters.items() if name in DJANGO_KEYS}
-    return {"ENGINE": "apps.common.postgresql", **named, "OPTIONS": options}
+    return {"ENGINE": "apps.common.database.postgresql", **named, "OPTIONS": options}
 
 
 def broker_conninfo(database: dict[str, Any]) -> str:

@@ -107,8 +107,8 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "apps.common.metrics.MetricsMiddleware",
-    "apps.common.compression.PageCompressionMiddleware",
-    "apps.common.caching.NoStoreMiddleware",
+    "apps.common.http.compression.PageCompressionMiddleware",
+    "apps.common.http.caching.NoStoreMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -117,7 +117,7 @@ MIDDLEWARE = [
     "apps.accounts.row_scope.RowScopeMiddleware",
     "apps.accounts.languages.LanguageMiddleware",
     "apps.accounts.sessions.LastSeenMiddleware",
-    "apps.common.request_logging.RequestLogMiddleware",
+    "apps.common.http.request_logging.RequestLogMiddleware",
     "apps.accounts.closing.ClosedAccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -126,8 +126,8 @@ MIDDLEWARE = [
     "apps.accounts.suspension.SuspensionMiddleware",
     "apps.accounts.encoded_bodies.RequestBodyMiddleware",
     "apps.accounts.throttling.ThrottleMiddleware",
-    "apps.common.problem_pages.ProblemPageMiddleware",
-    "apps.common.retries.RetryMiddleware",
+    "apps.common.pages.problems.ProblemPageMiddleware",
+    "apps.common.http.retries.RetryMiddleware",
     "apps.sync.idempotency.IdempotencyMiddleware",
 ]
 
@@ -157,7 +157,7 @@ DATABASES = {"default": database()}
 BROKER_CONNINFO = broker_conninfo(DATABASES["default"])
 if replica := replica_database():
     DATABASES["replica"] = replica | {"TEST": {"MIRROR": "default"}}
-DATABASE_ROUTERS = ["apps.common.replica.ReplicaRouter"]
+DATABASE_ROUTERS = ["apps.common.database.replica.ReplicaRouter"]
 DATABASE_POOL_SIZE = env.int("DATABASE_POOL_SIZE", default=8)
 IS_WEB_PROCESS = env.str("LOCI_PROCESS", default="") == "web"
 # Requests wait for no statement for long. Jobs and migrations may, so that only their idle transactions are ended.
@@ -304,7 +304,7 @@ STATIC_ROOT = LOCI_HOME / "static"
 STATICFILES_DIRS = [ROOT / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "apps.common.static_files.HashedStaticFiles"},
+    "staticfiles": {"BACKEND": "apps.common.pages.static_files.HashedStaticFiles"},
 }
 if mirror := mirror_storage():
     STORAGES["mirror"] = mirror
@@ -334,7 +334,7 @@ RATE_LIMIT_SCOPES = {
 }
 # Who refuses a request before its view, in the form of whose API, by the beginning of the path; else in plain text.
 ERROR_FORMS = {
-    "/api/": "apps.common.problem_responses.problem_response",
+    "/api/": "apps.common.api.problems.problem_response",
     "/v1/": "apps.proxy.errors.error_response",
 }
 
@@ -350,10 +350,10 @@ REST_FRAMEWORK = {
         "apps.accounts.authentication.TokenScope",
         "apps.accounts.suspension.NotSuspended",
     ],
-    "DEFAULT_RENDERER_CLASSES": ["apps.common.strict_json.CompactJSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["apps.common.strict_json.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["apps.common.documents.strict_json.CompactJSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["apps.common.documents.strict_json.StrictJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "apps.common.problem_responses.exception_handler",
+    "EXCEPTION_HANDLER": "apps.common.api.problems.exception_handler",
     # `?format=` is a parameter of exports, not a choice of the renderer.
     "URL_FORMAT_OVERRIDE": None,
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
@@ -384,8 +384,8 @@ SPECTACULAR_SETTINGS = {
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "apps.common.schema.describe_idempotency",
-        "apps.common.schema.describe_problems",
+        "apps.common.api.schema.describe_idempotency",
+        "apps.common.api.schema.describe_problems",
     ],
 }
 

@@ -8,9 +8,10 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 
 from apps.accounts import invitations
 from apps.chats.views.usage import usage
-from apps.common import health, theme
-from apps.common.catalogues import Catalogue
-from apps.common.manifest import manifest
+from apps.common import health
+from apps.common.pages import theme
+from apps.common.pages.catalogues import Catalogue
+from apps.common.pages.manifest import manifest
 from apps.extraction import urls as extraction
 from apps.launcher.metrics import metrics
 from apps.memories import urls as memories
@@ -49,7 +50,7 @@ urlpatterns = [
     path("", include("apps.chats.urls")),
 ]
 
-handler400 = "apps.common.problem_responses.bad_request"
-handler403 = "apps.common.problem_responses.permission_denied"
-handler404 = "apps.common.problem_responses.page_not_found"
-handler500 = "apps.common.problem_responses.server_error"
+handler400 = "apps.common.api.problems.bad_request"
+handler403 = "apps.common.api.problems.permission_denied"
+handler404 = "apps.common.api.problems.page_not_found"
+handler500 = "apps.common.api.problems.server_error"

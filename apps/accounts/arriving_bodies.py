@@ -21,10 +21,10 @@ from django.utils import timezone
 
 from apps.accounts.authentication import REALM, find_token
 from apps.accounts.throttling import FREE_BYTES, BodyCounter, TooMuchData
-from apps.common.database_errors import unavailable_after
-from apps.common.problem_responses import refusal
+from apps.common.api.problems import refusal
+from apps.common.database.errors import unavailable_after
+from apps.common.http.request_bodies import MULTIPART_OVERHEAD_BYTES
 from apps.common.problems import Problem, ProblemType, TooLarge
-from apps.common.request_bodies import MULTIPART_OVERHEAD_BYTES
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]

@@ -18,8 +18,8 @@ from rest_framework.settings import api_settings
 
 from apps.accounts.models import ApiToken, User
 from apps.accounts.operations import record_token_use
-from apps.common.compiled_queries import CompiledQuery
-from apps.common.restriction import restrict
+from apps.common.database.compiled_queries import CompiledQuery
+from apps.common.database.restriction import restrict
 from apps.common.scoping import system_scope
 
 REALM = 'Bearer realm="loci"'

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.checks import Error, register
 
 from apps.accounts.invitations import SIGN_UP_MODES
-from apps.common.rate_limits import Rate
+from apps.common.http.rate_limits import Rate
 
 
 @register

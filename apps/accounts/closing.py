@@ -14,9 +14,9 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import ApiToken, User
 from apps.accounts.signals import token_revoked
-from apps.common.problem_responses import refusal
+from apps.common.api.problems import refusal
+from apps.common.http.request_bodies import API_PREFIX
 from apps.common.problems import Problem, ProblemType
-from apps.common.request_bodies import API_PREFIX
 
 # Pages that the user of a closed account may open: to keep the account, to take their data along, and to sign out.
 OPEN_VIEWS = {"settings:closing", "settings:keep-account", "account_logout", "theme", "snapshots:download"}

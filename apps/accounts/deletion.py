@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.accounts.signals import account_deleting
-from apps.common.restriction import restricted_to
+from apps.common.database.restriction import restricted_to
 from apps.common.scoping import OwnedModel
 
 log = structlog.get_logger(__name__)

@@ -12,7 +12,7 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from apps.common.ids import uuid7
+from apps.common.database.ids import uuid7
 from apps.common.scoping import OwnedManager, OwnedModel, OwnedQuerySet
 
 

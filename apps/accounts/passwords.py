@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import ApiToken
 from apps.accounts.operations import revoke_token
-from apps.common.restriction import restricted_to
+from apps.common.database.restriction import restricted_to
 
 
 class RevokeTokensMixin(forms.Form):

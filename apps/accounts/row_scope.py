@@ -10,7 +10,7 @@ from django.contrib.auth.signals import user_logged_in
 from django.http import FileResponse, HttpRequest, HttpResponseBase, StreamingHttpResponse
 
 from apps.accounts.models import User
-from apps.common.restriction import restrict, restricted_to, restriction
+from apps.common.database.restriction import restrict, restricted_to, restriction
 from apps.common.scoping import system_scope
 
 

@@ -9,7 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from apps.accounts.models import StorageUse, User
-from apps.common.restriction import restricted_to
+from apps.common.database.restriction import restricted_to
 from apps.common.scoping import OwnedModel, Owner, owner_id_of
 
 FRESH = dt.timedelta(minutes=10)  # for which a count is shown before the rows are counted again

@@ -15,7 +15,7 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from apps.accounts.models import User
-from apps.common.caching import API_PREFIXES
+from apps.common.http.caching import API_PREFIXES
 from apps.common.problems import Problem, ProblemType
 
 # Forms that suspended users may send: to answer, to take their data along, to leave, and what only changes a cookie.

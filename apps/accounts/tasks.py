@@ -7,7 +7,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from apps.accounts import deletion, storage
-from apps.common.rate_limits import delete_unused
+from apps.common.http.rate_limits import delete_unused
 
 
 @shared_task

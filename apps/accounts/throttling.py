@@ -15,9 +15,9 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.permissions import SAFE_METHODS
 
 from apps.accounts.authentication import authenticated_user_id
-from apps.common.problem_responses import refusal
+from apps.common.api.problems import refusal
+from apps.common.http.rate_limits import Allowance, Rate, take
 from apps.common.problems import Problem, ProblemType
-from apps.common.rate_limits import Allowance, Rate, take
 
 DEFAULT_SCOPE = "api"
 FREE_BYTES = 64 * 1024  # bodies up to this size are not counted

@@ -24,7 +24,7 @@ from apps.chats.change_log import PAGE_BYTES, HistoryGone, message_sizes, page_o
 from apps.chats.models import Chat, ChatChange, Message
 from apps.chats.serializers import change_documents, message_document
 from apps.chats.signals import ChatChanged, before_forced_write, chat_changed
-from apps.common.compiled_queries import CompiledQuery
+from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.problems import Conflict, Missing, Problem, ProblemType
 from apps.common.scoping import Owner, owner_id_of
 from apps.common.words import Words

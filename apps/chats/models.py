@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.chats.message_data.namespaces import is_partial
 from apps.chats.querysets import BinManager, ChatManager, DeletedPersonaManager, MessageQuerySet, PersonaManager
-from apps.common.fields import OrderedJSONField
-from apps.common.ids import uuid7
+from apps.common.database.fields import OrderedJSONField
+from apps.common.database.ids import uuid7
 from apps.common.jobs import Job
 from apps.common.scoping import OwnedManager, OwnedModel
 

@@ -13,7 +13,7 @@ from django.db.models.functions import Cast, Coalesce, Greatest, Lower
 from django.utils.translation import gettext
 
 from apps.chats.models import Avatar, Character, CharacterImage, Chat, ChatImage, Lorebook, Message, Persona, Swipe
-from apps.common.fields import OrderedJSONField
+from apps.common.database.fields import OrderedJSONField
 from apps.common.problems import Missing
 from apps.common.scoping import Owner
 

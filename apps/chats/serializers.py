@@ -22,7 +22,7 @@ from apps.chats.models import (
     Persona,
     refuse_comma,
 )
-from apps.common.serializer_fields import (
+from apps.common.api.serializer_fields import (
     BoundedListField,
     JSONObjectField,
     StrictBooleanField,

@@ -13,7 +13,7 @@ from apps.chats.models import Chat, ImportJob
 from apps.chats.signals import ChatChanged, chat_committed
 from apps.chats.transfer import import_jobs
 from apps.common import jobs
-from apps.common.restriction import restrict
+from apps.common.database.restriction import restrict
 from apps.common.scoping import Owner
 
 

@@ -47,9 +47,9 @@ from django.dispatch import Signal
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from apps.common.database.restriction import restrict
 from apps.common.metrics import count
 from apps.common.registry import Registry
-from apps.common.restriction import restrict
 from apps.common.scoping import OwnedManager, OwnedModel, OwnedQuerySet, Owner, owner_id_of, system_scope
 
 MAX_CLAIMS = 5  # after this many claims without progress, a job fails

@@ -15,8 +15,8 @@ from uuid import UUID
 from django.conf import settings
 from django.db import models
 
-from apps.common.ids import uuid7
-from apps.common.restriction import unrestricted
+from apps.common.database.ids import uuid7
+from apps.common.database.restriction import unrestricted
 
 _in_system_scope = ContextVar("system_scope", default=False)
 M = TypeVar("M", bound=models.Model, covariant=True)

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.chats.dates import parse_date
 from apps.chats.models import Chat, Message, Swipe
-from apps.common.ids import uuid7
+from apps.common.database.ids import uuid7
 from apps.exchange.reading.values import MAX_ITEMS, text_at
 from apps.injection.models import Recall
 from apps.injection.turns import text_hash

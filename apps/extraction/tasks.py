@@ -12,8 +12,8 @@ from django.db.models import F
 from apps.chats.models import Chat, ChatChange
 from apps.chats.signals import ChatChanged
 from apps.common import jobs
+from apps.common.database.restriction import restrict
 from apps.common.problems import Conflict, Missing
-from apps.common.restriction import restrict
 from apps.common.scoping import Owner, system_scope
 from apps.extraction import pipeline, runs
 from apps.extraction.checks import check_is_due

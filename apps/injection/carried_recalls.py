@@ -7,8 +7,8 @@ from uuid import UUID
 from rest_framework import serializers
 
 from apps.chats.models import Chat, Message
-from apps.common.ids import uuid7
-from apps.common.serializer_fields import NumberField, PositionField, StrictBooleanField, StrictUUIDField, TextField
+from apps.common.api.serializer_fields import NumberField, PositionField, StrictBooleanField, StrictUUIDField, TextField
+from apps.common.database.ids import uuid7
 from apps.injection.models import Recall
 from apps.injection.operations import KEPT_FIELDS
 from apps.injection.turns import text_hash

@@ -13,7 +13,7 @@ from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, ChatChange, Message
 from apps.chats.queries import access_chat, access_message
 from apps.chats.signals import ChatChanged
-from apps.common.compiled_queries import CompiledQuery
+from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.problems import Invalid, Missing
 from apps.common.scoping import Owner
 from apps.injection.models import Recall

@@ -8,7 +8,7 @@ from django.db.models import Count, Max, Q
 from django.utils import timezone
 
 from apps.chats.models import Character, Chat
-from apps.common.ids import uuid7
+from apps.common.database.ids import uuid7
 from apps.common.scoping import Owner
 from apps.injection.models import SlotStatistics
 from apps.injection.prompts.filled_slots import FilledSlot

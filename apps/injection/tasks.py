@@ -6,8 +6,8 @@ from uuid import UUID
 
 from celery import shared_task
 
+from apps.common.database.restriction import restrict
 from apps.common.problems import Missing
-from apps.common.restriction import restrict
 from apps.injection.recaps import operations
 
 

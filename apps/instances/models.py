@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from apps.common.ids import uuid7
+from apps.common.database.ids import uuid7
 from apps.common.scoping import OwnedManager, OwnedModel, OwnedQuerySet
 from apps.instances.vector_clock import LOCI
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.accounts.suspension import able_users
-from apps.common.restriction import restrict
+from apps.common.database.restriction import restrict
 from apps.common.scoping import Owner, owner_id_of, system_scope
 from apps.journal.consolidation import consolidate_all, periods_to_make
 from apps.journal.dailies import write_dailies

@@ -8,7 +8,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from apps.common import strict_json
+from apps.common.documents import strict_json
 from apps.common.problems import Problem
 from apps.common.scoping import Owner, owner_id_of
 from apps.llm import operations

@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from apps.common.documents.strict_json import storage_errors
 from apps.common.scoping import OwnedModel
-from apps.common.strict_json import storage_errors
 from apps.llm.encryption import EncryptedTextField
 
 RESERVED_FIELDS = ("messages", "model", "stream")  # of a request's body; ``extra_body`` may not set them

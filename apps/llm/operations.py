@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from apps.common.ids import uuid7
+from apps.common.database.ids import uuid7
 from apps.common.jobs import lock_owner
 from apps.common.metrics import count
 from apps.common.problems import FieldError, Invalid, Missing

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext
 
-from apps.common.compiled_queries import CompiledQuery
+from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.problems import Missing
 from apps.common.scoping import Owner, owner_id_of
 from apps.llm.models import Connection

@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib.postgres.search import SearchVectorField
 from django.db.models import Func, Value
 
-from apps.common.replica import reading_connection
+from apps.common.database.replica import reading_connection
 
 LANGUAGE = "english"
 MAX_CHARACTERS = 200_000  # a tsvector may take 1 MB

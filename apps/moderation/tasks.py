@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from apps.accounts.languages import language_of
 from apps.chats.signals import ChatChanged
 from apps.common import jobs
-from apps.common.restriction import restrict
+from apps.common.database.restriction import restrict
 from apps.common.scoping import Owner, system_scope
 from apps.moderation.models import Decision, Notice, ScanJob
 from apps.moderation.operations.withholding import withhold_again

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from apps.accounts.authentication import instance_of, writer_of
 from apps.accounts.models import User
 from apps.chats.models import Message
-from apps.common import merge_patch
+from apps.common.documents import merge_patch
 from apps.common.problems import Problem
 from apps.llm.backends.connected import call_policy_of
 from apps.llm.http.endpoint import CallPolicy

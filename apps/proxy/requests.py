@@ -12,8 +12,8 @@ from apps.accounts.models import ApiToken, User
 from apps.accounts.suspension import refuse_suspended
 from apps.chats.models import Character
 from apps.chats.operations import find_or_create_character
+from apps.common.documents.strict_json import parse_document
 from apps.common.problems import Invalid, Missing
-from apps.common.strict_json import parse_document
 from apps.proxy.conversation import mentions
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")

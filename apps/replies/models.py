@@ -7,7 +7,7 @@ from django.db import models
 from django.utils import timezone
 
 from apps.chats.models import Character, Chat, Message
-from apps.common.fields import OrderedJSONField
+from apps.common.database.fields import OrderedJSONField
 from apps.common.jobs import ACTIVE_STATES, Job, JobQuerySet
 from apps.common.scoping import OwnedManager, OwnedModel
 

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Lower
 from django.utils.translation import gettext
 
-from apps.common.default_rows import claim_default, update_row
+from apps.common.database.default_rows import claim_default, update_row
 from apps.common.jobs import lock_owner
 from apps.common.problems import Missing
 from apps.common.scoping import Owner, owner_id_of

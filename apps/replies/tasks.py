@@ -7,7 +7,7 @@ import structlog
 from celery import shared_task
 
 from apps.common import jobs
-from apps.common.restriction import restricted_to
+from apps.common.database.restriction import restricted_to
 from apps.common.scoping import system_scope
 from apps.replies import operations, running
 from apps.replies.models import Generation

@@ -19,8 +19,8 @@ from django.core.signing import BadSignature, Signer
 from django.utils.translation import gettext
 from rest_framework import serializers
 
+from apps.common.api.serializer_fields import StrictSerializer
 from apps.common.problems import Invalid
-from apps.common.serializer_fields import StrictSerializer
 from apps.snapshots.models import Snapshot
 
 FORMAT, VERSION = "loci-snapshot", 1

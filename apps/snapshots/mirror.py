@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from apps.chats.models import Chat
 from apps.chats.transfer.exports import export_jsonl
-from apps.common.restriction import restricted_to
+from apps.common.database.restriction import restricted_to
 from apps.common.scoping import system_scope
 from apps.exchange.exporting import markdown_of
 from apps.memories.memory_book import MemoryBook

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.chats.models import Chat
 from apps.common import jobs
-from apps.common.restriction import restricted_to
+from apps.common.database.restriction import restricted_to
 from apps.common.scoping import Owner
 from apps.snapshots import mirror, operations, running, storing
 from apps.snapshots.models import Restore, Snapshot

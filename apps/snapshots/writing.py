@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
+from apps.common.database.replica import from_replica, reading_connection
 from apps.common.problems import Missing
-from apps.common.replica import from_replica, reading_connection
 from apps.snapshots.archives import Manifest, Writer
 from apps.snapshots.models import Snapshot
 from apps.snapshots.tables import ONLY, Scope, Table

@@ -11,10 +11,10 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import Resolver404, resolve
 
 from apps.accounts.authentication import authenticated_user_id
-from apps.common.problem_responses import problem_response
+from apps.common.api.problems import problem_response
+from apps.common.http.request_bodies import API_PREFIX, CHUNK_BYTES, is_multipart, rewindable_body
+from apps.common.http.retries import KEY_HEADER, response_after
 from apps.common.problems import Invalid, Problem, ProblemType
-from apps.common.request_bodies import API_PREFIX, CHUNK_BYTES, is_multipart, rewindable_body
-from apps.common.retries import KEY_HEADER, response_after
 from apps.common.scoping import system_scope
 from apps.sync.models import IdempotencyRecord
 

@@ -6,7 +6,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 
-from apps.common.fields import OrderedJSONField
+from apps.common.database.fields import OrderedJSONField
 from apps.common.scoping import OwnedModel
 
 

@@ -19,8 +19,8 @@ from apps.chats.change_log import PAGE_BYTES
 from apps.chats.dates import timestamp
 from apps.chats.formats.layout import dump
 from apps.chats.locking import Guard
-from apps.common.document_patches import DocumentPatch
-from apps.common.json_patch import PatchTestFailed
+from apps.common.documents.json_patch import PatchTestFailed
+from apps.common.documents.patches import DocumentPatch
 from apps.common.problems import Conflict, Invalid, ProblemType, TooLarge, pointer_of
 from apps.common.scoping import Owner, owner_id_of, system_scope
 from apps.sync.live import notify_settings_changed

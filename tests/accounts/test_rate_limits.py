@@ -12,8 +12,8 @@ from django.test import Client, RequestFactory, override_settings
 from apps.accounts.checks import check_rates
 from apps.accounts.models import User
 from apps.accounts.throttling import ThrottleMiddleware
+from apps.common.http.rate_limits import Rate, delete_unused, take
 from apps.common.models import RateLimit
-from apps.common.rate_limits import Rate, delete_unused, take
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory
 

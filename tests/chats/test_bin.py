@@ -14,7 +14,7 @@ from apps.accounts.models import User
 from apps.chats.locking import Guard
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, delete_chat, patch_messages, patch_metadata, purge_old_chats, restore_chat
-from apps.common.document_patches import DocumentPatch
+from apps.common.documents.patches import DocumentPatch
 from apps.snapshots.models import Snapshot
 from tests.factories import UserFactory, make_chat
 

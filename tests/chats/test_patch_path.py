@@ -18,7 +18,7 @@ APPS = f"{Path(apps.chats.__file__).parent.parent}/"
 VIEW = "sync/api/views.py"
 MOST = 15  # modules
 # The database's connection and its router, which every statement passes, as it passes Django's own.
-CONNECTION = ("common/postgresql/base.py", "common/restriction.py", "common/replica.py")
+CONNECTION = ("common/database/postgresql/base.py", "common/database/restriction.py", "common/database/replica.py")
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.common.bundles import BundleError, bundled_css, bundled_js
+from apps.common.pages.bundles import BundleError, bundled_css, bundled_js
 from config.env import ROOT
 
 SOURCES = {

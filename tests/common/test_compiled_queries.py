@@ -9,7 +9,7 @@ from django.db import connection, connections
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import create_chat
-from apps.common.compiled_queries import CompiledQuery
+from apps.common.database.compiled_queries import CompiledQuery
 
 
 def titles(keys: "Keys", title: Any) -> Any:

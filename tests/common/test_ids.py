@@ -2,7 +2,7 @@
 
 import time
 
-from apps.common.ids import uuid7
+from apps.common.database.ids import uuid7
 
 
 def test_ids_sort_by_creation_also_within_a_millisecond() -> None:

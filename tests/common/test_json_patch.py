@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonpatch import JsonPatch
 
-from apps.common.json_patch import MAX_OPERATIONS, PatchTestFailed, apply
+from apps.common.documents.json_patch import MAX_OPERATIONS, PatchTestFailed, apply
 from apps.common.problems import Invalid
 
 KEYS = st.sampled_from(["a", "b", "~", "/", "", "0"])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from apps.common.merge_patch import apply, diff
+from apps.common.documents.merge_patch import apply, diff
 
 KEYS = st.sampled_from(["a", "b", "c"])
 LEAVES = st.none() | st.booleans() | st.integers(0, 2) | st.just(1.0) | st.text("xy", max_size=2)

@@ -18,9 +18,9 @@ from apps.accounts.models import User
 from apps.accounts.operations import create_token
 from apps.chats.models import Chat
 from apps.chats.operations import append_messages
-from apps.common import replica
-from apps.common.replica import REPLICA, ReplicaRouter, from_replica, reading_connection
-from apps.common.restriction import OWNER_SETTING, RESTRICTED_ROLE, restricted_to
+from apps.common.database import replica
+from apps.common.database.replica import REPLICA, ReplicaRouter, from_replica, reading_connection
+from apps.common.database.restriction import OWNER_SETTING, RESTRICTED_ROLE, restricted_to
 from apps.memories.passages import index_messages
 from apps.snapshots.models import Snapshot
 from apps.snapshots.tables import Scope

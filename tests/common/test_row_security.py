@@ -11,7 +11,7 @@ from django.test import Client
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
-from apps.common.restriction import OWNER_SETTING, RESTRICTED_ROLE, restrict, restricted_to, unrestricted
+from apps.common.database.restriction import OWNER_SETTING, RESTRICTED_ROLE, restrict, restricted_to, unrestricted
 from apps.common.scoping import system_scope
 from apps.extraction.tasks import settle_chat
 from config.celery import app

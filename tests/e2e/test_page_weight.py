@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
-from apps.common.static_files import collect_if_changed
+from apps.common.pages.static_files import collect_if_changed
 from benchmarks.page import MOST_BYTES, MOST_REQUESTS, chat_with_text, session_of, visit, web_server
 from tests import collected_settings
 from tests.conftest import wait_for_idle_database

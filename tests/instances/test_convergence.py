@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
 from apps.accounts.models import User
-from apps.common.ids import uuid7
+from apps.common.database.ids import uuid7
 from apps.instances.models import Conflict, Item, ItemVersion
 from apps.instances.vector_clock import Order, compare, merge
 from tests.contract.conftest import client_of

@@ -23,8 +23,8 @@ from django.conf import settings
 from django.db import connection
 from django.utils.timezone import now
 
+from apps.common.http.request_bodies import MULTIPART_OVERHEAD_BYTES
 from apps.common.models import Heartbeat
-from apps.common.request_bodies import MULTIPART_OVERHEAD_BYTES
 from apps.launcher.embedded_postgres import find_or_create
 from apps.launcher.system_user import SystemUser
 from config.env import ROOT

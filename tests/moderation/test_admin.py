@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
+from apps.common.database.restriction import restricted_to
 from apps.common.problems import Conflict, Problem
-from apps.common.restriction import restricted_to
 from apps.moderation.models import Action, Case, Look
 from apps.moderation.operations.cases import claim
 from apps.moderation.operations.decisions import decide

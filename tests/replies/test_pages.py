@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from apps.chats.models import Chat
 from apps.chats.operations import patch_metadata
-from apps.common.document_patches import DocumentPatch
+from apps.common.documents.patches import DocumentPatch
 from apps.replies.forms import StopsField
 from apps.replies.models import GenerationPreset
 from apps.replies.operations import UNCHECKED

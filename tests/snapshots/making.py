@@ -6,7 +6,7 @@ from typing import Any
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.common import jobs
-from apps.common.restriction import restricted_to
+from apps.common.database.restriction import restricted_to
 from apps.snapshots.archives import Archive
 from apps.snapshots.models import Restore, Snapshot
 from apps.snapshots.operations import create_restore, create_snapshot

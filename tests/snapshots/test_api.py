@@ -15,7 +15,7 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.chats.models import Chat, Message
 from apps.common import jobs
-from apps.common.restriction import restricted_to
+from apps.common.database.restriction import restricted_to
 from apps.snapshots import operations, tasks
 from apps.snapshots.models import Restore, Snapshot
 from tests.contract.conftest import client_of

@@ -16,7 +16,7 @@ from rest_framework.test import APIClient
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import create_chat, delete_character, delete_chat, purge_chat, restore_chat
-from apps.common.restriction import restricted_to
+from apps.common.database.restriction import restricted_to
 from config.urls import handler500 as handler500
 from tests.contract.conftest import client_of
 from tests.factories import make_character, make_chat

@@ -32,7 +32,7 @@ from apps.chats.operations import (
 )
 from apps.chats.operations.organizing import Action
 from apps.common import jobs
-from apps.common.document_patches import DocumentPatch
+from apps.common.documents.patches import DocumentPatch
 from apps.extraction import pipeline, runs
 from apps.memories.operations import delete_memory, restore_memory
 from apps.sync.models import OpenStream

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.chats.locking import Guard
-from apps.common.document_patches import DocumentPatch
+from apps.common.documents.patches import DocumentPatch
 from apps.sync.models import SettingsChange
 from apps.sync.settings_documents import SettingsConflict, patch_settings, read_settings, trim_log
 

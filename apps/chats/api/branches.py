@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 from apps.chats import operations
 from apps.chats.queries import access_chat
 from apps.chats.serializers import ChatSerializer, chat_document
-from apps.common.serializer_fields import PositionField, StrictBooleanField, StrictSerializer, TextField, read_body
+from apps.common.api.serializer_fields import PositionField, StrictBooleanField, StrictSerializer, TextField, read_body
 
 
 class BranchSerializer(StrictSerializer):

@@ -30,10 +30,10 @@ from apps.chats.formats.cards.png import BrokenPNG
 from apps.chats.models import Character, CharacterImage
 from apps.chats.queries import access_character, image_of
 from apps.chats.transfer import cards
-from apps.common.pagination import NewestFirstPagination
+from apps.common.api.pagination import NewestFirstPagination
+from apps.common.api.serializer_fields import BoundedListField, JSONObjectField, TextField, read_body
+from apps.common.documents.strict_json import CompactJSONRenderer
 from apps.common.problems import Invalid, Missing
-from apps.common.serializer_fields import BoundedListField, JSONObjectField, TextField, read_body
-from apps.common.strict_json import CompactJSONRenderer
 
 # The most items in each list of a character.
 MAX_LIST_ITEMS = 1000

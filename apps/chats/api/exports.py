@@ -15,8 +15,8 @@ from rest_framework.views import APIView
 
 from apps.chats.queries import access_chat
 from apps.chats.transfer.exports import FORMATS, export_filename
+from apps.common.documents.strict_json import CompactJSONRenderer
 from apps.common.problems import Invalid
-from apps.common.strict_json import CompactJSONRenderer
 
 
 class JSONLinesRenderer(CompactJSONRenderer):

@@ -18,8 +18,8 @@ from apps.chats.serializers import import_job_document
 from apps.chats.tasks import request_import
 from apps.chats.transfer.import_jobs import access_import_job
 from apps.common import jobs
-from apps.common.pagination import NewestFirstPagination
-from apps.common.serializer_fields import read_body
+from apps.common.api.pagination import NewestFirstPagination
+from apps.common.api.serializer_fields import read_body
 
 
 class ImportJobSerializer(serializers.Serializer[ImportJob]):

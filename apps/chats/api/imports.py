@@ -14,7 +14,7 @@ from apps.chats.api.uploads import check_content_length
 from apps.chats.models import ImportJob
 from apps.chats.serializers import ChatSerializer, OwnedCharacterField, chat_document
 from apps.chats.transfer.imports import import_chats
-from apps.common.serializer_fields import StrictSerializer, TextField, read_body
+from apps.common.api.serializer_fields import StrictSerializer, TextField, read_body
 
 
 class ImportSerializer(StrictSerializer):

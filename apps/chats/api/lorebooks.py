@@ -22,9 +22,8 @@ from apps.chats.models import Lorebook
 from apps.chats.queries import access_lorebook
 from apps.chats.serializers import OwnedCharacterField, OwnedChatField, OwnedPersonaField
 from apps.chats.transfer import cards
-from apps.common.pagination import NewestFirstPagination
-from apps.common.problems import Invalid
-from apps.common.serializer_fields import (
+from apps.common.api.pagination import NewestFirstPagination
+from apps.common.api.serializer_fields import (
     BoundedListField,
     JSONObjectField,
     NumberField,
@@ -34,6 +33,7 @@ from apps.common.serializer_fields import (
     TextField,
     read_body,
 )
+from apps.common.problems import Invalid
 
 MAX_KEYS = 10_000  # of an entry
 

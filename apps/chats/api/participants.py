@@ -14,7 +14,7 @@ from apps.chats import operations
 from apps.chats.models import Participant
 from apps.chats.queries import MAX_ROUNDS, access_chat, rounds_of
 from apps.chats.serializers import OwnedCharacterField
-from apps.common.serializer_fields import (
+from apps.common.api.serializer_fields import (
     PositionField,
     StrictBooleanField,
     StrictSerializer,

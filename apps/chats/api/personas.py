@@ -26,9 +26,9 @@ from apps.chats.formats.cards.pictures import WEBP, BrokenPicture
 from apps.chats.models import Character, Persona
 from apps.chats.pictures import MAX_UPLOAD_BYTES
 from apps.chats.queries import access_avatar, access_persona, list_personas
-from apps.common.pagination import NewestFirstPagination
+from apps.common.api.pagination import NewestFirstPagination
+from apps.common.api.serializer_fields import StrictBooleanField, TextField
 from apps.common.problems import Invalid, Missing
-from apps.common.serializer_fields import StrictBooleanField, TextField
 
 
 class AvatarField(serializers.CharField):

@@ -11,10 +11,10 @@ from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
 from apps.chats.formats.cards.pictures import MAX_PICTURE_BYTES
+from apps.common.api.serializer_fields import StrictSerializer, read_body
+from apps.common.documents.strict_json import CompactJSONRenderer
+from apps.common.http.request_bodies import MULTIPART_OVERHEAD_BYTES
 from apps.common.problems import TooLarge
-from apps.common.request_bodies import MULTIPART_OVERHEAD_BYTES
-from apps.common.serializer_fields import StrictSerializer, read_body
-from apps.common.strict_json import CompactJSONRenderer
 
 
 class FileSerializer(StrictSerializer):

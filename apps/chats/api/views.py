@@ -23,8 +23,8 @@ from apps.chats.serializers import (
     chat_document,
     message_document,
 )
-from apps.common.pagination import NewestFirstPagination
-from apps.common.serializer_fields import read_body, read_query
+from apps.common.api.pagination import NewestFirstPagination
+from apps.common.api.serializer_fields import read_body, read_query
 
 
 class ByUse(NewestFirstPagination):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO, cast
 
-from apps.common.strict_json import has_more_values
+from apps.common.documents.strict_json import has_more_values
 
 # Real messages reach a few megabytes, with many swipes and inline images.
 MAX_LINE_BYTES = 16 * 2**20

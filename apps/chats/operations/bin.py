@@ -13,9 +13,9 @@ from django.utils.translation import gettext
 from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Chat
 from apps.chats.signals import chat_deleted, chat_list_changed, chat_purged, chat_restored
+from apps.common.database.restriction import restricted_to
 from apps.common.jobs import lock_owner
 from apps.common.problems import Missing
-from apps.common.restriction import restricted_to
 from apps.common.scoping import Owner, system_scope
 
 BIN_PERIOD = dt.timedelta(days=30)  # time in the bin after which a chat is deleted for good

@@ -19,9 +19,9 @@ from apps.chats.locking import (
     record_change,
 )
 from apps.chats.models import Chat, ChatChange
-from apps.common import merge_patch
-from apps.common.document_patches import DocumentPatch
-from apps.common.json_patch import PatchTestFailed
+from apps.common.documents import merge_patch
+from apps.common.documents.json_patch import PatchTestFailed
+from apps.common.documents.patches import DocumentPatch
 from apps.common.problems import Invalid, TooLarge
 from apps.common.scoping import Owner
 

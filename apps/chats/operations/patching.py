@@ -16,8 +16,8 @@ from apps.chats.message_data.namespaces import check_extra, ends_scene, is_left_
 from apps.chats.models import Chat, Message, Swipe
 from apps.chats.operations.patches import Patch
 from apps.chats.operations.rows import message_row, ordered_ids, participant_ids, swipe_rows, with_date
-from apps.common import merge_patch
-from apps.common.compiled_queries import CompiledQuery
+from apps.common.database.compiled_queries import CompiledQuery
+from apps.common.documents import merge_patch
 from apps.common.problems import Conflict, Invalid, ProblemType
 
 

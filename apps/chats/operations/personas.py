@@ -13,7 +13,7 @@ from apps.chats.operations.bin import BIN_PERIOD
 from apps.chats.operations.chats import update_chat
 from apps.chats.pictures import make_avatar
 from apps.chats.queries import access_persona
-from apps.common.default_rows import claim_default, update_row
+from apps.common.database.default_rows import claim_default, update_row
 from apps.common.jobs import lock_owner
 from apps.common.problems import Missing
 from apps.common.scoping import Owner, owner_id_of, system_scope

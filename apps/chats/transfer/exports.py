@@ -17,7 +17,7 @@ from apps.chats.serializers import chat_document, message_document
 from apps.chats.transfer.carried import with_carried
 from apps.chats.transfer.carried_lorebooks import exported_lorebooks, metadata_with_lorebooks
 from apps.chats.transfer.filenames import safe_filename
-from apps.common.replica import from_replica
+from apps.common.database.replica import from_replica
 
 
 def export_jsonl(chat: Chat) -> Iterator[bytes]:

@@ -17,10 +17,10 @@ from apps.chats.api.uploads import check_content_length, download
 from apps.chats.models import Lorebook
 from apps.chats.queries import access_character, access_chat
 from apps.chats.transfer.filenames import safe_filename
+from apps.common.api.serializer_fields import StrictSerializer, read_body
+from apps.common.database.replica import from_replica
 from apps.common.problems import Invalid
-from apps.common.replica import from_replica
 from apps.common.scoping import owner_id_of
-from apps.common.serializer_fields import StrictSerializer, read_body
 from apps.exchange.exporting import lorebook_of, markdown_of
 from apps.exchange.importing import MAX_FILE_BYTES, import_into
 from apps.memories.api.fields import OwnedRelatedField

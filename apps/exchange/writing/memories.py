@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from apps.chats.models import Message
-from apps.common.ids import uuid7
+from apps.common.database.ids import uuid7
 from apps.exchange.reading.found import FoundMemory
 from apps.exchange.writing.target import Target, source_indexes
 from apps.memories.lexemes import Lexemes

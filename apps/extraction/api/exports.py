@@ -11,8 +11,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats.queries import access_chat
-from apps.common.replica import from_replica
-from apps.common.serializer_fields import JSONObjectField
+from apps.common.api.serializer_fields import JSONObjectField
+from apps.common.database.replica import from_replica
 from apps.extraction.settings.queries import settings_document
 from apps.memories.exports import memory_export
 

@@ -9,8 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.common import jobs
-from apps.common.pagination import NewestFirstPagination
-from apps.common.serializer_fields import read_body
+from apps.common.api.pagination import NewestFirstPagination
+from apps.common.api.serializer_fields import read_body
 from apps.extraction.api.serializers import ModelTestCreateSerializer, ModelTestSerializer
 from apps.extraction.models import ModelTest
 from apps.extraction.tasks import request_model_test

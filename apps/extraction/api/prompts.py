@@ -6,8 +6,8 @@ from rest_framework import viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.common.api.serializer_fields import read_body
 from apps.common.problems import Missing
-from apps.common.serializer_fields import read_body
 from apps.extraction.api.serializers import (
     PromptTemplateSerializer,
     PromptTemplatesSerializer,

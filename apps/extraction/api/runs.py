@@ -11,8 +11,8 @@ from rest_framework.views import APIView
 
 from apps.chats.queries import access_chat
 from apps.common import jobs
-from apps.common.pagination import NewestFirstPagination
-from apps.common.serializer_fields import read_body
+from apps.common.api.pagination import NewestFirstPagination
+from apps.common.api.serializer_fields import read_body
 from apps.extraction import runs
 from apps.extraction.api.serializers import (
     CallSerializer,

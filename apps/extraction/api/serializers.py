@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
-from apps.common.serializer_fields import (
+from apps.common.api.serializer_fields import (
     BoundedListField,
     JSONObjectField,
     StrictIntegerField,

@@ -14,14 +14,14 @@ from rest_framework.views import APIView
 
 from apps.chats.models import Character, Chat
 from apps.chats.queries import access_chat
-from apps.common.problems import FieldError, Invalid
-from apps.common.serializer_fields import (
+from apps.common.api.serializer_fields import (
     JSONObjectField,
     StrictBooleanField,
     StrictSerializer,
     StrictUUIDField,
     read_body,
 )
+from apps.common.problems import FieldError, Invalid
 from apps.extraction.settings import modes
 from apps.extraction.settings.operations import MEMORY_SETTINGS
 from apps.extraction.settings.queries import settings_of, settings_of_owner

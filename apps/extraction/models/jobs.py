@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from apps.chats.models import Chat
-from apps.common.fields import OrderedJSONField
+from apps.common.database.fields import OrderedJSONField
 from apps.common.jobs import ACTIVE_STATES, Job
 from apps.llm.models import Connection
 

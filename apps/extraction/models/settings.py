@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from apps.chats.models import Character, Chat
-from apps.common.fields import OrderedJSONField
+from apps.common.database.fields import OrderedJSONField
 from apps.common.scoping import OwnedModel
 
 

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats.queries import access_character, access_chat
-from apps.common.serializer_fields import StrictSerializer, StrictUUIDField, read_query
+from apps.common.api.serializer_fields import StrictSerializer, StrictUUIDField, read_query
 from apps.graph.queries import Scope, read_graph
 from apps.memories.api.base import get_or_missing
 from apps.memories.models import Memory

@@ -6,14 +6,14 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.chats.serializers import OwnedCharacterField
-from apps.common.scoping import Owner
-from apps.common.serializer_fields import (
+from apps.common.api.serializer_fields import (
     JSONObjectField,
     StrictBooleanField,
     StrictIntegerField,
     StrictSerializer,
     TextField,
 )
+from apps.common.scoping import Owner
 from apps.graph.building import graph_of
 from apps.injection.models import Recall
 from apps.injection.queries import entities_by_memory

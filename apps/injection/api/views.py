@@ -10,8 +10,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats.queries import access_chat, access_message
-from apps.common.pagination import NewestFirstPagination
-from apps.common.serializer_fields import read_body
+from apps.common.api.pagination import NewestFirstPagination
+from apps.common.api.serializer_fields import read_body
 from apps.injection import operations
 from apps.injection.api.serializers import (
     PromptRequestSerializer,

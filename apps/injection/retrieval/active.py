@@ -9,7 +9,7 @@ from django.db.models import Prefetch, QuerySet
 
 from apps.chats.keys import ChatKeys, keys_of
 from apps.chats.models import Character
-from apps.common.compiled_queries import CompiledQuery
+from apps.common.database.compiled_queries import CompiledQuery
 from apps.extraction.parsers.triggers import trigger_words
 from apps.injection.retrieval.choices import Wanted, choose, similarity_to
 from apps.injection.turns import UserTurn

@@ -18,7 +18,7 @@ from pgvector.django import MaxInnerProduct
 
 from apps.chats.keys import ChatKeys, ChatOrKeys, keys_of
 from apps.chats.models import Character
-from apps.common.compiled_queries import CompiledQuery
+from apps.common.database.compiled_queries import CompiledQuery
 from apps.injection.turns import UserTurn
 from apps.injection.witnessing import Viewpoint
 from apps.memories.models import Memory

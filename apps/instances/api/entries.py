@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from apps.common.ids import uuid7
+from apps.common.database.ids import uuid7
 from apps.instances.api.serializers import FileSerializer, SharedMemorySerializer
 from apps.instances.models import Item
 from apps.instances.operations.pushing import Entry

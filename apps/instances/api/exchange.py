@@ -10,8 +10,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.accounts.authentication import check_instance
+from apps.common.api.serializer_fields import read_body, read_query
 from apps.common.problems import TooLarge
-from apps.common.serializer_fields import read_body, read_query
 from apps.instances.api.entries import document_of, entries_of
 from apps.instances.api.serializers import (
     PageSerializer,

@@ -11,9 +11,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.common.pagination import NewestFirstPagination
+from apps.common.api.pagination import NewestFirstPagination
+from apps.common.api.serializer_fields import read_body, read_query
 from apps.common.problems import Missing
-from apps.common.serializer_fields import read_body, read_query
 from apps.instances.api.serializers import (
     ConflictSerializer,
     ContentSerializer,

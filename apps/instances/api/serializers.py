@@ -6,7 +6,7 @@ from django.core.validators import RegexValidator
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from apps.common.serializer_fields import (
+from apps.common.api.serializer_fields import (
     BoundedListField,
     StrictIntegerField,
     StrictSerializer,

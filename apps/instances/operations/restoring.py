@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from apps.common.ids import uuid7
+from apps.common.database.ids import uuid7
 from apps.common.scoping import Owner, owner_id_of
 from apps.instances.models import Instance, Item
 from apps.instances.operations.items import ItemWriter

@@ -6,7 +6,7 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.accounts.instance_names import LOCI
-from apps.common.serializer_fields import StrictSerializer, TextField
+from apps.common.api.serializer_fields import StrictSerializer, TextField
 from apps.memories.api.fields import InstanceNameField
 from apps.memories.journal_periods import CONSOLIDATED, WRITTEN, Granularity, Period, parse_period
 

@@ -12,8 +12,8 @@ from rest_framework.response import Response
 
 from apps.accounts.authentication import check_instance
 from apps.accounts.models import User
-from apps.common.pagination import NewestFirstPagination
-from apps.common.serializer_fields import read_body, read_query
+from apps.common.api.pagination import NewestFirstPagination
+from apps.common.api.serializer_fields import read_body, read_query
 from apps.journal.api.serializers import (
     ConsolidateSerializer,
     EntryCreateSerializer,

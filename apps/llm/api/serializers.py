@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.common.serializer_fields import (
+from apps.common.api.serializer_fields import (
     JSONObjectField,
     StrictBooleanField,
     StrictIntegerField,

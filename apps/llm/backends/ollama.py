@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx2
 
-from apps.common import merge_patch
+from apps.common.documents import merge_patch
 from apps.llm.generation import GenerationRequest, Refused
 from apps.llm.replies.documents import error_message
 from apps.llm.replies.reply import Delta, failure_in_document, first_document

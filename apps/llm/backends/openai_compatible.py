@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx2
 
-from apps.common import merge_patch
+from apps.common.documents import merge_patch
 from apps.llm.generation import GenerationRequest, Misconfigured, Refused
 from apps.llm.replies.documents import error_message
 from apps.llm.replies.reply import Delta, failure_in_document, first_document

@@ -12,7 +12,7 @@ import httpx2
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from apps.common.connections import release_connection
+from apps.common.database.connections import release_connection
 from apps.llm.generation import GenerationFailed, Misconfigured, Refused, TransientFailure, Watch
 from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy
 from apps.llm.http.transport import CONNECT_TIMEOUT, CancellationChecker, CheckedTransport

@@ -10,8 +10,8 @@ from rest_framework.views import APIView
 
 from apps.chats.models import Chat
 from apps.chats.queries import access_chat
+from apps.common.api.serializer_fields import read_body as read_body
 from apps.common.problems import Missing
-from apps.common.serializer_fields import read_body as read_body
 
 Row = TypeVar("Row", bound=Model)
 

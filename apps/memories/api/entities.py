@@ -8,7 +8,7 @@ from rest_framework import mixins, status, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.common.pagination import NewestFirstPagination
+from apps.common.api.pagination import NewestFirstPagination
 from apps.memories.api.base import get_or_missing, read_body
 from apps.memories.api.layer_serializers import (
     EntityMergeSerializer,

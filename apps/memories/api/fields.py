@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from rest_framework import serializers
 
 from apps.accounts.instance_names import INSTANCE_NAME
-from apps.common.serializer_fields import TextField
+from apps.common.api.serializer_fields import TextField
 
 
 class RoundedFloatField(serializers.FloatField):

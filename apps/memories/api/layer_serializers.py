@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.chats.serializers import OwnedCharacterField
-from apps.common.serializer_fields import (
+from apps.common.api.serializer_fields import (
     BoundedListField,
     JSONObjectField,
     StrictBooleanField,

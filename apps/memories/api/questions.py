@@ -11,8 +11,8 @@ from rest_framework import mixins, serializers, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.common.pagination import NewestFirstPagination
-from apps.common.serializer_fields import StrictSerializer
+from apps.common.api.pagination import NewestFirstPagination
+from apps.common.api.serializer_fields import StrictSerializer
 from apps.memories.api.base import get_or_missing, read_body
 from apps.memories.api.serializers import MemorySerializer
 from apps.memories.models import Question

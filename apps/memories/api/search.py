@@ -13,8 +13,14 @@ from apps.accounts.authentication import instance_of
 from apps.chats.models import Character, Message
 from apps.chats.queries import access_chat
 from apps.chats.serializers import MessageSerializer
+from apps.common.api.serializer_fields import (
+    BoundedListField,
+    NumberField,
+    StrictIntegerField,
+    StrictSerializer,
+    TextField,
+)
 from apps.common.metrics import timed
-from apps.common.serializer_fields import BoundedListField, NumberField, StrictIntegerField, StrictSerializer, TextField
 from apps.memories.api.base import get_or_missing
 from apps.memories.api.fields import RoundedFloatField
 from apps.memories.api.journal_serializers import JournalEntrySerializer

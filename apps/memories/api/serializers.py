@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from apps.chats.models import Chat, Message
 from apps.chats.serializers import OwnedCharacterField
-from apps.common.serializer_fields import BoundedListField, StrictBooleanField, StrictIntegerField, StrictSerializer
+from apps.common.api.serializer_fields import BoundedListField, StrictBooleanField, StrictIntegerField, StrictSerializer
 from apps.memories.api.fields import NonBlankTextField, OwnedRelatedField
 from apps.memories.models import Inheritance, Memory, MemorySource
 

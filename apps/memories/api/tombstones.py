@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.common.serializer_fields import StrictSerializer, read_query
+from apps.common.api.serializer_fields import StrictSerializer, read_query
 from apps.memories.queries.tombstones import tombstones_since
 
 

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.authentication import instance_of
-from apps.common.pagination import NewestFirstPagination
+from apps.common.api.pagination import NewestFirstPagination
 from apps.memories import operations
 from apps.memories.api.base import get_or_missing, read_body
 from apps.memories.api.filters import MemoryFilter

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from pgvector.django import HalfVectorField
 
 from apps.chats.models import Character, Chat, Message, Swipe
-from apps.common.fields import OrderedJSONField
+from apps.common.database.fields import OrderedJSONField
 from apps.common.scoping import OwnedModel
 from apps.memories.models.memory import Entity, RetiredReason, StoryModel
 

@@ -7,7 +7,7 @@ from django.db.models import Q, QuerySet
 
 from apps.chats.keys import ChatOrKeys, keys_of
 from apps.chats.models import Character, Chat, Message
-from apps.common.compiled_queries import CompiledQuery
+from apps.common.database.compiled_queries import CompiledQuery
 from apps.memories.lineage import is_remembered, is_seen_in
 from apps.memories.models import Arc
 from apps.memories.queries.endings import all_endings, endings_seen_in, has_ended, with_endings

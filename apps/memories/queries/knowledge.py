@@ -9,7 +9,7 @@ from django.db.models import F, Q, QuerySet
 
 from apps.chats.keys import ChatOrKeys
 from apps.chats.models import Character
-from apps.common.compiled_queries import CompiledQuery
+from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.words import Words
 from apps.memories.lineage import is_of_visible_chat
 from apps.memories.models import Entity, Knowledge, Relationship, RetiredReason

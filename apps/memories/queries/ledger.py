@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 
 from apps.chats.keys import ChatOrKeys, keys_of
 from apps.chats.models import Chat
-from apps.common.compiled_queries import CompiledQuery
+from apps.common.database.compiled_queries import CompiledQuery
 from apps.memories.models import Entity, LedgerEntry
 
 

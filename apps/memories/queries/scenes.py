@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from apps.chats.models import Chat, Message
 from apps.chats.scenes import scenes_of
-from apps.common.compiled_queries import CompiledQuery
+from apps.common.database.compiled_queries import CompiledQuery
 from apps.memories.models import Scene
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import structlog
 
 from apps.chats.models import Message
-from apps.common.replica import from_replica
+from apps.common.database.replica import from_replica
 from apps.common.scoping import Owner, owner_id_of
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.common.serializer_fields import StrictSerializer, StrictUUIDField, TextField
+from apps.common.api.serializer_fields import StrictSerializer, StrictUUIDField, TextField
 from apps.moderation.models import Case, Kind, Look, Notice, Reason, Report
 
 

@@ -9,8 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.common.pagination import NewestFirstPagination
-from apps.common.serializer_fields import read_body
+from apps.common.api.pagination import NewestFirstPagination
+from apps.common.api.serializer_fields import read_body
 from apps.moderation.api.serializers import (
     AbuseReportSerializer,
     LookSerializer,

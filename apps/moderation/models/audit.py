@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from apps.common.ids import uuid7
+from apps.common.database.ids import uuid7
 from apps.common.scoping import OwnedModel
 from apps.moderation.models.cases import Case
 from apps.moderation.models.choices import Kind, moderator_field

@@ -4,8 +4,8 @@ from typing import Any
 
 from rest_framework import generics, serializers
 
-from apps.common.pagination import NewestFirstPagination
-from apps.common.serializer_fields import (
+from apps.common.api.pagination import NewestFirstPagination
+from apps.common.api.serializer_fields import (
     BoundedListField,
     NumberField,
     StrictBooleanField,

@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.chats.serializers import OwnedCharacterField
-from apps.common.serializer_fields import StrictSerializer
+from apps.common.api.serializer_fields import StrictSerializer
 from apps.injection.api.serializers import PromptRequestSerializer, PromptSerializer, RecallSerializer, SlotSerializer
 from apps.replies.api.presets import OwnedPresetField
 from apps.replies.models import Generation

@@ -13,7 +13,7 @@ from apps.accounts.authentication import writer_of
 from apps.chats.locking import Guard
 from apps.chats.operations import patch_metadata
 from apps.chats.views.access import or_404, own_chat
-from apps.common.document_patches import DocumentPatch
+from apps.common.documents.patches import DocumentPatch
 from apps.common.problems import TooLarge
 from apps.replies.forms import NoteForm
 from apps.replies.prompts.notes import note_of

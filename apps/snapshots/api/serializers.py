@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from apps.chats.models import Chat
 from apps.common import jobs
-from apps.common.serializer_fields import StrictSerializer
+from apps.common.api.serializer_fields import StrictSerializer
 from apps.memories.api.fields import OwnedRelatedField
 from apps.snapshots.models import Restore, Snapshot
 

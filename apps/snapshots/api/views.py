@@ -15,9 +15,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats.api.uploads import FileSerializer, check_content_length
-from apps.common.pagination import NewestFirstPagination
+from apps.common.api.pagination import NewestFirstPagination
+from apps.common.api.serializer_fields import read_body, read_query
 from apps.common.problems import Missing
-from apps.common.serializer_fields import read_body, read_query
 from apps.snapshots.api.serializers import (
     RestoreSerializer,
     SnapshotFilterSerializer,

@@ -18,9 +18,9 @@ from apps.chats.message_data.recaps import Recap, recap_edit, recap_of, recap_re
 from apps.chats.models import Message, Swipe
 from apps.chats.operations import Patch, patch_messages
 from apps.chats.queries import access_message
+from apps.common.api.serializer_fields import JSONObjectField, TextField
+from apps.common.documents.strict_json import storage_errors
 from apps.common.problems import Invalid, Missing
-from apps.common.serializer_fields import JSONObjectField, TextField
-from apps.common.strict_json import storage_errors
 from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
 from apps.sync.api.views import chat_state
 

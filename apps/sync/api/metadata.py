@@ -11,10 +11,10 @@ from rest_framework.views import APIView
 
 from apps.chats.operations import patch_metadata
 from apps.chats.queries import access_chat
-from apps.common.document_patches import DocumentPatch
-from apps.common.json_patch import MAX_OPERATIONS, check_syntax
-from apps.common.serializer_fields import BoundedListField, JSONObjectField
-from apps.common.strict_json import JSON_PATCH, JSONPatchParser, StrictJSONParser, is_json_patch
+from apps.common.api.serializer_fields import BoundedListField, JSONObjectField
+from apps.common.documents.json_patch import MAX_OPERATIONS, check_syntax
+from apps.common.documents.patches import DocumentPatch
+from apps.common.documents.strict_json import JSON_PATCH, JSONPatchParser, StrictJSONParser, is_json_patch
 from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
 from apps.sync.api.views import chat_state
 

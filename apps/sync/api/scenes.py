@@ -14,8 +14,8 @@ from apps.chats.models import Chat
 from apps.chats.operations import Patch, patch_messages
 from apps.chats.queries import access_chat
 from apps.chats.scenes import Scene, access_scene, scene_break_change, scene_break_removal, scene_change, scenes_of
+from apps.common.api.serializer_fields import JSONObjectField, PositionField, StrictBooleanField, TextField
 from apps.common.problems import Missing
-from apps.common.serializer_fields import JSONObjectField, PositionField, StrictBooleanField, TextField
 from apps.memories.operations.scenes import dismiss_break
 from apps.memories.queries.scenes import FinishedScene, detected_scene, finished_scenes
 from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer

@@ -17,9 +17,7 @@ from apps.chats.message_data.namespaces import MAX_KEY_LENGTH, MAX_NAMESPACE_LEN
 from apps.chats.models import Chat, Participant
 from apps.chats.operations.patches import Patch, Splice
 from apps.chats.serializers import MessageInputSerializer, MessageSerializer, SendDateField
-from apps.common.problems import Invalid
-from apps.common.retries import KEY_HEADER
-from apps.common.serializer_fields import (
+from apps.common.api.serializer_fields import (
     BoundedListField,
     JSONObjectField,
     PositionField,
@@ -29,6 +27,8 @@ from apps.common.serializer_fields import (
     StrictUUIDField,
     TextField,
 )
+from apps.common.http.retries import KEY_HEADER
+from apps.common.problems import Invalid
 from apps.memories.api.tombstones import MemoryTombstoneSerializer
 
 MAX_BATCH = 1000

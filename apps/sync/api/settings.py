@@ -8,10 +8,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.common.document_patches import DocumentPatch
-from apps.common.json_patch import MAX_OPERATIONS, check_syntax
-from apps.common.serializer_fields import BoundedListField, JSONObjectField
-from apps.common.strict_json import JSON_PATCH, JSONPatchParser, StrictJSONParser, is_json_patch
+from apps.common.api.serializer_fields import BoundedListField, JSONObjectField
+from apps.common.documents.json_patch import MAX_OPERATIONS, check_syntax
+from apps.common.documents.patches import DocumentPatch
+from apps.common.documents.strict_json import JSON_PATCH, JSONPatchParser, StrictJSONParser, is_json_patch
 from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
 from apps.sync.settings_documents import Settings, patch_settings, read_settings
 

@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connections
 
-from apps.common.static_files import collect_if_changed
+from apps.common.pages.static_files import collect_if_changed
 from apps.launcher.services import beat, web, worker
 
 

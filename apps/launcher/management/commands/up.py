@@ -17,7 +17,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
 from apps.common.health import delete_heartbeats
-from apps.common.static_files import collect_if_changed
+from apps.common.pages.static_files import collect_if_changed
 from apps.launcher import embedded_postgres
 from apps.launcher.services import PYTHON, beat, web, worker
 from apps.launcher.supervisor import Service, ServiceFailed, StopRequested, keep_running, print_status, spawn, stopping

@@ -7,7 +7,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 
-from apps.common.problem_responses import refusal
+from apps.common.api.problems import refusal
 from apps.common.problems import Problem
 
 

@@ -12,9 +12,9 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from rest_framework.permissions import SAFE_METHODS
 
-from apps.common.database_errors import is_connection_lost, is_rolled_back, is_row_gone, unavailable_after
-from apps.common.problem_responses import unavailable
-from apps.common.request_bodies import API_PREFIX, rewindable_body
+from apps.common.api.problems import unavailable
+from apps.common.database.errors import is_connection_lost, is_rolled_back, is_row_gone, unavailable_after
+from apps.common.http.request_bodies import API_PREFIX, rewindable_body
 
 KEY_HEADER = "Idempotency-Key"
 # Seconds before the repetition. A repetition at once may lock again what the other transaction is about to lock.

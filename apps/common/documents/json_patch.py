@@ -9,8 +9,8 @@ from typing import Any
 from jsonpatch import JsonPatch, JsonPatchException, JsonPatchTestFailed
 from jsonpointer import EndOfList, JsonPointer, JsonPointerException
 
+from apps.common.documents.strict_json import MAX_DEPTH, storage_errors
 from apps.common.problems import Conflict, FieldError, Invalid, ProblemType
-from apps.common.strict_json import MAX_DEPTH, storage_errors
 
 MAX_OPERATIONS = 1000
 MAX_REASON_LENGTH = 200  # the library's messages quote whole documents

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apps.common import json_patch, merge_patch
+from apps.common.documents import json_patch, merge_patch
 from apps.common.problems import Invalid
 
 

@@ -2,7 +2,7 @@
 
 Requests and tasks use the role RESTRICTED_ROLE, for which each owned table has a policy: rows of the owner that
 OWNER_SETTING names. The role that ``DATABASE_URL`` names owns the tables and sees all rows: ``system_scope()``,
-management commands and migrations use it. ``apps.common.postgresql`` switches between them.
+management commands and migrations use it. ``apps.common.database.postgresql`` switches between them.
 """
 
 import time
@@ -12,7 +12,7 @@ from typing import Any
 from django.apps import apps
 from django.db import InternalError, OperationalError, ProgrammingError, connections, models
 
-from apps.common.restriction import OWNER_SETTING, RESTRICTED_ROLE
+from apps.common.database.restriction import OWNER_SETTING, RESTRICTED_ROLE
 from apps.common.scoping import OwnedModel
 
 POLICY = "own_rows"

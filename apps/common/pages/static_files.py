@@ -11,7 +11,7 @@ from django.contrib.staticfiles.storage import HashedFilesMixin
 from django.core.management import call_command
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-from apps.common.bundles import bundled_css, bundled_js
+from apps.common.pages.bundles import bundled_css, bundled_js
 
 BUNDLES = {"css/site.css": bundled_css, "js/loci.js": bundled_js}
 

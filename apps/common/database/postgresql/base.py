@@ -6,7 +6,7 @@ from django.db.backends.postgresql import base
 from psycopg.pq import TransactionStatus
 from psycopg.sql import SQL, Identifier, Literal
 
-from apps.common.restriction import OWNER_SETTING, RESTRICTED_ROLE, restriction
+from apps.common.database.restriction import OWNER_SETTING, RESTRICTED_ROLE, restriction
 
 UNKNOWN = "unknown"
 

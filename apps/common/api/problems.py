@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler as drf_exception_handler
 from rest_framework.views import set_rollback
 
-from apps.common.database_errors import Unavailable, unavailable_after
+from apps.common.database.errors import Unavailable, unavailable_after
 from apps.common.metrics import count
 from apps.common.problems import FieldError, Invalid, Problem, ProblemType, TooLarge, pointer_of
 

@@ -2,7 +2,7 @@
 
 Nobody misses what they have just written: the replica answers once it has replayed all that was committed when the
 read began. Where it is behind, down or fails, and within a transaction of the primary, the primary answers.
-Row-level security holds on both, since both have connections of ``apps.common.postgresql``.
+Row-level security holds on both, since both have connections of ``apps.common.database.postgresql``.
 """
 
 import time
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import structlog
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connections
 
-from apps.common.database_errors import is_statement_timeout
+from apps.common.database.errors import is_statement_timeout
 from apps.common.metrics import count
 
 REPLICA = "replica"

@@ -1,0 +1,1 @@
+"""Parts of the REST API: pagination, strict fields, problem responses, the OpenAPI document."""

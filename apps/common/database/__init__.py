@@ -1,0 +1,1 @@
+"""The database: keys, fields, connections, replicas, row-level security, compiled queries, errors."""

@@ -1,0 +1,1 @@
+"""JSON documents: a strict parser, JSON Patch and JSON Merge Patch."""

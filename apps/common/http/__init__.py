@@ -1,0 +1,1 @@
+"""Middleware and limits of requests, of pages and of the API alike."""

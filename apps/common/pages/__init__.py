@@ -1,0 +1,1 @@
+"""Parts of the pages: static files and bundles, the manifest, the theme, pages of problems."""
