@@ -65,8 +65,8 @@ def _newest_ids(chat: Chat, count: int) -> set[UUID]:
 def _text_of_turn(chat: Chat, anchor: UUID) -> str | None:
     """Return the text of the user's turn that the client asks about, or None if it is the last one of the chat."""
     turns = visible_messages(chat).filter(is_user=True).order_by("-index")
-    last = turns.first()
-    asked = None if last is None or last.pk == anchor else turns.filter(pk=anchor).first()
+    last = turns.values_list("pk", flat=True).first()
+    asked = turns.filter(pk=anchor).first() if last not in (None, anchor) else None
     return asked.mes if asked else None
 
 

@@ -129,18 +129,7 @@ def _lock_owner(owner: Owner) -> None:
 def _apply(owner: Owner, compared: Compared, request: Request) -> StoredRequest:
     """Write the changes of a request to a locked chat."""
     chat, plan = compared.chat, compared.plan
-    patches = [Patch(id=before, insert_before=parsed_turn(chat, turn)) for before, turn in plan.insertions]
-    patches += _patches(owner, plan)
-    patches += [Patch(id=pk, delete=True) for pk in plan.deletions]
-    messages = Message.objects.for_owner(owner).filter(chat=chat).order_by("index")
-    has_new = bool(plan.insertions or plan.appended)
-    before = set(messages.values_list("pk", flat=True)) if has_new else set()
-    guard = Guard(optional=True, instance=request.instance)
-    if patches:
-        patch_messages(owner, chat.pk, patches, guard)
-    if plan.appended:
-        append_messages(owner, chat.pk, [parsed_turn(chat, turn) for turn in plan.appended], guard)
-    new = [pk for pk in messages.values_list("pk", flat=True) if pk not in before] if has_new else []
+    new = _write(owner, chat, plan, Guard(optional=True, instance=request.instance))
     ids = iter(new)
     known = [(pk or next(ids), key) for pk, key in plan.known]
     remember(chat, request, known)
@@ -148,7 +137,25 @@ def _apply(owner: Owner, compared: Compared, request: Request) -> StoredRequest:
     chat.refresh_from_db()
     if request.turns[-1].is_user or request.is_nudged:
         return StoredRequest(chat, anchor, client=request.client)
-    return StoredRequest(chat, anchor, messages.with_swipes().get(pk=anchor).mes, request.client)
+    continued = Message.objects.for_owner(owner).filter(chat=chat).with_swipes().get(pk=anchor)
+    return StoredRequest(chat, anchor, continued.mes, request.client)
+
+
+def _write(owner: Owner, chat: Chat, plan: Plan, guard: Guard) -> list[UUID]:
+    """Write the changes of a plan. Return the ids of the new messages, in order."""
+    patches = [Patch(id=before, insert_before=parsed_turn(chat, turn)) for before, turn in plan.insertions]
+    patches += _patches(owner, plan)
+    patches += [Patch(id=pk, delete=True) for pk in plan.deletions]
+    messages = Message.objects.for_owner(owner).filter(chat=chat).order_by("index").values_list("pk", flat=True)
+    before = set(messages) if plan.insertions else set()
+    appended: list[Message] = []
+    if patches:
+        patch_messages(owner, chat.pk, patches, guard)
+    if plan.appended:
+        appended = append_messages(owner, chat.pk, [parsed_turn(chat, turn) for turn in plan.appended], guard).messages
+    if not plan.insertions:
+        return [message.pk for message in appended]
+    return [pk for pk in messages.all() if pk not in before]
 
 
 def _patches(owner: Owner, plan: Plan) -> list[Patch]:
