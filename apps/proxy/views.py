@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 from typing import Any, TypeVar
 
 import httpx2
+import structlog
 from asgiref.sync import sync_to_async
 from django.core.exceptions import RequestDataTooBig
 from django.db import connections
@@ -14,6 +15,7 @@ from django.views.decorators.csrf import csrf_exempt
 from rest_framework.exceptions import APIException
 
 from apps.common.problems import Problem
+from apps.common.request_logging import log_upstream_error
 from apps.llm.http.addresses import AddressNotAllowed
 from apps.llm.http.async_transport import async_client
 from apps.llm.http.endpoint import MAX_ERROR_BYTES
@@ -24,7 +26,9 @@ from apps.proxy.requests import owner_of
 from apps.proxy.upstream import connection_of, models_of
 
 MAX_COLLECTED_BYTES = 16 * 1024 * 1024  # of a reply; what follows is passed on, but not stored
+MODEL_SERVER = "model-server"
 T = TypeVar("T")
+logger = structlog.get_logger(__name__)
 _storing: set[asyncio.Task[None]] = set()  # the event loop itself holds tasks weakly
 
 
@@ -39,7 +43,7 @@ async def chat_completions(request: HttpRequest) -> HttpResponseBase:
         return error_response(error)
     except RequestDataTooBig:
         return openai_error(413, "The body is too large.")
-    response = await _answer(call)
+    response = await _answer(call, request)
     for name, value in call.headers.items():
         response[name] = value
     return response
@@ -70,8 +74,18 @@ def _run_and_release(work: Callable[..., T], *args: Any) -> T:
         connections.close_all()
 
 
-async def _answer(call: UpstreamCall) -> HttpResponseBase:
-    """Call the upstream. Return its reply as a stream, or its error."""
+async def _answer(call: UpstreamCall, request: HttpRequest) -> HttpResponseBase:
+    """Call the upstream. Return its reply as a stream, or its error, which is logged as one of the upstream."""
+    try:
+        response = await _reply_or_error(call)
+    except AddressNotAllowed as error:
+        return openai_error(400, str(error))
+    if isinstance(response, HttpResponse):
+        log_upstream_error(request, response, MODEL_SERVER)
+    return response
+
+
+async def _reply_or_error(call: UpstreamCall) -> HttpResponseBase:
     async with AsyncExitStack() as stack:
         try:
             client = await stack.enter_async_context(async_client(call.policy))
@@ -80,8 +94,6 @@ async def _answer(call: UpstreamCall) -> HttpResponseBase:
                 received = (await _beginning(upstream)).decode("utf-8", "replace")
                 retry_after = upstream.headers.get("Retry-After", "")
                 return upstream_error(upstream.status_code, call.policy.redacted(received), retry_after)
-        except AddressNotAllowed as error:
-            return openai_error(400, str(error))
         except httpx2.TimeoutException:
             return openai_error(504, f"The model server was silent for {call.policy.timeout:g} seconds.")
         except httpx2.HTTPError:
@@ -114,6 +126,7 @@ async def _relayed(call: UpstreamCall, upstream: httpx2.Response, stack: AsyncEx
                 received += chunk
             yield chunk
     except httpx2.HTTPError:
+        logger.warning("the model server broke off", received=len(received))
         # The status was sent already. An error event is what SDKs raise an exception for.
         yield b'\n\ndata: {"error": {"message": "The model server broke off.", "type": "api_error"}}\n\n'
     finally:

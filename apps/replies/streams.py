@@ -15,6 +15,7 @@ from django.db import connections
 
 from apps.common.jobs import TERMINAL_STATES
 from apps.common.scoping import Owner
+from apps.replies.continuations import joint
 from apps.replies.models import Generation
 from apps.sync.live import notify
 
@@ -33,11 +34,15 @@ def notify_generation_changed(job: Generation, state: str, **kwargs: Any) -> Non
 
 
 def events_since(generation: Generation, position: int) -> bytes:
-    """Return the events after ``position`` characters: the new text and, if the generation has ended, its end."""
+    """Return the events after ``position`` characters: the new text and, if the generation has ended, its end.
+
+    ``joint`` of a continuation stands between the message's text before and the new one, if anything does.
+    """
     end = len(generation.text)
     events = b""
     if end > position:
-        events += _event("delta", end, {"text": generation.text[position:]})
+        space = joint(generation.prefix, generation.text)
+        events += _event("delta", end, {"text": generation.text[position:]} | ({"joint": space} if space else {}))
     if generation.state in TERMINAL_STATES:
         name = "error" if generation.state == Generation.State.FAILED else "done"
         message = str(generation.message_id) if generation.message_id else None

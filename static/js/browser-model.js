@@ -6,8 +6,8 @@ import { filled, gettext, ngettext } from "./words.js";
 const STATES = {
   waiting: gettext("Ready. Keep this page open: your model is waiting for work."),
   writing: gettext("Your model is writing."),
-  offline: gettext("Loci can't be reached. Trying again …"),
-  "signed-out": gettext("Stopped: you have been signed out, or have too many pages open. Sign in, then load this page again."),
+  offline: gettext("Loci can't be reached, or you have too many pages open. Trying again …"),
+  "signed-out": gettext("Stopped: you have been signed out. Sign in, then load this page again."),
 };
 const panel = document.querySelector(".browser-model");
 

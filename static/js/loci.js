@@ -13,5 +13,6 @@ import "./progress.js";
 import "./recap.js";
 import "./presets.js";
 import "./remember.js";
+import "./sliders.js";
 import "./chosen.js";
 import "./forgotten.js";

@@ -11,7 +11,7 @@ from django.test import Client
 from apps.accounts.models import User
 from apps.chats.locking import NO_INTEGRITY, Guard
 from apps.chats.models import Chat
-from apps.chats.operations import Patch, append_messages, patch_messages
+from apps.chats.operations import Patch, add_participant, append_messages, patch_messages
 from apps.chats.queries import access_chat, message_window
 from tests.factories import UserFactory, make_character, make_chat, parsed
 
@@ -342,6 +342,22 @@ def test_sittings_are_divided(alice, site):
     html = site.get(f"/chats/{chat.pk}/").content.decode()
     dividers = [" ".join(found.split()) for found in re.findall(r'<li class="day">.*?>([^<>]+)</time>', html, re.S)]
     assert dividers == ["Wednesday, 15 November 2023", "Later that day, 18:00", "Thursday, 16 November 2023"]
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (["Mira", "Salt"], "Mira and Salt"),
+        (["Mira", "Salt", "Tam"], "Mira, Salt and Tam"),
+        (["Mira", "Salt", "Tam", "Ione"], "Mira, Salt and 2 more"),
+    ],
+)
+def test_the_head_of_a_group_names_its_members(alice, site, names, shown):
+    mira = make_character(alice, name="Mira")
+    chat = make_chat(alice, "Hello.", character=mira)
+    for name in names:
+        add_participant(alice, chat.pk, name=name, character=mira if name == "Mira" else None)
+    assert f'<p class="quiet">{shown} · <span data-count>' in site.get(f"/chats/{chat.pk}/").content.decode()
 
 
 def test_hidden_messages_are_folded_and_swipes_counted(alice, site):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.db import connection as database
 from django.test import override_settings
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
@@ -334,3 +335,68 @@ def test_an_error_of_the_function_is_told(signed_in: Page, executor: ThreadPoolE
     wait_for(page, future.done)
     failure: Any = future.exception()
     assert (failure.kind, failure.detail) == ("refused", "The page could not run the model. It says: Too long.")
+
+
+def test_who_signs_out_elsewhere_is_told_with_the_next_call(signed_in: Page, executor: ThreadPoolExecutor) -> None:
+    page = signed_in
+    connected(User.objects.get())
+    page.goto(PAGE)
+    page.evaluate("loci.registerModel(() => 'Hello.')")
+    expect(state(page)).to_contain_text(READY)
+    Session.objects.all().delete()
+    future = asked(executor, HELLO)
+    expect(state(page)).to_contain_text("Stopped: you have been signed out.")
+    Connection.objects.for_owner(User.objects.get()).update(page_seen_at=None)
+    wait_for(page, future.done)
+    assert "No page runs your model" in str(future.exception())
+
+
+def test_a_stream_that_is_refused_is_asked_for_again(signed_in: Page, executor: ThreadPoolExecutor) -> None:
+    """As by a proxy while the server behind it starts again."""
+    page = signed_in
+    connected(User.objects.get())
+    refused: list[str] = []
+
+    def refuse(route: Route) -> None:
+        refused.append(route.request.url)
+        if len(refused) == 1:
+            route.fulfill(status=502)
+        else:
+            route.continue_()
+
+    page.route("**/browser-calls/events/*", refuse)
+    page.goto(PAGE)
+    page.evaluate("loci.registerModel(() => 'Hello.')")
+    expect(state(page)).to_contain_text("Loci can't be reached")
+    expect(state(page)).to_contain_text(READY)
+    assert reply_of(page, asked(executor, HELLO)).text == "Hello."
+
+
+SILENT_SOURCE = """
+window.opened = [];
+window.EventSource = class extends EventTarget {
+  static OPEN = 1; static CLOSED = 2; readyState = 1;
+  constructor(url) { super(); window.opened.push(this); }
+  close() { this.readyState = 2; }
+};
+"""
+
+
+def test_a_stream_that_went_silent_is_opened_again(signed_in: Page) -> None:
+    """As after the machine's sleep, in which the other end may be lost without a word."""
+    page = signed_in
+    connected(User.objects.get())
+    page.clock.install()
+    page.add_init_script(SILENT_SOURCE)
+    page.goto(PAGE)
+    page.evaluate("loci.registerModel(() => 'Hello.')")
+    before = page.evaluate("window.opened.length")
+    page.clock.fast_forward(15_000)
+    assert page.evaluate("window.opened.length") == before
+    page.clock.fast_forward(20_000)
+    assert page.evaluate("window.opened.length") > before
+    assert page.evaluate("window.opened.at(-1).readyState") == 1
+    page.get_by_role("button", name="Stop").click()
+    stopped = page.evaluate("window.opened.length")
+    page.clock.fast_forward(60_000)
+    assert page.evaluate("window.opened.length") == stopped

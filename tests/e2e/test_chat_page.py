@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 from pytest_django.live_server_helper import LiveServer
 
 from apps.accounts.models import User
@@ -133,6 +133,21 @@ def test_a_message_is_edited_by_keyboard(signed_in: Page, chat: Chat):
     field.press("Control+Enter")
     expect(turn(page, 81).locator(".prose")).to_have_text("This turn is new.")
     expect(page.locator("#m-81")).to_be_focused()
+
+
+@pytest.mark.parametrize("size", [{"width": 1280, "height": 900}, {"width": 390, "height": 844}], ids=["desk", "phone"])
+def test_the_buttons_of_an_editor_are_in_sight_at_the_lower_edge(signed_in: Page, alice: User, size: ViewportSize):
+    page = signed_in
+    text = "The road goes on and on, past the mill and the well and the stones of the old wall. " * 12
+    chat = make_chat(alice, "Hello.", text, character=make_character(alice))
+    page.set_viewport_size(size)
+    page.goto(f"/chats/{chat.pk}/")
+    turn(page, 1).get_by_label("Edit this message").click()
+    expect(turn(page, 1).get_by_role("textbox")).to_be_focused()
+    edge = page.locator("#scroller").bounding_box()
+    for name in ("Save", "Cancel"):
+        button = turn(page, 1).get_by_role("button", name=name).bounding_box()
+        assert button["y"] + button["height"] <= edge["y"] + edge["height"]
 
 
 def replace_turn(page: Page, index: int) -> None:

@@ -48,6 +48,27 @@ def test_the_preview_follows_the_form_and_nothing_is_saved(chat, signed_in: Page
     assert INJECTION_SETTINGS.stored(chat.owner, chat=chat) == {"long_term_budget": 60, "adaptive": False}
 
 
+def test_a_slider_and_its_number_say_the_same(chat, signed_in: Page) -> None:
+    signed_in.goto(f"/chats/{chat.pk}/prompt-settings/")
+    number = signed_in.locator("#id_long_term_budget")
+    slider = signed_in.get_by_role("slider", name="Tokens of Lasting memories")
+    expect(slider).to_have_value("60")
+    expect(signed_in.get_by_role("listitem").filter(has=slider)).to_contain_text("left out of the next prompt")
+    number.fill("3333")
+    expect(slider).to_have_value("3330")  # it reaches as far as the number, which stays as typed
+    slider.fill("80")
+    expect(number).to_have_value("80")
+    slider.press("ArrowRight")
+    expect(number).to_have_value("90")
+    expect(signed_in.locator("#prompt-preview")).to_contain_text("of 108 tokens")  # 90, weighted for a dialogue
+    number.fill("")
+    expect(slider).to_have_value("500")  # what is inherited
+    slider.fill("70")
+    signed_in.get_by_role("button", name="Save").last.click()
+    expect(signed_in.locator("body")).to_contain_text("Saved. Applies from the next prompt.")
+    assert INJECTION_SETTINGS.stored(chat.owner, chat=chat) == {"long_term_budget": 70}
+
+
 def test_the_pages_fit_a_phone_and_have_no_violation(chat, signed_in: Page, tmp_path) -> None:
     if not AXE.exists():
         missing("axe-core is not installed (npm ci).")

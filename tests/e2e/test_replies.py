@@ -1,5 +1,6 @@
 """Replies on the chat page, with a real web server, a real worker and a scripted model."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -123,6 +124,19 @@ def test_stop_swipe_continue_and_impersonate(
     expect(page.get_by_label("Your message")).to_have_value("I follow her.")
     expect(page.locator("[data-written]")).to_be_hidden()
     assert chat.messages.count() == 4
+
+
+def test_a_continuation_is_set_off_while_it_comes(
+    context: BrowserContext,
+    chat: Chat,
+    server: ScriptedServer,  # noqa: F811
+):
+    server.reply_with(SLOW)
+    page = open_chat(context, chat)
+    page.get_by_role("button", name="Continue").click()
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    expect(turn(page, 1).locator(".prose")).to_have_text(re.compile(r"^Over there\. Step 0 goes down\. Step"))
+    assert Generation.objects.for_owner(chat.owner_id).get().state == "running"
 
 
 def test_the_right_arrow_after_the_last_version_asks_for_another_reply(

@@ -10,6 +10,7 @@ from apps.injection.cards.bodies import body_of
 from apps.injection.cards.panel import recall_panel
 from apps.injection.models import Recall
 from apps.injection.operations import MAX_LEFT_OUT, recall_turn
+from apps.injection.settings.stores import INJECTION_SETTINGS
 from apps.memories.models import Entity, MemorySource
 from tests.factories import UserFactory, make_chat
 
@@ -159,6 +160,23 @@ def test_the_form_counts_against_the_budget_and_the_context(turn, site, url):
     assert "used as it is" not in form
     assert "used as it is" in post(site, f"{url}size/", text="word " * budget * 2).content.decode()
     assert "Nothing is cut" in post(site, f"{url}size/", text="word " * 19_000).content.decode()
+
+
+def test_an_edited_text_whose_slot_was_switched_off_since_says_so(chat, turn, site, url):
+    text = "Mind the well.\n\nKnown from earlier conversations:\nThe key is made of glass."
+    post(site, f"{url}edit/", text=text)
+    note = "This block is not used, since it is switched off under"
+    assert note not in site.get(f"{url}body/", **HTMX).content.decode()
+    INJECTION_SETTINGS.change(chat.owner, {"long_term_enabled": False}, chat=chat)
+    for shown in (
+        site.get(f"{url}body/", **HTMX),
+        site.get(f"{url}?change", **HTMX),
+        post(site, f"{url}size/", text=text),
+    ):
+        page = shown.content.decode()
+        assert note in page
+        assert f'href="/chats/{chat.pk}/prompt-settings/">Memory in the prompt</a>: Lasting memories.' in page
+    assert note not in post(site, f"{url}size/", text="Mind the well.").content.decode()
 
 
 def test_a_turn_just_sent_shows_a_pending_card(alice, turn, site, url):

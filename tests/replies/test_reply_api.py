@@ -64,6 +64,15 @@ def test_events_continue_after_the_last_one_received(chat, api):
     assert "event: delta" in api.get(url, headers={"Last-Event-ID": "²"}).getvalue().decode()
 
 
+@pytest.mark.parametrize(("prefix", "data"), [("Yes.", {"text": "It is", "joint": " "}), ("Yes, ", {"text": "It is"})])
+def test_events_of_a_continuation_say_what_joins_it_to_the_text_before(chat, api, prefix, data):
+    generation = Generation.objects.create(
+        owner_id=chat.owner_id, chat=chat, mode="continue", prefix=prefix, text="It is", state="succeeded"
+    )
+    whole = api.get(f"/api/v1/generations/{generation.pk}/events/").getvalue().decode()
+    assert json.loads(whole.split("data: ")[1].split("\n")[0]) == data
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_stream_follows_the_text_to_its_end(monkeypatch):
     from tests.factories import make_chat

@@ -19,6 +19,7 @@ from apps.chats.models import Chat, Message
 from apps.chats.operations import append_messages, patch_messages, update_chat
 from apps.chats.pages import conversation as pages
 from apps.chats.pages.chat_list import chat_entries
+from apps.chats.pages.company import company_of
 from apps.chats.queries import access_chat, list_chats
 from apps.chats.views.access import own_chat, own_message, wants_partial
 
@@ -47,6 +48,7 @@ def _page(
 ) -> HttpResponse:
     context = {
         "chat": excerpt.chat,
+        "company": company_of(excerpt.chat),
         "excerpt": excerpt,
         "at": at,
         "form": form or MessageForm(chat=excerpt.chat, user=cast(User, request.user)),

@@ -2,9 +2,23 @@
 
 import structlog
 from django.http import HttpRequest, HttpResponse
+from django.utils.log import log_response
 from django_structlog.middlewares import RequestMiddleware
 
 HEADER = "X-Request-ID"
+ERROR_HEADER = "X-Loci-Error"  # whose error a response passes on
+
+logger = structlog.get_logger(__name__)
+
+
+def log_upstream_error(request: HttpRequest, response: HttpResponse, source: str) -> None:
+    """Log a warning about the error of another server that a response passes on, and name that in a header.
+
+    Django and the middleware would log an error with a status from 500 as one of ours.
+    """
+    response[ERROR_HEADER] = source
+    message = "the %s answered with an error: %s"
+    log_response(message, source, request.path, response=response, request=request, level="warning")
 
 
 class RequestLogMiddleware(RequestMiddleware):
@@ -18,4 +32,8 @@ class RequestLogMiddleware(RequestMiddleware):
         request_id = structlog.contextvars.get_contextvars().get("request_id")
         if request_id:
             response.setdefault(HEADER, str(request_id))
-        super().handle_response(request, response)
+        if ERROR_HEADER in response:
+            logger.warning("request_finished", code=response.status_code, request=self.format_request(request))
+            structlog.contextvars.clear_contextvars()
+        else:
+            super().handle_response(request, response)

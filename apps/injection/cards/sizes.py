@@ -1,9 +1,12 @@
-"""How many tokens an edited recall has, and whether a prompt has room for it."""
+"""How many tokens an edited recall has, whether a prompt has room for it, and which of its blocks no prompt uses."""
 
 from dataclasses import dataclass
 from math import floor
+from uuid import UUID
 
 from apps.chats.models import Chat
+from apps.common.words import Words
+from apps.injection.prompts.filled_slots import unused_slots
 from apps.injection.prompts.placement import budgets_in_mode
 from apps.injection.settings.stores import plan_for, settings_of
 from apps.injection.slots.allocation import CONTEXT_SHARE
@@ -14,11 +17,16 @@ from apps.llm.backends import backend_for
 
 @dataclass(frozen=True)
 class TextSize:
-    """The tokens of a text, the budget of a recall, and the most that a prompt has room for."""
+    """The tokens of a text, the budget of a recall, and the most that a prompt has room for.
+
+    ``unused`` are the labels of the blocks that are left out since their slots are switched off.
+    """
 
     tokens: int
     budget: int
     room: int
+    unused: list[Words]
+    chat_id: UUID
 
     @property
     def fits(self) -> bool:
@@ -36,4 +44,6 @@ def text_size(chat: Chat, turn: str, text: str) -> TextSize:
     plan = plan_for(chat, chat.character, classify(turn), settings, context_tokens)
     budgets = budgets_in_mode(plan.budgets_for({}), settings)
     budget = sum(budgets[slot.name] for slot in RECALLED if plan.slots[slot.name].enabled)
-    return TextSize(plan.count(text), budget, floor(context_tokens * CONTEXT_SHARE))
+    room = floor(context_tokens * CONTEXT_SHARE)
+    unused = [slot.label for slot in unused_slots(plan.slots, plan.names, text)]
+    return TextSize(plan.count(text), budget, room, unused, chat.pk)

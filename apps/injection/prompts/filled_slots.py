@@ -47,12 +47,23 @@ def slots_of_text(plan: Plan, text: str, budgets: Mapping[str, int]) -> list[Fil
 
     The text is used whole: the budget of a block that is too large for it grows.
     """
-    headings = {slot.name: resolve_macros(plan.slots[slot.name].heading, plan.names) for slot in RECALLED}
-    enabled = [slot.name for slot in (TRIGGERED, *RECALLED) if plan.slots[slot.name].enabled]
-    blocks = split_blocks(text, headings, enabled[0] if enabled else TRIGGERED.name)
+    blocks = blocks_of_text(plan.slots, plan.names, text)
     slots = []
     for slot in RECALLED:
         block = blocks.get(slot.name, "") if plan.slots[slot.name].enabled else ""
         tokens = plan.count(block)
         slots.append(FilledSlot(plan.slots[slot.name], block, tokens, tokens, 0, max(budgets[slot.name], tokens)))
     return slots
+
+
+def blocks_of_text(slots: Mapping[str, Slot], names: Mapping[str, str], text: str) -> dict[str, str]:
+    """Return the blocks of a recall's text by slot name. What has no heading stands in a slot that is on, if any is."""
+    headings = {slot.name: resolve_macros(slots[slot.name].heading, names) for slot in RECALLED}
+    enabled = [slot.name for slot in (TRIGGERED, *RECALLED) if slots[slot.name].enabled]
+    return split_blocks(text, headings, enabled[0] if enabled else TRIGGERED.name)
+
+
+def unused_slots(slots: Mapping[str, Slot], names: Mapping[str, str], text: str) -> list[Slot]:
+    """Return the slots for which a recall's text has a block, but which are switched off."""
+    blocks = blocks_of_text(slots, names, text)
+    return [slots[slot.name] for slot in RECALLED if blocks.get(slot.name) and not slots[slot.name].enabled]

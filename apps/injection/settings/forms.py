@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django import forms
 from django.utils.translation import gettext
 
+from apps.common.words import Words
 from apps.extraction.settings.forms import SettingsForm
 from apps.extraction.settings.inheritance import SettingValue, Source, setting_value
 from apps.injection.prompts.filled_slots import FilledSlot
@@ -13,6 +15,8 @@ from apps.injection.settings.schema import GENERAL, SETTINGS, SLOT_FIELDS
 from apps.injection.settings.trimming import Trimming
 from apps.injection.slots.definitions import ALL_SLOTS, Slot
 from apps.injection.statistics import SlotHistory
+
+SLIDER_END = 2000  # tokens that each slider reaches at least
 
 Row = tuple[forms.BoundField, SettingValue]
 
@@ -31,6 +35,11 @@ class SlotRows:
     history: SlotHistory | None = None
 
     @property
+    def budget_name(self) -> str:
+        """Return the name of the setting beside which the trimming is shown."""
+        return f"{self.slot.name}_budget"
+
+    @property
     def is_open(self) -> bool:
         """Return whether the slot is shown unfolded: a setting of it was set here or has errors."""
         return any(setting.is_own or field.errors for field, setting in self.rows)
@@ -43,6 +52,12 @@ class InjectionSettingsForm(SettingsForm):
     metadata = {
         name: {"label": setting.label, "help": setting.help, **setting.limits} for name, setting in SETTINGS.items()
     }
+
+    def __init__(self, values: Mapping[str, SettingValue], data: Any = None) -> None:
+        super().__init__(values, data)
+        self._add_slider("total_budget", SETTINGS["total_budget"].label)
+        for slot in ALL_SLOTS:
+            self._add_slider(f"{slot.name}_budget", gettext("Tokens of %(label)s") % {"label": slot.label})
 
     def general(self) -> list[Row]:
         return self._rows(GENERAL)
@@ -58,6 +73,11 @@ class InjectionSettingsForm(SettingsForm):
             rows = self._rows(f"{slot.name}_{field}" for field in SLOT_FIELDS)
             trimming, history = (trimmings or {}).get(slot.name), (histories or {}).get(slot.name)
             yield SlotRows(slot, rows, filled.get(slot.name), trimming, history)
+
+    def _add_slider(self, name: str, label: Words) -> None:
+        """Have a slider shown beside a budget, to the double of the default or, if that is little, further."""
+        end = max(2 * SETTINGS[name].default, SLIDER_END)
+        self.fields[name].widget.attrs |= {"data-slider": end, "data-slider-label": label}
 
     def _rows(self, names: Iterable[str]) -> list[Row]:
         return [(self[name], self.values[name]) for name in names]

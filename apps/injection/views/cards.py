@@ -154,8 +154,9 @@ def _template_name(request: HttpRequest) -> str:
 def _context(request: HttpRequest, recall: Recall, form: RecallForm | None = None) -> dict[str, Any]:
     """Return the context of the card's templates. The card is rendered open."""
     context: dict[str, Any] = {"card": Card(recall, body_of(request.user, recall)), "form": form}
-    if form is not None:
-        context["size"] = _size(request, recall.sent_message, form.data.get("text", ""))
+    if form is not None or recall.edited:
+        text = recall.text if form is None else form.data.get("text", "")
+        context["size"] = _size(request, recall.sent_message, text)
     return context
 
 

@@ -24,7 +24,7 @@ from apps.llm.replies.reply import MAX_CHARACTERS
 from apps.llm.replies.values import storable_text
 
 LEASE = dt.timedelta(seconds=30)  # after which another page may claim a call, unless its page renews it
-GRACE = dt.timedelta(seconds=5)  # in which a page whose stream ended may come back before it loses its call
+GRACE = dt.timedelta(seconds=8)  # in which a page whose stream ended keeps its call; longer than from beat to beat
 AWAITED = dt.timedelta(seconds=30)  # after which nobody waits for a call, unless its process renews it
 PRESENCE = dt.timedelta(seconds=20)  # for which a page counts as open after it was last seen
 KEPT = dt.timedelta(hours=1)  # for which ended calls are kept, so that a repeated reply is recognized

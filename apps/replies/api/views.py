@@ -90,7 +90,8 @@ class GenerationEventsView(APIView):
     def get(self, request: Request, generation_id: UUID) -> StreamingHttpResponse:
         """Stream the text of a reply as it comes.
 
-        `event: delta` has `{"text"}`, which follows the text so far; `event: done` and `event: error` end the stream,
+        `event: delta` has `{"text"}`, which follows the text so far, of some continuations after `"joint"`, a space
+        that stands between the message before and all of the new text; `event: done` and `event: error` end the stream,
         with `{"state", "text", "message", "error"}` and the whole text. The id of an event is the number of characters
         up to its end; `Last-Event-ID` continues there.
         """

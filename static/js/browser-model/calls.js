@@ -3,6 +3,8 @@ const API = "/api/v1/browser-calls/";
 const MAX_CHARACTERS = 200_000; // of a reply; the server keeps no more
 const PROGRESS_MS = 1000; // between two posts of the text so far
 const OFFLINE_MS = 5000; // without a stream after which the person is told; the server ends streams now and then
+const SILENT_MS = 20_000; // without a beat, of which the server sends one each 5 s: a connection that died in the machine's sleep
+const REOPEN_MS = 5000; // until a stream that was refused is asked for again
 const RETRY_MS = [500, 1000, 2000, 5000]; // waits before a request is repeated; the last one holds on
 
 /** Return a new id for this page. `crypto.randomUUID` exists under https only. @returns {string} */
@@ -34,23 +36,41 @@ export class CallRunner extends EventTarget {
   }
 
   start() {
-    this.source = new EventSource(`${API}events/?page=${this.page}`);
-    this.source.addEventListener("open", () => this.#tell(this.current ? "writing" : "waiting"));
-    this.source.addEventListener("error", () => this.#lose());
-    this.source.addEventListener("call", () => this.#take());
-    // The server's beats keep the call: a browser slows down the timers of a page in the background.
-    this.source.addEventListener("beat", () => this.#postProgress());
+    this.#open();
+    this.watch = setInterval(() => { if (Date.now() - this.heardAt > SILENT_MS) this.#open(); }, SILENT_MS / 2);
   }
 
   stop() {
     this.isStopped = true;
+    clearInterval(this.watch);
     this.source.close();
     this.current?.controller.abort();
   }
 
+  #open() {
+    if (this.isStopped) return;
+    this.source?.close();
+    this.source = new EventSource(`${API}events/?page=${this.page}`);
+    this.heardAt = Date.now();
+    const on = (event, action) => this.source.addEventListener(event, () => { this.heardAt = Date.now(); action(); });
+    on("open", () => this.#tell(this.current ? "writing" : "waiting"));
+    on("error", () => this.#lose());
+    on("call", () => this.#take());
+    // The server's beats keep the call: a browser slows down the timers of a page in the background.
+    on("beat", () => this.#postProgress());
+  }
+
   #lose() {
-    if (this.source.readyState === EventSource.CLOSED) this.#tell("signed-out");
-    else setTimeout(() => { if (this.source.readyState !== EventSource.OPEN) this.#tell("offline"); }, OFFLINE_MS);
+    const { source } = this;
+    setTimeout(() => { if (source === this.source && source.readyState !== EventSource.OPEN) this.#tell("offline"); }, OFFLINE_MS);
+    if (source.readyState !== EventSource.CLOSED) return; // the browser opens it again
+    setTimeout(() => { if (source === this.source) this.#open(); }, REOPEN_MS);
+    this.#take(); // an event source does not say why it was refused; this does
+  }
+
+  #signOut() {
+    this.#tell("signed-out");
+    this.stop();
   }
 
   #tell(state) {
@@ -126,7 +146,10 @@ export class CallRunner extends EventTarget {
     return null;
   }
 
-  #send(path, body) {
-    return fetch(`${API}${path}`, { method: "POST", headers: headers(), body: JSON.stringify({ page: this.page, ...body }) });
+  async #send(path, body) {
+    const content = JSON.stringify({ page: this.page, ...body });
+    const response = await fetch(`${API}${path}`, { method: "POST", headers: headers(), body: content });
+    if (response.status === 401 || response.status === 403) this.#signOut();
+    return response;
   }
 }

@@ -27,6 +27,7 @@ export async function loadWebLLM({ url, model, context, onProgress }) {
     // The choice may have changed in another tab.
     if (request.model !== loaded) await engine.reload(request.model, options);
     loaded = request.model;
+    signal.throwIfAborted(); // while the model was loaded
     return write(engine, request, signal, progress).catch((error) => {
       throw Object.assign(error, { refused: error.name === "ContextWindowSizeExceededError" });
     });

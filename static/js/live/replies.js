@@ -16,6 +16,7 @@ export class Replies {
   #stream;
   #text = "";
   #prefix = "";
+  #joint = ""; // between the text before and its continuation
   #asked = false; // whether this tab asked for the text of the user's next message
   #timer;
 
@@ -90,11 +91,11 @@ export class Replies {
 
   #follow(generation, prefix) {
     this.#stream?.close();
-    [this.#generation, this.#prefix, this.#text] = [generation, prefix, ""];
+    [this.#generation, this.#prefix, this.#joint, this.#text] = [generation, prefix, "", ""];
     if (!generation) return;
     const stream = new EventSource(`/api/v1/generations/${generation}/events/`);
     this.#stream = stream;
-    stream.addEventListener("delta", ({ data }) => { this.#text += JSON.parse(data).text; this.#show(); });
+    stream.addEventListener("delta", ({ data }) => this.#add(JSON.parse(data)));
     stream.addEventListener("done", () => this.#end(stream));
     stream.addEventListener("error", (event) => {
       // The server's event of this name has data. Without, the browser lost the stream, and opens it again, unless it was
@@ -103,6 +104,12 @@ export class Replies {
       if (stream.readyState !== EventSource.CLOSED || stream !== this.#stream) return;
       setTimeout(() => stream === this.#stream && this.#follow(generation, prefix), RECONNECT);
     });
+  }
+
+  #add({ text, joint = "" }) {
+    this.#text += text;
+    this.#joint = joint;
+    this.#show();
   }
 
   #end(stream) {
@@ -121,7 +128,7 @@ export class Replies {
       this.#say(panel);
     }
     const turn = this.#room.querySelector(`.turn[data-generation="${this.#generation}"]`);
-    const text = this.#prefix + this.#text;
+    const text = this.#prefix + this.#joint + this.#text;
     // What the server has rendered is shorter than its text: marks such as asterisks are not in it.
     if (turn && storedText(turn).length < text.length) this.#turns.showText(turn.querySelector(".prose"), text);
     if (!draft || panel.dataset.mode !== "impersonate") return;

@@ -1,0 +1,52 @@
+"""Errors of the model server are passed on as its own, and logged as warnings, not as errors of ours."""
+
+import logging
+
+import pytest
+from django.test import AsyncClient
+
+from tests.coroutines import in_thread
+from tests.llm.scripted_server import Reply, ScriptedServer
+from tests.proxy.conftest import KEY
+
+pytestmark = [pytest.mark.worker, pytest.mark.django_db(transaction=True)]
+BODY = {"model": "x", "messages": [{"role": "user", "content": "Hi"}]}
+
+
+@pytest.mark.parametrize(
+    ("reply", "status"),
+    [
+        (Reply(f"Overheated {KEY}", status=500), 500),
+        (Reply(status=503), 503),
+        (Reply(status=302), 502),
+        (Reply(break_after=0, delay=0, stall_after=None), 200),
+        (Reply("late", delay=30), 504),
+        (Reply(status=429), 429),
+    ],
+)
+def test_an_error_of_the_model_server_is_a_warning(
+    upstream: ScriptedServer, connection, secret: str, caplog, reply: Reply, status: int
+) -> None:
+    upstream.reply_with(reply)
+    caplog.set_level(logging.INFO)
+
+    async def ask() -> tuple[int, str]:
+        response = await AsyncClient().post(
+            "/v1/chat/completions", BODY, "application/json", headers={"Authorization": f"Bearer {secret}"}
+        )
+        if response.streaming:
+            async for _ in response:
+                pass
+        return response.status_code, response.headers.get("X-Loci-Error", "")
+
+    assert in_thread(ask) == (status, "" if status == 200 else "model-server")
+    assert [record for record in caplog.records if record.levelno > logging.WARNING] == []
+    warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert any("model-server" in text or "the model server broke off" in text for text in warnings)
+    assert KEY not in caplog.text
+
+
+def test_an_error_of_ours_names_no_other_server() -> None:
+    response = in_thread(lambda: AsyncClient().post("/v1/chat/completions", BODY, "application/json"))
+    assert response.status_code == 401
+    assert "X-Loci-Error" not in response.headers
