@@ -450,7 +450,15 @@ CELERY_BEAT_SCHEDULE = {
     "trim-chat-logs": {"task": "apps.chats.tasks.trim_change_logs", "schedule": 3600.0},
     "purge-old-chats": {"task": "apps.chats.tasks.purge_old_chats", "schedule": 3600.0},
     "purge-old-personas": {"task": "apps.chats.tasks.purge_old_personas", "schedule": 3600.0},
-    "sweep-journals": {"task": "apps.journal.tasks.sweep_journals", "schedule": 3600.0},
+    # Each owner once an hour, when an hour begins where they live.
+    **{
+        f"sweep-journals-{minute}": {
+            "task": "apps.journal.tasks.sweep_journals",
+            "schedule": crontab(minute=minute),
+            "kwargs": {"minute": minute},
+        }
+        for minute in (0, 15, 30, 45)
+    },
     "delete-due-accounts": {"task": "apps.accounts.tasks.delete_due_accounts", "schedule": 3600.0},
     "count-storage": {"task": "apps.accounts.tasks.count_storage", "schedule": 86_400.0},
     "sweep-rate-limits": {"task": "apps.accounts.tasks.sweep_rate_limits", "schedule": 3600.0},

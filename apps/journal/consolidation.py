@@ -54,8 +54,11 @@ def restore_deleted(owner: User, period: Period) -> None:
 
 
 @transaction.atomic
-def consolidate(owner_id: UUID, period: Period) -> bool:
-    """Make the entry of a period again if it is not up to date. Return whether its text was written."""
+def consolidate(owner_id: UUID, period: Period, *, with_vector: bool = True) -> bool:
+    """Make the entry of a period again if it is not up to date. Return whether its text was written.
+
+    ``with_vector`` is as for ``set_content``.
+    """
     jobs.lock_owner(owner_id)
     entry = entry_of(owner_id, period)
     sources = sources_of(owner_id, period)
@@ -67,7 +70,7 @@ def consolidate(owner_id: UUID, period: Period) -> bool:
     entry = entry or new_entry(owner_id, period)
     is_written = not entry.edited_by and entry.deleted_at is None
     if is_written:
-        _write(entry, rows)
+        _write(entry, rows, with_vector)
     sources.exclude(part_of=entry).update(part_of=entry)
     return is_written
 
@@ -91,14 +94,14 @@ def bullets_of(sources: Iterable[JournalEntry]) -> list[Bullet]:
     ]
 
 
-def _write(entry: JournalEntry, sources: list[JournalEntry]) -> None:
+def _write(entry: JournalEntry, sources: list[JournalEntry], with_vector: bool) -> None:
     """Save an entry that quotes its sources, and have a connected model write it in its own words later."""
     length = MAX_LENGTH[Granularity(entry.granularity)]
     entry.chats = sorted({chat for source in sources for chat in source.chats})
     entry.stale = False
     entry.model_asked = 0
     entry.ask_model_at = timezone.now() if generation_connection(entry.owner_id) else None
-    set_content(entry, append_bullets("", quote(bullets_of(sources), length)))
+    set_content(entry, append_bullets("", quote(bullets_of(sources), length)), with_vector=with_vector)
     if not entry._state.adding:
         entry.version = F("version") + 1
     entry.save()

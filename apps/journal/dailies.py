@@ -45,9 +45,11 @@ def _write_next_day(owner: User, today: dt.datetime) -> int | None:
         return None
     day = first.created_at.astimezone(owner.zone).date()
     until = _midnight(day + dt.timedelta(days=1), owner.zone)
+    # Whoever has moved westwards lives through hours of a day whose entry is written.
+    is_begun = progress is not None and _midnight(day, owner.zone) < progress.until
     texts = _texts(memories.filter(created_at__lt=until))
     for instance, text in texts.items():
-        entry = merge_daily(owner, period=day, instance=instance, text=text)
+        entry = merge_daily(owner, period=day, instance=instance, text=text, extends=is_begun)
         _ask_model(entry)
     JournalProgress.objects.bulk_create(
         [JournalProgress(owner=owner, until=until)],

@@ -1,11 +1,14 @@
 """Remove what the journal tells of a chat that is deleted for good."""
 
+from functools import partial
 from typing import Any
 
+from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
 from apps.chats.models import Chat
+from apps.extraction.tasks import on_embedding_changed
 from apps.journal.consolidation import consolidate
 from apps.memories.journal_bullets import without_chat
 from apps.memories.journal_periods import CONSOLIDATED, Period, ancestors
@@ -18,8 +21,8 @@ def on_chat_purged(chat: Chat, **kwargs: Any) -> None:
     """Remove the bullets of a chat from the entries of days; those without other bullets become tombstones.
 
     What was made of them is made again at once. What a person wrote or edited stays, and so does everything if the
-    memories of the chat are kept. The days get no vector here, since a model would be asked while they are locked: a
-    job embeds them afterwards.
+    memories of the chat are kept. Entries get no vector here, since a model would be asked while chat and owner are
+    locked: a job embeds them after the commit.
     """
     if chat.keeps_memories:
         return
@@ -44,7 +47,8 @@ def on_chat_purged(chat: Chat, **kwargs: Any) -> None:
             delete_entry(entry)
     for period in periods_told_of(chat):
         if (above := entry_of(chat.owner_id, period)) and above.stale:
-            consolidate(chat.owner_id, period)
+            consolidate(chat.owner_id, period, with_vector=False)
+    transaction.on_commit(partial(on_embedding_changed, chat.owner_id))
 
 
 def periods_told_of(chat: Chat) -> list[Period]:

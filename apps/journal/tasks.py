@@ -21,16 +21,27 @@ from apps.journal.rewriting import rewrite_due
 from apps.memories.journal_periods import Granularity, Period, parse_period
 from apps.memories.models import JournalEntry, Memory
 
+SWEEP_EVERY = 15  # minutes: zones differ from UTC by quarters of an hour
+
 
 @shared_task
-def sweep_journals(**kwargs: Any) -> None:
-    """Enqueue the journal of each owner who has something to keep."""
+def sweep_journals(*, minute: int | None = None, **kwargs: Any) -> None:
+    """Enqueue the journal of each owner who has something to keep; with ``minute``, where an hour begins then."""
     with system_scope():
         has_entries = Exists(JournalEntry.objects.filter(owner=OuterRef("pk")))
         has_memories = Exists(Memory.objects.filter(owner=OuterRef("pk")))
-        owners = list(able_users().filter(has_entries | has_memories).values_list("pk", flat=True))
-    for owner_id in owners:
-        keep_journal.delay(owner_id=str(owner_id))
+        owners = list(able_users().filter(has_entries | has_memories))
+    now = timezone.now()
+    for owner in owners:
+        if minute is None or begins_hours_at(owner.zone, now) == minute:
+            keep_journal.delay(owner_id=str(owner.pk))
+
+
+def begins_hours_at(zone: dt.tzinfo, now: dt.datetime) -> int:
+    """Return the first minute of UTC's hours, of those that sweeps begin at, at which an hour of a zone has begun."""
+    offset = now.astimezone(zone).utcoffset() or dt.timedelta()
+    begins = -(offset // dt.timedelta(minutes=1)) % 60
+    return -(-begins // SWEEP_EVERY) * SWEEP_EVERY % 60
 
 
 @shared_task
@@ -53,7 +64,7 @@ def rewrite_journal(*, owner_id: str, **kwargs: Any) -> None:
 
 @beat_init.connect
 def catch_up(**kwargs: Any) -> None:
-    """Make what was missed while the installation was off: the schedule's first sweep is an hour away."""
+    """Make what was missed while the installation was off: the schedule's next sweep may be an hour away."""
     sweep_journals.delay()
 
 

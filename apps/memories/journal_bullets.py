@@ -80,6 +80,12 @@ def new_bullets(text: str, incoming: str, chats: Collection[str] = ()) -> list[B
     return added
 
 
+def other_bullets(text: str, incoming: str) -> list[Bullet]:
+    """Return the bullets of ``incoming`` that ``text`` doesn't have, whatever its chats."""
+    known = parse_bullets(text)
+    return [bullet for bullet in parse_bullets(incoming) if bullet not in known]
+
+
 def append_bullets(text: str, bullets: Collection[Bullet]) -> str:
     """Return ``text`` with bullets after it, each on a line of its own."""
     return "\n".join([*([text.rstrip()] if text.strip() else []), *map(str, bullets)])

@@ -14,8 +14,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework.exceptions import APIException
 
+from apps.common.http.request_logging import log_upstream_error
 from apps.common.problems import Problem
-from apps.common.request_logging import log_upstream_error
 from apps.llm.http.addresses import AddressNotAllowed
 from apps.llm.http.async_transport import async_client
 from apps.llm.http.endpoint import MAX_ERROR_BYTES

@@ -15,13 +15,15 @@ from django.core.files.storage import Storage, storages
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from apps.chats.models import Chat
+from apps.chats.models import Character, Chat, Lorebook
 from apps.chats.transfer.exports import export_jsonl
 from apps.common.database.restriction import restricted_to
 from apps.common.scoping import system_scope
 from apps.exchange.exporting import markdown_of
+from apps.extraction.models import ExtractionRun
+from apps.injection.models import Recall
 from apps.memories.memory_book import MemoryBook
-from apps.memories.models import Memory
+from apps.memories.models import Arc, Entity, Knowledge, Memory, Relationship, Scene, VersionedText
 from apps.snapshots.models import MirrorDeletion, MirroredChat
 
 MIRROR = "mirror"  # of STORAGES
@@ -85,10 +87,24 @@ def _storage() -> Storage | None:
 
 
 def _changed_chats(now: dt.datetime) -> QuerySet[Chat]:
-    memories = Memory._base_manager.filter(chat=OuterRef("pk"), updated_at__gt=OuterRef("mirrored__at"))
-    changed = Q(mirrored=None) | Q(updated_at__gt=F("mirrored__at")) | Q(Exists(memories))
+    changed = Q(mirrored=None) | Q(updated_at__gt=F("mirrored__at"))
+    for rows in _contents():
+        changed |= Q(Exists(rows))
     rows = Chat.objects.filter(changed, updated_at__lt=now - SETTLED).select_related("character")
     return rows.order_by(F("mirrored__at").asc(nulls_first=True), "pk")
+
+
+def _contents() -> Iterator[QuerySet[Any]]:
+    """Yield what the files of a chat tell and that changed since they were written, by table."""
+    since = OuterRef("mirrored__at")
+    for model in (Memory, Arc, Knowledge, Relationship, VersionedText, Scene, Entity, Recall):
+        yield model._base_manager.filter(owner=OuterRef("owner"), chat=OuterRef("pk"), updated_at__gt=since)
+    for model in (Memory, Arc, VersionedText, Entity):  # those of one character are told in all of its chats
+        of_character = {"owner": OuterRef("owner"), "character": OuterRef("character")}
+        yield model._base_manager.filter(**of_character, updated_at__gt=since)
+    yield ExtractionRun._base_manager.filter(chat=OuterRef("pk"), finished_at__gt=since)
+    yield Character._base_manager.filter(pk=OuterRef("character"), updated_at__gt=since)
+    yield Lorebook._base_manager.filter(chat=OuterRef("pk"), updated_at__gt=since)
 
 
 def _write(storage: Storage, chat: Chat) -> None:

@@ -1,25 +1,31 @@
 """A session that watches its chat: by the server's events, and by asking where there are none."""
 
+import datetime as dt
 import queue
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from uuid import UUID
 
 import anyio
 import httpx
 import pytest
+from django.db import transaction
 from loci_client import AsyncLoci, Loci
 
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
 from apps.chats.models import Chat, ChatChange
+from apps.chats.operations import append_messages
 from apps.common.scoping import system_scope
 from apps.memories.operations import delete_memory
+from apps.memories.queries import tombstones
+from apps.sync.api import views
 from tests.clients.conftest import QUICK
 from tests.clients.unreliable import Answer, Lost, Passing, Proxy
 from tests.conftest import WebServer
-from tests.factories import make_memory
+from tests.factories import make_memory, parsed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -122,6 +128,30 @@ def test_a_deleted_memory_is_told_once(loci: Loci, proxy: Proxy, chat: dict[str,
     assert (change["kind"], [tomb["id"] for tomb in change["tombstones"]]) == ("tombstones", [str(memory.pk)])
     loci.append(chat["id"], [{"mes": "Theirs."}])
     assert news.get(timeout=PATIENCE)["kind"] == "append"
+
+
+def test_each_of_many_deleted_memories_is_told_once_also_where_the_log_is_gone(
+    loci: Loci, proxy: Proxy, chat: dict[str, Any], watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy.rule = without_events
+    monkeypatch.setattr(tombstones, "MAX_TOMBSTONES", 3)
+    with system_scope():
+        memories = [make_memory(Chat.objects.get(pk=chat["id"]), f"Tom likes {n} teas.") for n in range(20)]
+    news = watch(loci.session(chat["id"]), poll_every=0.05)
+    for memory in memories[:10]:
+        delete_memory(memory)
+    told = list[str]()
+    while len(told) < 10:
+        told += [tomb["id"] for tomb in news.get(timeout=PATIENCE)["tombstones"]]
+    monkeypatch.setattr(views, "OVERLAP", dt.timedelta())
+    with transaction.atomic(), system_scope():
+        for memory in memories[10:]:
+            delete_memory(memory)
+        ChatChange.objects.all().delete()
+        append_messages(memories[0].owner_id, UUID(chat["id"]), [parsed("On.")])
+    while len(told) < 20:
+        told += [tomb["id"] for tomb in news.get(timeout=PATIENCE).get("tombstones", ())]
+    assert sorted(told) == sorted(str(memory.pk) for memory in memories)
 
 
 @pytest.fixture

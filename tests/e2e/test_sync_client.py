@@ -6,6 +6,7 @@ from playwright.sync_api import Page
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
 from apps.memories.models import Entity
+from apps.memories.queries import tombstones
 from tests.e2e.conftest import SCRIPT_TESTS
 from tests.factories import make_chat, make_memory
 
@@ -137,6 +138,31 @@ MEMORIES = """async ([chatId, memoryId, token]) => {
   const problem = await readGraph({ headers }, { memory: "nonsense" }).catch((refused) => refused);
   return { told, before, after, status: problem.status };
 }"""
+
+
+# A page that looks at a chat of this server after many memories are deleted.
+MANY = """async ([chatId, memoryIds, token]) => {
+  const { ChatSync, MemoryStorage } = await import("/static/js/sync-client.js");
+  const headers = { Authorization: `Bearer ${token}` };
+  const sync = await new ChatSync({ chatId, live: false, locks: null, headers, storage: new MemoryStorage() }).open();
+  await sync.load({ from: 0, limit: 10 });
+  const told = [];
+  sync.addEventListener("tombstones", ({ detail }) => told.push(...detail.tombstones.map(({ id }) => id)));
+  for (const id of memoryIds) await fetch(`/api/v1/memories/${id}/`, { method: "DELETE", headers });
+  for (let n = 0; n < 2; n += 1) await sync.lookForChanges();
+  return told;
+}"""
+
+
+def test_it_tells_of_each_of_many_deleted_memories_once(
+    page_with_tests: Page, transactional_db: None, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(tombstones, "MAX_TOMBSTONES", 3)
+    owner = User.objects.create_user("alice@example.com", "alice-password")
+    chat = make_chat(owner, "Tom likes tea.")
+    ids = [str(make_memory(chat, f"Tom likes {n} teas.").pk) for n in range(10)]
+    _, secret = create_token(owner, name="Device", scope="write")
+    assert page_with_tests.evaluate(MANY, [str(chat.pk), ids, secret]) == ids
 
 
 def test_it_tells_of_a_deleted_memory_once_and_reads_the_graph(page_with_tests: Page, transactional_db: None):

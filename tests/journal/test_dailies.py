@@ -97,3 +97,16 @@ def test_moving_to_another_time_zone_leaves_nothing_out(owner: User, chat: Chat)
     assert entries(owner) == {
         ("2026-11-20", ""): f"- Before the flight. [chat:{chat.pk}]\n- After it. [chat:{other.pk}]"
     }
+
+
+def test_whoever_moves_westwards_keeps_what_they_live_through_in_a_day_that_is_written(owner: User, chat: Chat) -> None:
+    User.objects.filter(pk=owner.pk).update(time_zone="Asia/Tokyo")
+    owner.refresh_from_db()
+    remember(chat, "In Tokyo.", "2026-11-19T16:00")
+    write_dailies(owner, at("2026-11-20T15:00"))
+    User.objects.filter(pk=owner.pk).update(time_zone="America/Los_Angeles")
+    owner.refresh_from_db()
+    remember(chat, "In Los Angeles.", "2026-11-20T20:00")
+    for _ in range(2):
+        write_dailies(owner, at("2026-11-22T12:00"))
+    assert entries(owner) == {("2026-11-20", ""): f"- In Tokyo. [chat:{chat.pk}]\n- In Los Angeles. [chat:{chat.pk}]"}

@@ -29,12 +29,20 @@ def test_a_daily_is_created_then_merged(alice: APIClient) -> None:
     again = alice.post(URL, DAILY | {"text": "- Ana rang again. [chat:7]\n- Bo came. [chat:8]"})
     assert (first.status_code, again.status_code) == (201, 200)
     entry = again.json()
+    unchanged = alice.post(URL, DAILY)
+    assert (unchanged.status_code, unchanged.json()["version"]) == (200, 2)
     assert entry["text"] == "- Ana rang. [chat:7]\n- Bo came. [chat:8]"
     assert (entry["id"], entry["chats"], entry["version"]) == (first.json()["id"], ["7", "8"], 2)
     assert set(entry) == {
         *("id", "granularity", "period", "title", "text", "instance", "chats", "sources"),
         *("edited_by", "version", "stale", "created_at", "updated_at"),
     }
+
+
+def test_a_merge_that_adds_nothing_to_a_new_entry_creates_none(alice: APIClient) -> None:
+    replies = [alice.post(URL, DAILY) for _ in range(2)]
+    assert [reply.status_code for reply in replies] == [201, 200]
+    assert replies[0].json() == replies[1].json()
 
 
 def test_a_bound_token_writes_the_days_of_its_instance_only(alice: APIClient) -> None:

@@ -1,6 +1,7 @@
 """The journal's pages: each period, its entries, the forms, all without JavaScript."""
 
 import datetime as dt
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -9,10 +10,12 @@ from hypothesis import strategies as st
 
 from apps.accounts.models import User
 from apps.chats.operations import delete_chat, purge_chat
+from apps.extraction.models import EmbeddingJob
 from apps.journal.calendar import at_each_level, neighbours, period_named, weeks_of
 from apps.journal.tasks import keep
 from apps.memories.journal_periods import month_of
 from apps.memories.models import JournalEntry
+from apps.memories.operations import memories
 from apps.memories.operations.journal import edit_entry, merge_daily
 from tests.factories import UserFactory, make_chat
 
@@ -129,3 +132,21 @@ def test_a_month_has_all_its_days(day: dt.date) -> None:
     month = month_of(day)
     dates = [each.date for week in weeks_of(month, month, (), day) for each in week.days if not each.is_outside]
     assert (dates[0], dates[-1], len(dates)) == (month.first, month.last, month.last.day)
+
+
+def test_no_model_is_asked_while_a_chat_is_deleted_for_good(
+    owner: User, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
+) -> None:
+    heist, tea = make_chat(owner, title="The heist"), make_chat(owner)
+    text = f"- Ana rang. [chat:{heist.pk}]\n- Tom slept. [chat:{tea.pk}]"
+    merge_daily(owner, period=dt.date(2026, 11, 17), instance="", text=text)
+    keep(owner, NOW)
+    with monkeypatch.context() as during, django_capture_on_commit_callbacks() as callbacks:
+        during.setattr(memories, "embedder_for", lambda owner: pytest.fail("A model is asked."))
+        purge_chat(owner, heist.pk)
+    texts = JournalEntry.objects.for_owner(owner).values_list("text", flat=True)
+    assert len(texts) == 4
+    assert "Ana" not in "".join(texts)
+    for callback in callbacks:
+        callback()
+    assert EmbeddingJob.objects.for_owner(owner).exists()

@@ -1,9 +1,10 @@
-"""The hourly sweep reaches each owner who has something to keep, and what was missed is made at start-up."""
+"""The sweep reaches each owner who has something to keep, and what was missed is made at start-up."""
 
 import datetime as dt
 from typing import Any
 
 import pytest
+from celery.schedules import crontab
 from celery.signals import beat_init
 
 from apps.journal import tasks
@@ -36,11 +37,19 @@ def test_at_start_up_each_owner_with_entries_or_memories_is_swept(sent: list[dic
     assert sorted(names["owner_id"] for names in sent) == sorted(str(owner.pk) for owner in (writer, reader))
 
 
-def test_the_sweep_is_scheduled_each_hour() -> None:
-    assert app.conf.beat_schedule["sweep-journals"] == {
-        "task": tasks.sweep_journals.name,
-        "schedule": 3600.0,
-    }
+@pytest.mark.parametrize(
+    ("zone", "minute"),
+    [("UTC", 0), ("Asia/Kolkata", 30), ("Asia/Kathmandu", 15), ("America/St_Johns", 30), ("Pacific/Chatham", 15)],
+)
+def test_each_owner_is_swept_once_an_hour_when_an_hour_begins_where_they_live(
+    sent: list[dict[str, Any]], zone: str, minute: int
+) -> None:
+    merge_daily(UserFactory(time_zone=zone), period=dt.date(2026, 1, 5), instance="", text="- It snowed.")
+    for name, entry in app.conf.beat_schedule.items():
+        if entry["task"] == tasks.sweep_journals.name:
+            assert entry["schedule"] == crontab(minute=entry["kwargs"]["minute"]), name
+            tasks.sweep_journals(**entry["kwargs"])
+            assert len(sent) == (entry["kwargs"]["minute"] >= minute)
 
 
 def test_the_task_keeps_the_journal_and_an_owner_who_is_gone_costs_nothing(sent: list[dict[str, Any]]) -> None:

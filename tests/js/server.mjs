@@ -93,6 +93,7 @@ export class MemoryServer {
   #route(method, url, body) {
     const query = url.searchParams;
     if (url.pathname === "/api/v1/settings/") return [200, method === "PATCH" ? this.#patchSettings(body) : this.settings];
+    if (url.pathname === "/api/v1/memories/tombstones/") return [200, { tombstones: [], until: "2026-01-01T00:00Z", complete: true }];
     if (!url.pathname.startsWith(this.path)) throw new Problem(404, "not-found");
     const { integrity, rev, metadata, messages } = this.chat;
     const state = { integrity, rev };

@@ -155,3 +155,13 @@ def test_the_pages_take_a_merge_back_and_split(chat: Chat, client: Client) -> No
     split = {"name": "Tom the elder", "kind": "character", "memories": [str(memory.pk)]}
     assert "Tom the elder is a name of its own now." in client.post(url, split, follow=True).content.decode()
     assert client.post(url, {**split, "name": "Thomas"}).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("alias", "said"), [("Tommy", "tommy"), ("Élise", "ÉLISE"), ("null", "Null"), ('"T", \\x', '"t", \\X')]
+)
+def test_an_alias_is_found_in_any_case_as_a_name_is(chat: Chat, alias: str, said: str) -> None:
+    tom = get_or_create_entity(chat, "Tom")
+    Entity.objects.for_owner(chat.owner_id).filter(pk=tom.pk).update(aliases=["Thomas", alias])
+    assert get_or_create_entity(chat, said).pk == tom.pk
+    assert get_or_create_entity(chat, "Elise").pk != tom.pk

@@ -1,6 +1,7 @@
 """The mirror: files of each chat that has settled, in a folder."""
 
 import datetime as dt
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,11 @@ from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import append_messages, delete_chat, purge_chat
 from apps.chats.transfer.exports import export_jsonl
+from apps.memories.operations.arcs import create_arc
+from apps.memories.operations.entities import edit_entity
+from apps.memories.operations.knowledge import create_knowledge
+from apps.memories.operations.layer_entries import edit_entry
+from apps.memories.operations.texts import edit_text
 from apps.snapshots import tasks
 from apps.snapshots.mirror import mirror_settled_chats
 from config.env import mirror_storage
@@ -92,3 +98,21 @@ def test_without_a_mirror_nothing_is_written(chat: Chat, monkeypatch: pytest.Mon
     storage = mirror_storage()
     assert storage is not None
     assert (storage["BACKEND"], storage["OPTIONS"]["bucket_name"]) == ("storages.backends.s3.S3Storage", "stories")
+
+
+def test_corrections_of_all_that_is_told_are_written(chat: Chat, folder: Path) -> None:
+    arc = create_arc(chat, "Who has the key?", editor="me")
+    knowledge = create_knowledge(chat, "knows", "Tom", "Where the key is.", editor="me")
+    mirror_settled_chats(timezone.now() + LATER)
+    changes: list[tuple[Callable[[], Any], str]] = [
+        (lambda: edit_entry(arc, editor="me", text="Who had the key?"), "Who had the key?"),
+        (lambda: edit_entry(knowledge, editor="me", text="Where the lock is."), "Where the lock is."),
+        (lambda: edit_entity(knowledge.subject, name="Thomas"), "Thomas"),
+        (lambda: edit_text(chat, "summary", editor="me", text="They found it."), "They found it."),
+    ]
+    for change, told in changes:
+        assert told not in files_in(folder)[".md"]
+        change()
+        assert mirror_settled_chats(timezone.now() + LATER) == 1
+        assert told in files_in(folder)[".md"]
+        assert mirror_settled_chats(timezone.now() + LATER) == 0

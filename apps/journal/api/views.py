@@ -62,11 +62,12 @@ class JournalViewSet(
         body = read_body(EntryCreateSerializer, request)
         period, instance = body.pop("period"), body.pop("instance")
         if period.granularity == Granularity.SIGNIFICANT:
-            entry = write_significant(request.user, period=period.first, editor=str(request.user), **body)
+            entry, is_new = write_significant(request.user, period=period.first, editor=str(request.user), **body), True
         else:
             instance = check_instance(request, instance)
             entry = merge_daily(request.user, period=period.first, instance=instance, **body)
-        code = status.HTTP_201_CREATED if entry.version == 1 else status.HTTP_200_OK
+            is_new = entry.is_new
+        code = status.HTTP_201_CREATED if is_new else status.HTTP_200_OK
         return Response(JournalEntrySerializer(entry).data, status=code)
 
     @extend_schema(request=EntryUpdateSerializer)

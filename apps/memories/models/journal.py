@@ -55,6 +55,8 @@ class JournalEntry(OwnedModel):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
+    is_new = False  # set by the operation that has created it
+
     objects = OwnedManager.from_queryset(JournalQuerySet)()  # type: ignore[assignment, misc]
 
     class Meta:

@@ -1,5 +1,6 @@
 """Models of memories, the entities that they name, and the messages that they come from."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -63,6 +64,7 @@ class Entity(OwnedModel):
     kind = models.CharField(max_length=16, choices=Kind.choices, default=Kind.UNKNOWN)
     aliases = ArrayField(models.CharField(max_length=200), default=list, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
         verbose_name_plural = "entities"
@@ -76,6 +78,11 @@ class Entity(OwnedModel):
                 nulls_distinct=False,
             )
         ]
+
+    def save(self, *args: Any, update_fields: Iterable[str] | None = None, **kwargs: Any) -> None:
+        self.updated_at = timezone.now()
+        columns = None if update_fields is None else {*update_fields, "updated_at"}
+        super().save(*args, update_fields=columns, **kwargs)
 
 
 class Memory(StoryModel):

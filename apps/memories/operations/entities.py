@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, TextField, Value
+from django.db.models.functions import Cast, Upper
 from django.utils.translation import gettext
 
 from apps.chats.models import Character, Chat
@@ -30,7 +32,10 @@ def get_or_create_entity(chat: Chat, name: str, kind: str = "unknown", character
     character_id = character.pk if character else chat.character_id
     scope = {"character_id": character_id, "chat": None if character_id else chat}
     registry = Entity.objects.for_owner(chat.owner_id).filter(**scope)
-    entity: Entity | None = registry.filter(Q(name__iexact=name) | Q(aliases__contains=[name])).order_by("pk").first()
+    # Aliases are compared as ``iexact`` compares names.
+    folded = Cast(Upper(Cast("aliases", TextField())), ArrayField(TextField()))
+    named = Q(name__iexact=name) | Q(folded__contains=[Upper(Value(name))])
+    entity: Entity | None = registry.alias(folded=folded).filter(named).order_by("pk").first()
     if entity is None:
         entity, _ = registry.get_or_create(
             owner_id=chat.owner_id, **scope, name__iexact=name, defaults={"name": name, "kind": kind}

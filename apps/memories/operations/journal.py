@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.common import jobs
 from apps.common.problems import Invalid
 from apps.common.scoping import Owner, owner_id_of
-from apps.memories.journal_bullets import append_bullets, chats_in, new_bullets
+from apps.memories.journal_bullets import append_bullets, chats_in, new_bullets, other_bullets
 from apps.memories.journal_periods import Granularity, Period, ancestors, day, parse_period
 from apps.memories.lexemes import Lexemes
 from apps.memories.models import JournalEntry
@@ -22,18 +22,21 @@ CONTENT = ["text", "title", "chats", "lexemes", "embedding", "embedding_model", 
 
 
 @transaction.atomic
-def merge_daily(owner: Owner, *, period: dt.date, instance: str, text: str, title: str = "") -> JournalEntry:
+def merge_daily(
+    owner: Owner, *, period: dt.date, instance: str, text: str, title: str = "", extends: bool = False
+) -> JournalEntry:
     """Add the bullets of ``text`` to the entry of a day and an instance, and return it.
 
     What is there already stays as it is, also what a person edited. A bullet is not added if the entry knows its chat,
     so that merging the same text again changes nothing; ``version`` then stays. A deleted entry comes back only with
-    bullets that it did not have. Raise Invalid if the entry
-    becomes too long, or a new one would be empty.
+    bullets that it did not have. With ``extends``, ``text`` is the rest
+    of a day, whose bullets are new though their chats are known. ``is_new`` of the entry says whether it was created.
+    Raise Invalid if the entry becomes too long, or a new one would be empty.
     """
     jobs.lock_owner(owner)
     entries = JournalEntry.objects.for_owner(owner).of_period(day(period))
     entry = entries.filter(instance=instance).first() or new_entry(owner, day(period), instance)
-    added = new_bullets(entry.text, text, entry.chats)
+    added = other_bullets(entry.text, text) if extends else new_bullets(entry.text, text, entry.chats)
     if not added and entry._state.adding:
         raise Invalid.at("/text", "It must have at least one bullet.")
     if not added:
@@ -102,11 +105,17 @@ def new_entry(owner: Owner, period: Period, instance: str = "") -> JournalEntry:
     )
 
 
-def set_content(entry: JournalEntry, text: str) -> None:
-    """Set the text of an entry with all that is derived from it. Save nothing. Raise Invalid if it is too long."""
+def set_content(entry: JournalEntry, text: str, *, with_vector: bool = True) -> None:
+    """Set the text of an entry with all that is derived from it. Save nothing. Raise Invalid if it is too long.
+
+    ``with_vector`` asks the embedding model, which may be remote.
+    """
     if len(text) > MAX_LENGTH:
         raise Invalid.at("/text", f"The entry would be longer than {MAX_LENGTH} characters.")
-    set_text(entry, text)
+    if with_vector:
+        set_text(entry, text)
+    else:
+        entry.text, entry.embedding, entry.embedding_model = text, None, ""
     entry.lexemes = Lexemes(f"{entry.title}\n{text}")
     entry.chats = list(dict.fromkeys([*entry.chats, *chats_in(text)]))
 
@@ -115,6 +124,7 @@ def _save_content(entry: JournalEntry, *columns: str) -> None:
     """Save an entry with its new content, and mark as stale what was made from it."""
     if entry._state.adding:
         entry.save()
+        entry.is_new = True
     else:
         entry.version = F("version") + 1
         entry.save(update_fields=[*CONTENT, *columns])

@@ -280,7 +280,11 @@ class ChangesSerializer(WrittenSerializer):
     changes = ChangeSerializer(many=True)
     tombstones = MemoryTombstoneSerializer(
         many=True,
-        help_text="At most 1,000 memories that the chat may have known, deleted since the write of `since`; the rest is"
-        " listed by `memories/tombstones/`. A reply may repeat some.",
+        help_text="Memories that the chat may have known, deleted since the write of `since`, the earliest first. A"
+        " reply may repeat some.",
     )
+    tombstones_until = serializers.DateTimeField(
+        help_text="From which to ask next: `memories/tombstones/?chat=&since=`."
+    )
+    tombstones_complete = serializers.BooleanField(help_text="False: ask for the others at once.")
     next = serializers.URLField(allow_null=True, help_text="The next page.")

@@ -22,7 +22,7 @@ from apps.chats.queries import access_chat
 from apps.chats.serializers import change_documents
 from apps.common.problems import Invalid
 from apps.memories.api.tombstones import MemoryTombstoneSerializer
-from apps.memories.queries.tombstones import MAX_TOMBSTONES, OVERLAP, tombstones_since
+from apps.memories.queries.tombstones import OVERLAP, tombstones_since
 from apps.sync.api.serializers import (
     AppendedSerializer,
     AppendSerializer,
@@ -129,9 +129,13 @@ class ChangesView(APIView):
         following = request.build_absolute_uri(f"?since={page.last}") if page.last < chat.rev else None
         written = chat.changes.filter(rev=since).values_list("at", flat=True).first()
         deleted = tombstones_since(request.user, written and written - OVERLAP, chat=chat)
-        tombstones = MemoryTombstoneSerializer(deleted.memories[:MAX_TOMBSTONES], many=True).data
-        changes = {"changes": change_documents(page.changes), "tombstones": tombstones, "next": following}
-        return Response(chat_state(chat) | changes)
+        tombstones = {
+            "tombstones": MemoryTombstoneSerializer(deleted.memories, many=True).data,
+            "tombstones_until": deleted.until,
+            "tombstones_complete": deleted.is_complete,
+        }
+        changes = {"changes": change_documents(page.changes), "next": following}
+        return Response(chat_state(chat) | changes | tombstones)
 
 
 def _rev_since(chat: Chat, since: str) -> int:

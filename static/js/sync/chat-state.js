@@ -8,6 +8,7 @@ import { firstBatch, mergePatchOf, patchesOf } from "./patches.js";
 import { readMessages } from "./reading.js";
 import { isOfDocument, movesSwipes, rebase, samePlace, withEdit } from "./rebase.js";
 import { Replica } from "./replica.js";
+import { Tombstones } from "./tombstones.js";
 import { Delay } from "./transport.js";
 
 const MAX_TRIES = 10; // of reading a window that is being written
@@ -17,7 +18,7 @@ const REPEATABLE = new Set(["field", "extra", "data", "delete"]);
 /** All of ChatSync but the writing. */
 export class ChatState extends Outbox {
   replica = new Replica();
-  #buried = new Set(); // tombstones that were told
+  #tombstones = new Tombstones();
   #metadata = null;
   #wanted = null; // the window to be read: {from, limit}
   #unfollow = () => {};
@@ -242,7 +243,8 @@ export class ChatState extends Outbox {
     if (!this.#metadata) await this.#readChat();
     for (let tries = 0; tries < MAX_TRIES && !this.blocked; tries += 1) {
       const { status, body } = await this.ask("GET", `${this.path}changes/?since=${this.state.integrity}`);
-      if (status === 200) this.#bury(body.tombstones ?? []); // of the first page, which names all
+      if (status === 200 || status === 410) await this.#bury(status === 200 ? body : null);
+      if (this.blocked) return;
       // More than one page is read as the whole chat: pages are of one state only while nobody writes.
       if (status === 200 && !body.next) this.#take(body);
       else if (![200, 400, 410].includes(status)) this.block({ status, body });
@@ -252,11 +254,9 @@ export class ChatState extends Outbox {
     if (!this.blocked) throw new Delay();
   }
 
-  /** Tell of memories that were deleted, each once. */
-  #bury(tombstones) {
-    const fresh = tombstones.filter(({ id, at }) => !this.#buried.has(`${id} ${at}`));
-    for (const { id, at } of fresh) this.#buried.add(`${id} ${at}`);
-    if (fresh.length) this.emit("tombstones", { tombstones: fresh });
+  /** Tell of memories that were deleted, each once. @param {object | null} changes the first page; null: a log too short */
+  async #bury(changes) {
+    for await (const tombstones of this.#tombstones.since(changes, this)) this.emit("tombstones", { tombstones });
   }
 
   async #readChat() {

@@ -69,6 +69,7 @@ class AsyncLoci:
     patch_metadata = _call(calls.patch_metadata)
     operate_on_metadata = _call(calls.operate_on_metadata)
     get_changes = _call(calls.get_changes)
+    get_tombstones = _call(calls.get_tombstones)
     undo = _call(calls.undo)
     get_data = _call(calls.get_data)
     patch_data = _call(calls.patch_data)

@@ -22,6 +22,7 @@ from loci_client.types import (
     Prompt,
     SearchResults,
     Settings,
+    Tombstones,
     Undone,
     Window,
     Written,
@@ -186,13 +187,23 @@ def get_changes(chat_id: str, since: str | int) -> Flow[Changes]:
     The server sends many changes in several pages. All pages are read, from the start if the chat is written meanwhile.
     """
     page: Changes = yield from ask(read(path("chats", chat_id, "changes"), since=since))
-    integrity, changes, tombstones = page["integrity"], page["changes"], page["tombstones"]
+    first, integrity, changes = page, page["integrity"], page["changes"]
     while page["next"]:
         page = yield from ask(read(path("chats", chat_id, "changes"), since=changes[-1]["rev"]))
         if page["integrity"] != integrity:
             return (yield from get_changes(chat_id, since))
         changes += page["changes"]
-    return page | {"changes": changes, "tombstones": tombstones}  # those of the first page include all others
+    return first | {"changes": changes, "next": None}  # its tombstones include those of all others
+
+
+def get_tombstones(chat_id: str, since: str | None = None) -> Flow[Tombstones]:
+    """Return all memories deleted since a moment, or ever, that the chat may have known. One may come repeatedly."""
+    page: Tombstones = yield from ask(read(path("memories", "tombstones"), chat=chat_id, since=since))
+    found = page["tombstones"]
+    while not page["complete"]:
+        page = yield from ask(read(path("memories", "tombstones"), chat=chat_id, since=page["until"]))
+        found += page["tombstones"]
+    return page | {"tombstones": found}
 
 
 def undo(chat_id: str, *, rev: int | None = None, integrity: str | None = None, key: str | None = None) -> Flow[Undone]:

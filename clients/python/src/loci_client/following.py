@@ -7,7 +7,7 @@ from loci_client.errors import Gone, IntegrityConflict, LociError, UnknownMessag
 from loci_client.reading import read_chat
 from loci_client.requests import Flow
 from loci_client.state import ChatState, Delta
-from loci_client.types import Change, Changes, Message
+from loci_client.types import Change, Message, Tombstone
 
 OWN_REVS = 10_000  # kept, so that ``watch`` leaves out the session's own writes
 
@@ -22,6 +22,7 @@ class Follower:
         self._is_behind = False
         self._own: deque[int] = deque(maxlen=OWN_REVS)
         self._buried: set[tuple[str, str]] = set()
+        self._buried_until: str | None = None
 
     @property
     def known(self) -> ChatState:
@@ -40,26 +41,37 @@ class Follower:
     def news(self, since: str) -> Flow[tuple[list[Change], str]]:
         """Return the changes by others since the state ``since``, and the integrity of the new state.
 
-        If the log doesn't go back so far, return one change of the kind ``reload`` with the whole known state.
+        If the log doesn't go back so far, return a change of the kind ``reload`` with the whole known state.
         """
         try:
             reply = yield from calls.get_changes(self.chat_id, since)
         except Gone:
             yield from self._reload()
-            return [_reloaded(self.known)], self.known.integrity
+            found = yield from self._read_tombstones(self._buried_until)
+            return [_reloaded(self.known), *self._new_tombstones(found)], self.known.integrity
+        tombstones = reply["tombstones"]
+        if reply["tombstones_complete"]:
+            self._buried_until = reply["tombstones_until"]
+        else:
+            tombstones += yield from self._read_tombstones(reply["tombstones_until"])
         self.state = self.known.after(reply["changes"], reply["integrity"], reply["rev"])
         changes = [change for change in reply["changes"] if change["rev"] not in self._own]
-        return changes + self._new_tombstones(reply), reply["integrity"]
+        return changes + self._new_tombstones(tombstones), reply["integrity"]
 
-    def _new_tombstones(self, reply: Changes) -> list[Change]:
+    def _read_tombstones(self, since: str | None) -> Flow[list[Tombstone]]:
+        found = yield from calls.get_tombstones(self.chat_id, since)
+        self._buried_until = found["until"]
+        return found["tombstones"]
+
+    def _new_tombstones(self, tombstones: list[Tombstone]) -> list[Change]:
         """Return a change with the tombstones that no earlier reply had, or none."""
-        new = [tomb for tomb in reply["tombstones"] if (tomb["id"], tomb["at"]) not in self._buried]
+        new = [tomb for tomb in tombstones if (tomb["id"], tomb["at"]) not in self._buried]
         self._buried.update((tomb["id"], tomb["at"]) for tomb in new)
         if not new:
             return []
         change: Change = {
-            "rev": reply["rev"],
-            "integrity": reply["integrity"],
+            "rev": self.known.rev,
+            "integrity": self.known.integrity,
             "kind": "tombstones",
             "at": new[-1]["at"],
             "messages": [],

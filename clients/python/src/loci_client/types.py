@@ -193,9 +193,19 @@ class Tombstone(TypedDict):
     at: str
 
 
+class Tombstones(TypedDict):
+    tombstones: list[Tombstone]
+    until: str
+    complete: bool
+
+
 class Changes(Written):
+    """What was written since a state. Unless ``tombstones_complete``, ``get_tombstones`` has the others."""
+
     changes: list[Change]
     tombstones: list[Tombstone]
+    tombstones_until: str
+    tombstones_complete: bool
     next: str | None
 
 

@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('chats', '0002_withheld'),
-        ('memories', '0003_withheld'),
+        ('memories', '0004_entity_updated_at'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
