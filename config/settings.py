@@ -126,6 +126,7 @@ MIDDLEWARE = [
     "apps.accounts.suspension.SuspensionMiddleware",
     "apps.accounts.encoded_bodies.RequestBodyMiddleware",
     "apps.accounts.throttling.ThrottleMiddleware",
+    "apps.accounts.concurrency.ConcurrencyMiddleware",
     "apps.common.problem_pages.ProblemPageMiddleware",
     "apps.common.retries.RetryMiddleware",
     "apps.sync.idempotency.IdempotencyMiddleware",
@@ -321,8 +322,8 @@ RATE_LIMITS = {
     "imports": env.str("RATE_LIMIT_IMPORTS", default="300/h" if _limited else ""),
     "bodies": env.str("RATE_LIMIT_BODIES", default="120/m" if _limited else ""),  # megabytes
 }
-# Requests of a user that one process of the web server works on at once; 0: any number.
-REQUESTS_AT_ONCE = env.int("REQUESTS_AT_ONCE", default=4 if _limited else 0)
+# Requests of a user that are worked on at once, by all processes together; 0: any number.
+REQUESTS_AT_ONCE = env.int("REQUESTS_AT_ONCE", default=8 if _limited else 0)
 RATE_LIMIT_SCOPES = {
     "search": {"api-search"},
     "generation": {"api-reply", "replies:panel", "proxy-chat-completions", "api-connection-test", "llm:test"},

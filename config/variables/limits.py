@@ -38,8 +38,9 @@ Replies carry `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`, a 
         ),
         Variable(
             "REQUESTS_AT_ONCE",
-            "`4`; any number on one machine",
-            "Requests of a user that one process of the web server works on at once.",
+            "`8`; any number on one machine",
+            "Requests of a user that are worked on at once; `0`: any number. Those of a process that was killed count "
+            "for one minute more.",
         ),
         Variable(
             "RATE_LIMIT_SIGN_IN",
