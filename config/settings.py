@@ -320,18 +320,22 @@ RATE_LIMITS = {
     "search": env.str("RATE_LIMIT_SEARCH", default="300/m" if _limited else ""),
     "generation": env.str("RATE_LIMIT_GENERATION", default="60/m" if _limited else ""),
     "imports": env.str("RATE_LIMIT_IMPORTS", default="300/h" if _limited else ""),
-    "bodies": env.str("RATE_LIMIT_BODIES", default="120/m" if _limited else ""),  # megabytes
+    # megabytes, of files and of all else
+    "uploads": env.str("RATE_LIMIT_UPLOADS", default="6000/h" if _limited else ""),
+    "bodies": env.str("RATE_LIMIT_BODIES", default="120/m" if _limited else ""),
 }
 # Requests of a user that are worked on at once, by all processes together; 0: any number.
 REQUESTS_AT_ONCE = env.int("REQUESTS_AT_ONCE", default=8 if _limited else 0)
+# Views that take files up to IMPORT_MAX_BYTES; all other bodies are limited by REQUEST_MAX_BYTES.
+UPLOAD_ROUTES = {
+    *("api-chat-import", "api-imports", "api-character-import", "api-lorebook-import"),
+    *("api-chat-memories-import", "api-character-memories-import", "api-snapshot-upload"),
+    *("chats:import", "characters:import", "exchange:chat", "exchange:character", "snapshots:upload"),
+}
 RATE_LIMIT_SCOPES = {
     "search": {"api-search"},
     "generation": {"api-reply", "replies:panel", "proxy-chat-completions", "api-connection-test", "llm:test"},
-    "imports": {
-        *("api-chat-import", "api-imports", "api-character-import", "api-lorebook-import"),
-        *("api-chat-memories-import", "api-character-memories-import", "chats:import", "characters:import"),
-        *("api-snapshot-upload", "api-snapshot-restore", "snapshots:upload", "snapshots:restore"),
-    },
+    "imports": UPLOAD_ROUTES | {"api-snapshot-restore", "snapshots:restore"},
 }
 # Who refuses a request before its view, in the form of whose API, by the beginning of the path; else in plain text.
 ERROR_FORMS = {

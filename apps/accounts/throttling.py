@@ -58,11 +58,13 @@ class TooMuchData(Throttled):
 class BodyCounter:
     """Counter of the started megabytes of one large body, which its user is allowed a number of.
 
-    To read a body and to count its values costs a process a tenth of a second, also if it is refused then.
+    To read a body and to count its values costs a process a tenth of a second, also if it is refused then. A file costs
+    less, and has a rate of its own.
     """
 
-    def __init__(self, user_id: UUID) -> None:
+    def __init__(self, user_id: UUID, *, is_upload: bool) -> None:
         self._user_id = user_id
+        self._scope = "uploads" if is_upload else "bodies"
         self._megabytes = 0
 
     def has_counted(self, size: int) -> bool:
@@ -74,9 +76,9 @@ class BodyCounter:
         if self.has_counted(size):
             return
         counted, self._megabytes = self._megabytes, ceil(size / MEGABYTE)
-        rate = Rate.parse(settings.RATE_LIMITS.get("bodies", ""))
+        rate = Rate.parse(settings.RATE_LIMITS.get(self._scope, ""))
         cost = min(self._megabytes, rate.limit) - min(counted, rate.limit) if rate else 0
-        if rate and cost and not (allowance := take(_key("bodies", self._user_id), rate, cost)).is_allowed:
+        if rate and cost and not (allowance := take(_key(self._scope, self._user_id), rate, cost)).is_allowed:
             raise TooMuchData(allowance)
 
 
