@@ -26,6 +26,7 @@ from django.utils.timezone import now
 from apps.common.models import Heartbeat
 from apps.common.request_bodies import MULTIPART_OVERHEAD_BYTES
 from apps.launcher.embedded_postgres import find_or_create
+from apps.launcher.services import NICENESS
 from apps.launcher.system_user import SystemUser
 from config.env import ROOT
 from tests.conftest import WORKER_TIMEOUT, WebServer
@@ -75,6 +76,14 @@ def test_variables_are_those_of_the_configuration() -> None:
     used = {name.removesuffix("_FILE") for service in OURS.values() for name in service["environment"]}
     image = {part.partition("=")[0] for part in " ".join(instructions("ENV")).split()}
     assert used | {name for name in image if name.startswith(("LOCI", "LOG"))} <= documented
+
+
+def test_workers_get_what_requests_leave_of_the_processor() -> None:
+    shares = {name: service["cpu_shares"] for name, service in COMPOSE["services"].items() if name != "prepare"}
+    workers = {name: shares[name] for name in settings.QUEUES}
+    assert {shares[name] for name in ("proxy", "web", "db")} == {4096}
+    assert sum(workers.values()) + shares["beat"] < 4096, "all of them together"
+    assert max(shares[name] for name in NICENESS) < min(shares[name] for name in settings.QUEUES if name not in NICENESS)
 
 
 def test_the_proxy_takes_bodies_that_loci_takes() -> None:
