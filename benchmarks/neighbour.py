@@ -35,7 +35,7 @@ LIMITS = {
     "RATE_LIMIT_GENERATION": "60/m",
     "RATE_LIMIT_IMPORTS": "300/h",
     "RATE_LIMIT_BODIES": "120/m",
-    "REQUESTS_AT_ONCE": "4",
+    "REQUESTS_AT_ONCE": "8",
     "LLM_ALLOWED_ADDRESSES": "private",
     "LOG_LEVEL": "ERROR",
 }

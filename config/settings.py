@@ -38,6 +38,8 @@ DEBUG = env.bool("DEBUG", default=False)
 SECRET_KEY = secret_key()
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 ALLOWED_HOSTS = public_hosts(LOCI_URL)
+# On a machine of their own, nobody is another's problem.
+REACHED_BY_OTHERS = not is_local(LOCI_HOST, ALLOWED_HOSTS)
 CSRF_TRUSTED_ORIGINS = [LOCI_URL.rstrip("/")]
 ADMIN_PATH = env.str("ADMIN_PATH", default="admin/").strip("/") + "/"
 DEMO = env.bool("DEMO", default=True)
@@ -126,6 +128,7 @@ MIDDLEWARE = [
     "apps.accounts.suspension.SuspensionMiddleware",
     "apps.accounts.encoded_bodies.RequestBodyMiddleware",
     "apps.accounts.throttling.ThrottleMiddleware",
+    "apps.accounts.concurrency.ConcurrencyMiddleware",
     "apps.common.pages.problems.ProblemPageMiddleware",
     "apps.common.http.retries.RetryMiddleware",
     "apps.sync.idempotency.IdempotencyMiddleware",
@@ -240,7 +243,6 @@ MFA_TOTP_ISSUER = "Loci"
 MFA_TOTP_TOLERANCE = 1  # steps of 30 seconds by which a phone's clock may be wrong
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not SERVED_OVER_TLS  # browsers allow it on localhost alone
 USERSESSIONS_TRACK_ACTIVITY = True  # by LastSeenMiddleware
-SIGN_UP = env.str("SIGN_UP", default="open")
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Loci] "
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGOUT_REDIRECT_URL
@@ -263,9 +265,12 @@ EMAIL_USE_TLS = EMAIL_CONFIG.get("EMAIL_USE_TLS", False)
 EMAIL_USE_SSL = EMAIL_CONFIG.get("EMAIL_USE_SSL", False)
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Loci <loci@localhost>")
 # Nobody who signs up is told to open a mail that no server delivers.
-_verification = "none" if EMAIL_BACKEND.endswith("console.EmailBackend") else "optional"
+_verification = "none" if EMAIL_BACKEND.endswith("console.EmailBackend") else "mandatory"
 ACCOUNT_EMAIL_VERIFICATION = env.str("EMAIL_VERIFICATION", default=_verification)
 MFA_ALLOW_UNVERIFIED_EMAIL = ACCOUNT_EMAIL_VERIFICATION != "mandatory"
+# Who signs up without opening a mail learns whether the address has an account.
+_is_told = REACHED_BY_OTHERS and ACCOUNT_EMAIL_VERIFICATION != "mandatory"
+SIGN_UP = env.str("SIGN_UP", default="invitation" if _is_told else "open")
 
 # Security headers and cookies
 
@@ -311,26 +316,29 @@ if mirror := mirror_storage():
 MEDIA_ROOT = LOCI_HOME / "media"
 FILE_UPLOAD_DIRECTORY_PERMISSIONS, FILE_UPLOAD_PERMISSIONS = 0o700, 0o600
 
-# Rates of requests by user, such as 600/m; empty: no limit. Nobody is another's problem on a machine for one.
+# Rates of requests by user, such as 600/m; empty: no limit.
 
-_limited = not is_local(LOCI_HOST, ALLOWED_HOSTS)
 RATE_LIMITS = {
-    "api": env.str("RATE_LIMIT_API", default="1200/m" if _limited else ""),
-    "search": env.str("RATE_LIMIT_SEARCH", default="300/m" if _limited else ""),
-    "generation": env.str("RATE_LIMIT_GENERATION", default="60/m" if _limited else ""),
-    "imports": env.str("RATE_LIMIT_IMPORTS", default="300/h" if _limited else ""),
-    "bodies": env.str("RATE_LIMIT_BODIES", default="120/m" if _limited else ""),  # megabytes
+    "api": env.str("RATE_LIMIT_API", default="1200/m" if REACHED_BY_OTHERS else ""),
+    "search": env.str("RATE_LIMIT_SEARCH", default="300/m" if REACHED_BY_OTHERS else ""),
+    "generation": env.str("RATE_LIMIT_GENERATION", default="60/m" if REACHED_BY_OTHERS else ""),
+    "imports": env.str("RATE_LIMIT_IMPORTS", default="300/h" if REACHED_BY_OTHERS else ""),
+    # megabytes, of files and of all else
+    "uploads": env.str("RATE_LIMIT_UPLOADS", default="6000/h" if REACHED_BY_OTHERS else ""),
+    "bodies": env.str("RATE_LIMIT_BODIES", default="120/m" if REACHED_BY_OTHERS else ""),
 }
-# Requests of a user that one process of the web server works on at once; 0: any number.
-REQUESTS_AT_ONCE = env.int("REQUESTS_AT_ONCE", default=4 if _limited else 0)
+# Requests of a user that are worked on at once, by all processes together; 0: any number.
+REQUESTS_AT_ONCE = env.int("REQUESTS_AT_ONCE", default=8 if REACHED_BY_OTHERS else 0)
+# Views that take files up to IMPORT_MAX_BYTES; all other bodies are limited by REQUEST_MAX_BYTES.
+UPLOAD_ROUTES = {
+    *("api-chat-import", "api-imports", "api-character-import", "api-lorebook-import"),
+    *("api-chat-memories-import", "api-character-memories-import", "api-snapshot-upload"),
+    *("chats:import", "characters:import", "exchange:chat", "exchange:character", "snapshots:upload"),
+}
 RATE_LIMIT_SCOPES = {
     "search": {"api-search"},
     "generation": {"api-reply", "replies:panel", "proxy-chat-completions", "api-connection-test", "llm:test"},
-    "imports": {
-        *("api-chat-import", "api-imports", "api-character-import", "api-lorebook-import"),
-        *("api-chat-memories-import", "api-character-memories-import", "chats:import", "characters:import"),
-        *("api-snapshot-upload", "api-snapshot-restore", "snapshots:upload", "snapshots:restore"),
-    },
+    "imports": UPLOAD_ROUTES | {"api-snapshot-restore", "snapshots:restore"},
 }
 # Who refuses a request before its view, in the form of whose API, by the beginning of the path; else in plain text.
 ERROR_FORMS = {

@@ -1,12 +1,13 @@
 """ASGI middleware that limits request bodies while they arrive, before the server stores any of them.
 
 Django receives a whole body, in a file if it is large, before the first middleware runs. So size and sign-in are
-checked here: a body that is too large, or that nobody signed in sends, is refused at once. So is a large one of a user
-who sent too much in the last minute.
+checked here: a body that is too large for its route, or that nobody signed in sends, is refused at once. So is a large
+one of a user who sent too much in the last minute.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cached_property
 from http.cookies import CookieError, SimpleCookie
 from typing import Any, TypeVar
 from uuid import UUID
@@ -23,7 +24,7 @@ from apps.accounts.authentication import REALM, find_token
 from apps.accounts.throttling import FREE_BYTES, BodyCounter, TooMuchData
 from apps.common.api.problems import refusal
 from apps.common.database.errors import unavailable_after
-from apps.common.http.request_bodies import MULTIPART_OVERHEAD_BYTES
+from apps.common.http.request_bodies import MULTIPART_OVERHEAD_BYTES, takes_files
 from apps.common.problems import Problem, ProblemType, TooLarge
 
 Scope = dict[str, Any]
@@ -74,6 +75,7 @@ class _ArrivingBody:
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self._receive = receive
         self._headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        self._path = scope["path"]
         self._size = 0
         self._counter: BodyCounter | None = None
 
@@ -98,19 +100,20 @@ class _ArrivingBody:
             user_id = await _in_thread(_user_of, self._headers)
             if user_id is None:
                 raise NotSignedIn("Sign in, or send a valid token, before sending this much.")
-            self._counter = BodyCounter(user_id)
+            self._counter = BodyCounter(user_id, is_upload=self._is_upload)
         limit = self._limit()
         if size > limit:
             raise TooLarge(f"The body is larger than {limit} bytes.")
-        if not self._has_file and not self._counter.has_counted(size):  # files are counted as requests
+        if not self._counter.has_counted(size):
             await _in_thread(self._counter.count, size)
 
     def _limit(self) -> int:
-        return settings.IMPORT_MAX_BYTES + MULTIPART_OVERHEAD_BYTES if self._has_file else settings.REQUEST_MAX_BYTES
+        return settings.IMPORT_MAX_BYTES + MULTIPART_OVERHEAD_BYTES if self._is_upload else settings.REQUEST_MAX_BYTES
 
-    @property
-    def _has_file(self) -> bool:
-        return self._headers.get(b"content-type", "").lower().startswith("multipart/form-data")
+    @cached_property
+    def _is_upload(self) -> bool:
+        content_type = self._headers.get(b"content-type", "").lower()
+        return content_type.startswith("multipart/form-data") and takes_files(self._path)
 
 
 async def _in_thread(function: Callable[[P], R], argument: P) -> R:

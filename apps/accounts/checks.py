@@ -5,8 +5,10 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import Error, register
 
-from apps.accounts.invitations import SIGN_UP_MODES
+from apps.accounts.invitations import OPEN, SIGN_UP_MODES
 from apps.common.http.rate_limits import Rate
+
+SIGN_UP_HINT = "Set EMAIL_URL and EMAIL_VERIFICATION=mandatory, or SIGN_UP=invitation."
 
 
 @register
@@ -23,7 +25,12 @@ def check_rates(**kwargs: Any) -> list[Error]:
 
 @register
 def check_sign_up(**kwargs: Any) -> list[Error]:
-    """Report a mode of the sign-up that doesn't exist."""
-    if settings.SIGN_UP in SIGN_UP_MODES:
-        return []
-    return [Error(f"SIGN_UP: {settings.SIGN_UP!r} is none of {', '.join(SIGN_UP_MODES)}.", id="accounts.E002")]
+    """Report a mode of the sign-up that doesn't exist, or that tells strangers which addresses have an account."""
+    if settings.SIGN_UP not in SIGN_UP_MODES:
+        modes = ", ".join(SIGN_UP_MODES)
+        return [Error(f"SIGN_UP: {settings.SIGN_UP!r} is none of {modes}.", id="accounts.E002")]
+    is_verified = settings.ACCOUNT_EMAIL_VERIFICATION == "mandatory"
+    if settings.SIGN_UP == OPEN and settings.REACHED_BY_OTHERS and not is_verified:
+        message = "SIGN_UP: an open sign-up tells strangers who has an account, unless addresses are verified."
+        return [Error(message, hint=SIGN_UP_HINT, id="accounts.E003")]
+    return []

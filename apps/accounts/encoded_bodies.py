@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponseBase
 
 from apps.accounts.throttling import BodyCounter, user_id_of
 from apps.common.api.problems import problem_response
-from apps.common.http.request_bodies import API_PREFIX, is_multipart, limit_of, replace_body, too_large
+from apps.common.http.request_bodies import API_PREFIX, is_upload, limit_of, replace_body, too_large
 from apps.common.problems import Problem, ProblemType
 
 
@@ -46,10 +46,11 @@ def _prepare_body(request: HttpRequest) -> None:
     if _declared_length(request) > limit_of(request):
         raise too_large(request)
     if encoding.endswith("gzip"):
-        user_id = None if is_multipart(request) else user_id_of(request)
+        user_id = user_id_of(request)
+        counter = BodyCounter(user_id, is_upload=is_upload(request)) if user_id else None
         with gzip.GzipFile(fileobj=request, mode="rb") as source:  # type: ignore[call-overload]
             # Kilobytes can become megabytes, which were not counted while the body arrived.
-            replace_body(request, source, BodyCounter(user_id).count if user_id else None)
+            replace_body(request, source, counter.count if counter else None)
     elif "HTTP_TRANSFER_ENCODING" in request.META:
         replace_body(request, request)  # a chunked body has no Content-Length
 

@@ -7,7 +7,9 @@ from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.forms import SignupForm
+from allauth.core import context
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -48,6 +50,19 @@ class AccountAdapter(DefaultAccountAdapter):
 
 class InvitedSignupForm(SignupForm):
     """Form that uses up the visitor's invitation, where one is needed."""
+
+    def validate_unique_email(self, value: str) -> str:
+        """Return the address. Raise ValidationError for a known one, where verification does not hide that.
+
+        An invitation asks about one address: it is used up.
+        """
+        try:
+            return super().validate_unique_email(value)
+        except ValidationError:
+            if settings.SIGN_UP == INVITATION:
+                invitations = usable_invitations(context.request.session.get(SESSION_KEY, ""))
+                invitations.update(used_at=timezone.now())
+            raise
 
     def try_save(self, request: HttpRequest) -> tuple[User | None, HttpResponse | None]:
         """Create the user, or return another response: also if somebody else was faster with the invitation."""

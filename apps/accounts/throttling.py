@@ -1,9 +1,7 @@
 """Middleware that limits how many requests a user makes: of all kinds, and of those that cost more."""
 
-from collections import Counter
 from collections.abc import Callable
 from math import ceil
-from threading import Lock
 from uuid import UUID
 
 from django.conf import settings
@@ -60,11 +58,13 @@ class TooMuchData(Throttled):
 class BodyCounter:
     """Counter of the started megabytes of one large body, which its user is allowed a number of.
 
-    To read a body and to count its values costs a process a tenth of a second, also if it is refused then.
+    To read a body and to count its values costs a process a tenth of a second, also if it is refused then. A file costs
+    less, and has a rate of its own.
     """
 
-    def __init__(self, user_id: UUID) -> None:
+    def __init__(self, user_id: UUID, *, is_upload: bool) -> None:
         self._user_id = user_id
+        self._scope = "uploads" if is_upload else "bodies"
         self._megabytes = 0
 
     def has_counted(self, size: int) -> bool:
@@ -76,29 +76,14 @@ class BodyCounter:
         if self.has_counted(size):
             return
         counted, self._megabytes = self._megabytes, ceil(size / MEGABYTE)
-        rate = Rate.parse(settings.RATE_LIMITS.get("bodies", ""))
+        rate = Rate.parse(settings.RATE_LIMITS.get(self._scope, ""))
         cost = min(self._megabytes, rate.limit) - min(counted, rate.limit) if rate else 0
-        if rate and cost and not (allowance := take(_key("bodies", self._user_id), rate, cost)).is_allowed:
+        if rate and cost and not (allowance := take(_key(self._scope, self._user_id), rate, cost)).is_allowed:
             raise TooMuchData(allowance)
 
 
-class TooManyAtOnce(Problem):
-    """The user has too many requests under way."""
-
-    status = 429
-    type = ProblemType.THROTTLED
-    title = _("Too many requests at once")
-    headers = {"Retry-After": "1"}
-
-    def __init__(self) -> None:
-        super().__init__(
-            gettext("At most %(requests_at_once)s requests at once. Wait until one of them is answered.")
-            % {"requests_at_once": settings.REQUESTS_AT_ONCE}
-        )
-
-
 class ThrottleMiddleware:
-    """Refuse requests of a user above the rates of ``RATE_LIMITS``, and above REQUESTS_AT_ONCE in this process.
+    """Refuse requests of a user above the rates of ``RATE_LIMITS``.
 
     It is no throttle class of REST framework, since these run inside of the transaction of an idempotency key, where
     a counter would make all requests of its user wait for each other. ``RATE_LIMIT_SCOPES`` names the views of a scope;
@@ -108,41 +93,17 @@ class ThrottleMiddleware:
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
-        self._under_way: Counter[UUID] = Counter()
-        self._lock = Lock()
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         allowance = _allowance_of(request) if any(settings.RATE_LIMITS.values()) else None
         if allowance is not None and not allowance.is_allowed:
             return refusal(request.path, Throttled(allowance))
-        user_id = user_id_of(request) if settings.REQUESTS_AT_ONCE and allowance is not None else None
-        if user_id is None:
-            response = self.get_response(request)
-        elif self._begin(user_id):
-            try:
-                response = self.get_response(request)
-            finally:
-                self._end(user_id)
-        else:
-            return refusal(request.path, TooManyAtOnce())
+        response = self.get_response(request)
         if allowance is None:
             return response
         for name, value in allowance.headers.items():
             response.setdefault(name, value)
         return response
-
-    def _begin(self, user_id: UUID) -> bool:
-        with self._lock:
-            if self._under_way[user_id] >= settings.REQUESTS_AT_ONCE:
-                return False
-            self._under_way[user_id] += 1
-            return True
-
-    def _end(self, user_id: UUID) -> None:
-        with self._lock:
-            self._under_way[user_id] -= 1
-            if not self._under_way[user_id]:
-                del self._under_way[user_id]
 
 
 def _allowance_of(request: HttpRequest) -> Allowance | None:

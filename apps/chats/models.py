@@ -83,6 +83,9 @@ class Persona(OwnedModel):
     played_in = ArrayField(
         models.UUIDField(), default=list, editable=False, help_text="Of a deleted persona: the chats that named it."
     )
+    withheld = models.BooleanField(
+        default=False, editable=False, help_text="Moderators have hidden it: models never get it."
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -140,6 +143,9 @@ class Lorebook(OwnedModel):
     document = OrderedJSONField(default=dict, help_text="The book in the form of card version 3.")
     source_format = models.CharField(max_length=32, blank=True, default="")
     original = OrderedJSONField(null=True, blank=True, help_text="The book as imported.")
+    withheld = models.BooleanField(
+        default=False, editable=False, help_text="Moderators have hidden it: models never get it."
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 

@@ -1,5 +1,6 @@
-"""Models of the heartbeats of the installation's processes, of rate limits and metrics."""
+"""Models of the heartbeats of the installation's processes, of rate limits, leases and metrics."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 
@@ -22,6 +23,18 @@ class RateLimit(models.Model):
 
     key = models.CharField(primary_key=True, max_length=100)
     used_until = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class Lease(models.Model):
+    """Times up to which leases of a key hold; written by ``leases`` only. The table is not logged."""
+
+    WITHOUT_OWNER = "has the owner in its key"
+
+    key = models.CharField(primary_key=True, max_length=100)
+    ends = ArrayField(models.DateTimeField())
 
     def __str__(self) -> str:
         return self.key

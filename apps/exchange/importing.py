@@ -11,7 +11,7 @@ from apps.chats.formats.cards import reading as cards
 from apps.chats.formats.json_lines import BrokenLine, loads
 from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Chat, Lorebook
-from apps.common.problems import Invalid, Missing, TooLarge
+from apps.common.problems import Conflict, Invalid, Missing, TooLarge
 from apps.common.scoping import Owner, owner_id_of
 from apps.exchange.reading import smart_memory, st_bme
 from apps.exchange.reading.found import Found
@@ -71,7 +71,9 @@ def import_file(
 def import_lorebook(
     owner: Owner, lorebook: Lorebook, *, chat: Chat | None = None, character: Character | None = None
 ) -> ImportedMemories:
-    """Write the entries of a stored lorebook into the memories of a chat or of a character. Raise Missing."""
+    """Write the entries of a stored lorebook into the memories of a chat or of a character. Raise Missing, Conflict."""
+    if lorebook.withheld:
+        raise Conflict("Moderators have hidden this. You can answer their decision in the settings.")
     return _write_book(lorebook.document, _locked_target(owner, chat, character), [])
 
 

@@ -8,15 +8,16 @@ class ModerationConfig(AppConfig):
     def ready(self) -> None:
         from apps.chats.models import Character, Lorebook, Persona
         from apps.chats.pages.plugins import panels
-        from apps.chats.signals import chat_branched, chat_committed
+        from apps.chats.signals import chat_branched, chat_changed, chat_committed
         from apps.common.jobs import Kind, kinds
         from apps.memories.signals import memories_written
         from apps.moderation import tasks
         from apps.moderation.models import ScanJob
-        from apps.moderation.operations.withholding import withhold_in_branch
+        from apps.moderation.operations.withholding import withhold_in_branch, withhold_restored, withhold_undone
         from apps.moderation.panel import hidden_panel
         from apps.moderation.roles import create_roles
         from apps.moderation.scanning.jobs import execute_claimed
+        from apps.snapshots.signals import snapshot_restored
 
         kinds.register(Kind(ScanJob, "indexing", execute_claimed, tasks.send_scan))
         chat_committed.connect(tasks.on_chat_committed)
@@ -24,5 +25,7 @@ class ModerationConfig(AppConfig):
             post_save.connect(tasks.on_thing_saved, sender=model)
         memories_written.connect(tasks.on_memories_written)
         chat_branched.connect(withhold_in_branch)
+        chat_changed.connect(withhold_undone)
+        snapshot_restored.connect(withhold_restored)
         post_migrate.connect(create_roles, sender=self)
         panels.register(hidden_panel)

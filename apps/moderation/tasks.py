@@ -17,7 +17,6 @@ from apps.common import jobs
 from apps.common.database.restriction import restrict
 from apps.common.scoping import Owner, system_scope
 from apps.moderation.models import Decision, Notice, ScanJob
-from apps.moderation.operations.withholding import withhold_again
 from apps.moderation.scanning.jobs import create_scans, delete_ended_scans
 
 
@@ -41,7 +40,6 @@ def request_scans(owner: Owner, kind: str, target_id: UUID, message_ids: list[UU
 
 def on_chat_committed(event: ChatChanged, **kwargs: Any) -> None:
     """Scan the messages of a write; all of the chat after an import or a branch. Runs in a worker."""
-    withhold_again(event.owner_id, event.chat_id)
     is_whole = event.kind in ("import", "branch")
     if event.message_ids or is_whole:
         request_scans(event.owner_id, "chat", event.chat_id, [] if is_whole else event.message_ids)

@@ -38,7 +38,7 @@ def mirror_settled_chats(now: dt.datetime) -> int:
 
     A chat that can't be written is logged, and tried again by the next sweep.
     """
-    storage = _storage()
+    storage = mirror_storage()
     if storage is None:
         return 0
     written = 0
@@ -56,22 +56,22 @@ def mirror_settled_chats(now: dt.datetime) -> int:
 
 def remove_from_mirror(chat: Chat, **kwargs: Any) -> None:
     """Receive ``chat_purged``: have the copy deleted by the next sweep."""
-    if _storage():
+    if mirror_storage():
         MirrorDeletion.objects.bulk_create(
-            [MirrorDeletion(name=name) for name, _ in _files(chat)], ignore_conflicts=True
+            [MirrorDeletion(name=name) for name in file_names(chat)], ignore_conflicts=True
         )
 
 
 def remove_account_from_mirror(owner_id: UUID, **kwargs: Any) -> None:
     """Receive ``account_deleting``: have the copies of the account's chats deleted by the next sweep."""
-    if _storage():
+    if mirror_storage():
         for chat in Chat._base_manager.filter(owner_id=owner_id).order_by("pk"):
             remove_from_mirror(chat)
 
 
 def delete_purged_chats() -> None:
     """Delete the files of chats that were deleted for good. Where that fails, the next sweep tries again."""
-    storage = _storage()
+    storage = mirror_storage()
     if storage is None:
         return
     for row in MirrorDeletion.objects.order_by("pk")[:BATCH]:
@@ -82,8 +82,14 @@ def delete_purged_chats() -> None:
             log.exception("file_not_deleted_from_mirror", name=row.name)
 
 
-def _storage() -> Storage | None:
+def mirror_storage() -> Storage | None:
+    """Return the storage of the mirror, or None if there is none."""
     return storages[MIRROR] if MIRROR in storages.backends else None
+
+
+def file_names(chat: Chat) -> list[str]:
+    """Return the names of a chat's files in the mirror."""
+    return [name for name, _ in _files(chat)]
 
 
 def _changed_chats(now: dt.datetime) -> QuerySet[Chat]:

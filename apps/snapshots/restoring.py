@@ -19,6 +19,7 @@ from apps.snapshots.identifiers import Renaming
 from apps.snapshots.models import Snapshot
 from apps.snapshots.references import settle_references
 from apps.snapshots.rows import delete_rows, insert_rows
+from apps.snapshots.signals import snapshot_restored
 from apps.snapshots.storing import store_snapshot
 from apps.snapshots.tables import Scope, Table
 from apps.sync.models import SettingsDocument
@@ -52,6 +53,7 @@ def restore_archive(archive: Archive, owner_id: UUID, on_progress: Progress = la
         _follow_up(scope, before)
     if scope.kind != Snapshot.Kind.CHAT and settings is not None:
         record_restored_settings(owner_id, settings.rev)
+    snapshot_restored.send(sender=Snapshot, owner_id=owner_id)
     if scope.kind == Snapshot.Kind.ACCOUNT:
         User.objects.filter(pk=owner_id).update(**archive.manifest.profile)
     return safety

@@ -47,9 +47,10 @@ SECTION = Section(
         ),
         Variable(
             "SIGN_UP",
-            "`open`",
+            "`open`; `invitation` where others reach Loci and addresses aren’t verified",
             "Who may create an account: `open`: everybody; `invitation`: who has the link of an invitation, "
-            "which administrators make in the admin site for one person each; `closed`: nobody.",
+            "which administrators make in the admin site for one person each; `closed`: nobody. See also "
+            "`EMAIL_VERIFICATION`.",
         ),
         Variable(
             "ACCOUNT_DELETION_DAYS",

@@ -24,7 +24,7 @@ settings of common servers.
             "`private` on one machine, else none",
             "What may be called besides public addresses, separated by commas: networks (`127.0.0.0/8`, "
             "`10.1.2.0/24`), host names whatever they lead to (`ollama.internal`), `private` for all private "
-            "and loopback addresses except the metadata services of clouds, or `*` for everything. Allow "
+            "and loopback addresses, or `*` for everything. The metadata services of clouds are never called. Allow "
             "nothing, or single hosts, where people sign up whom you don't know; an empty value allows "
             "public addresses only on one machine too.",
         ),

@@ -33,13 +33,19 @@ Replies carry `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`, a 
         Variable(
             "RATE_LIMIT_BODIES",
             "`120/m`; none on one machine",
-            "Megabytes that a user sends in JSON bodies above 64 kB, packed ones as they are unpacked. A "
-            "body above the limit is accepted when all of it is left.",
+            "Megabytes that a user sends in bodies above 64 kB, other than imported files; packed ones as they are "
+            "unpacked. A body above the limit is accepted when all of it is left.",
+        ),
+        Variable(
+            "RATE_LIMIT_UPLOADS",
+            "`6000/h`; none on one machine",
+            "Megabytes that a user sends in imported files and uploaded snapshots.",
         ),
         Variable(
             "REQUESTS_AT_ONCE",
-            "`4`; any number on one machine",
-            "Requests of a user that one process of the web server works on at once.",
+            "`8`; any number on one machine",
+            "Requests of a user that are worked on at once; `0`: any number. Those of a process that was killed count "
+            "for one minute more.",
         ),
         Variable(
             "RATE_LIMIT_SIGN_IN",

@@ -18,10 +18,11 @@ SECTION = Section(
         ),
         Variable(
             "EMAIL_VERIFICATION",
-            "`optional`; `none` without `EMAIL_URL`",
+            "`mandatory`; `none` without `EMAIL_URL`",
             "`mandatory`: nobody signs in before confirming their address, and who signs up does not learn "
             "whether the address has an account; `optional`: the message is sent, and that is all; `none`: "
-            "no message.",
+            "no message. With these two, the sign-up says so where an address has an account: where others reach "
+            "Loci, it can’t be open then.",
         ),
     ),
 )

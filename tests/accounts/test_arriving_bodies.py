@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
+from django.urls import get_resolver
 
 from apps.accounts.arriving_bodies import BodyLimits
 from apps.accounts.models import User
@@ -88,7 +89,11 @@ def test_what_is_small_or_allowed_arrives(web_server: WebServer, credentials: An
     assert " 401 " in response_to(web_server, "/api/v1/chats/", "Content-Length: 2", sent=b"{}")[:20]
 
 
-def statuses_of(bodies: list[tuple[int, bytes]], authorization: str) -> list[int]:
+CHATS, IMPORT = "/api/v1/chats/", "/api/v1/chats/import/"
+JSON, FILE = b"application/json", b"multipart/form-data; boundary=x"
+
+
+def statuses_of(bodies: list[tuple[int, bytes, str]], authorization: str) -> list[int]:
     """Those of bodies, each of some megabytes, which are sent to an application that answers 200."""
     statuses: list[int] = []
 
@@ -102,14 +107,14 @@ def statuses_of(bodies: list[tuple[int, bytes]], authorization: str) -> list[int
             statuses.append(message["status"])
 
     async def send_all() -> None:
-        for size, content_type in bodies:
+        for size, content_type, path in bodies:
             headers = [(b"authorization", authorization.encode()), (b"content-type", content_type)]
             parts = [MEGABYTE // 2] * (size * 2)
 
             async def receive(parts: list[int] = parts) -> Any:
                 return {"body": b" " * parts.pop(), "more_body": bool(parts)}
 
-            scope = {"type": "http", "path": "/api/v1/chats/", "headers": headers}
+            scope = {"type": "http", "path": path, "headers": headers}
             await BodyLimits(application)(scope, receive, send)
 
     with ThreadPoolExecutor(1) as pool:  # without an event loop
@@ -117,11 +122,33 @@ def statuses_of(bodies: list[tuple[int, bytes]], authorization: str) -> list[int
     return statuses
 
 
+def secret() -> str:
+    return f"Bearer {create_token(UserFactory(), name='test')[1]}"
+
+
 def test_megabytes_are_counted_while_they_arrive(settings: Any) -> None:
-    settings.RATE_LIMITS = {"bodies": "5/m"}
-    secrets = [f"Bearer {create_token(UserFactory(), name='test')[1]}" for _ in range(2)]
-    json, file = b"application/json", b"multipart/form-data; boundary=x"
-    assert statuses_of([(3, json), (3, json), (3, file)], secrets[0]) == [200, 429, 200]
-    assert statuses_of([(20, json), (1, json)], secrets[1]) == [200, 429]
+    settings.RATE_LIMITS = {"bodies": "5/m", "uploads": "7/m"}
+    user = secret()
+    assert statuses_of([(3, JSON, CHATS), (3, JSON, CHATS)], user) == [200, 429]
+    assert statuses_of([(3, FILE, CHATS)], user) == [429], "a file of which the route knows nothing"
+    assert statuses_of([(4, FILE, IMPORT), (4, FILE, IMPORT)], user) == [200, 429]
+    assert statuses_of([(20, JSON, CHATS), (1, JSON, CHATS)], secret()) == [200, 429]
     settings.RATE_LIMITS = {"bodies": ""}
-    assert statuses_of([(3, json), (3, json)], secrets[0]) == [200, 200]
+    assert statuses_of([(3, JSON, CHATS), (3, FILE, IMPORT)], user) == [200, 200]
+
+
+def test_only_routes_of_files_take_large_ones(settings: Any) -> None:
+    settings.REQUEST_MAX_BYTES, settings.IMPORT_MAX_BYTES = 2 * MEGABYTE, 4 * MEGABYTE
+    elsewhere = [CHATS, "/characters/new/", "/accounts/login/", "/v1/chat/completions", "/no/such/page"]
+    assert statuses_of([(3, FILE, path) for path in elsewhere], secret()) == [413] * 5
+    routes = ["/api/v1/imports/", IMPORT, "/chats/import/", "/characters/import/", "/settings/snapshots/upload/"]
+    assert statuses_of([(3, FILE, path) for path in routes], secret()) == [200] * 5
+    assert statuses_of([(5, FILE, IMPORT), (3, JSON, IMPORT)], secret()) == [413, 413]
+
+
+def test_each_route_of_files_exists(settings: Any) -> None:
+    named = {name for name in get_resolver().reverse_dict if isinstance(name, str)}
+    spaces = get_resolver().namespace_dict
+    for route in settings.UPLOAD_ROUTES | set().union(*settings.RATE_LIMIT_SCOPES.values()):
+        space, _, name = route.rpartition(":")
+        assert name in (spaces[space][1].reverse_dict if space else named), route

@@ -6,12 +6,10 @@ from typing import Any
 import pytest
 import time_machine
 from django.db import connection
-from django.http import HttpRequest, HttpResponse
-from django.test import Client, RequestFactory, override_settings
+from django.test import Client, override_settings
 
 from apps.accounts.checks import check_rates
 from apps.accounts.models import User
-from apps.accounts.throttling import ThrottleMiddleware
 from apps.common.http.rate_limits import Rate, delete_unused, take
 from apps.common.models import RateLimit
 from tests.contract.conftest import client_of
@@ -38,31 +36,6 @@ def test_a_user_is_limited_by_kind_of_request_whatever_the_token_and_others_are_
     assert keyed.status_code == 429
     completion = second.post("/v1/models")
     assert (completion.status_code, completion.json()["error"]["type"]) == (429, "rate_limit_error")
-
-
-def test_few_requests_of_a_user_are_worked_on_at_once(settings: Any, rf: RequestFactory) -> None:
-    settings.RATE_LIMITS, settings.REQUESTS_AT_ONCE = {"api": "100/m"}, 2
-    users = UserFactory(), UserFactory()
-    under_way: list[HttpRequest] = []
-    statuses: list[int] = []
-
-    def requested_by(user: User) -> HttpRequest:
-        request = rf.get("/api/v1/chats/")
-        request.user = user
-        return request
-
-    def answer(request: HttpRequest) -> HttpResponse:
-        under_way.append(request)
-        if len(under_way) == 1:
-            middleware(requested_by(users[0]))
-        elif len(under_way) == 2:
-            statuses.extend(middleware(requested_by(user)).status_code for user in users)
-        return HttpResponse()
-
-    middleware = ThrottleMiddleware(answer)
-    assert middleware(requested_by(users[0])).status_code == 200
-    assert statuses == [429, 200]
-    assert middleware(requested_by(users[0])).status_code == 200
 
 
 def test_pages_are_counted_with_the_api(settings: Any, client: Client) -> None:

@@ -1,7 +1,10 @@
 """Who may create an account: everybody, who is invited, or nobody."""
 
 import datetime as dt
+import os
 import re
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -90,6 +93,48 @@ def test_who_signs_up_with_a_known_address_learns_nothing(db: None, settings: An
     assert [message.to for message in mail.outbox] == [["alice@example.com"], ["bob@example.com"]]
 
 
+@pytest.mark.parametrize("verification", ["optional", "none"])
+def test_without_verification_an_invitation_asks_about_one_address(db: None, settings: Any, verification: str) -> None:
+    settings.SIGN_UP, settings.ACCOUNT_EMAIL_VERIFICATION = "invitation", verification
+    User.objects.create_user("alice@example.com", "blue-stone-1987")
+    _, key = create_invitation("", timezone.now() + TOMORROW)
+    client = Client()
+    client.get(f"/accounts/invitation/{key}/")
+    assert "already registered" in client.post("/accounts/signup/", form_of("alice")).content.decode()
+    assert not sign_up(client, "bob")
+    assert "used already" in client.get("/accounts/signup/").content.decode()
+
+
 def test_an_unknown_mode_is_told_before_loci_starts(settings: Any) -> None:
     settings.SIGN_UP = "sometimes"
     assert [error.id for error in check_sign_up()] == ["accounts.E002"]
+
+
+@pytest.mark.parametrize("verification", ["optional", "none"])
+def test_strangers_can_not_be_told_who_has_an_account(settings: Any, verification: str) -> None:
+    settings.SIGN_UP, settings.ACCOUNT_EMAIL_VERIFICATION = "open", verification
+    assert check_sign_up() == [], "on a machine of one's own"
+    settings.REACHED_BY_OTHERS = True
+    assert [error.id for error in check_sign_up()] == ["accounts.E003"]
+    settings.SIGN_UP = "invitation"
+    assert check_sign_up() == []
+    settings.SIGN_UP, settings.ACCOUNT_EMAIL_VERIFICATION = "open", "mandatory"
+    assert check_sign_up() == []
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, "open none"),
+        ({"ALLOWED_HOSTS": "loci.example"}, "invitation none"),
+        ({"ALLOWED_HOSTS": "loci.example", "EMAIL_URL": "smtp://mail.example"}, "open mandatory"),
+        ({"EMAIL_URL": "smtp://mail.example", "EMAIL_VERIFICATION": "optional"}, "open optional"),
+    ],
+)
+def test_by_default_strangers_are_not_told_who_has_an_account(variables: dict[str, str], expected: str) -> None:
+    code = "from config import settings; print(settings.SIGN_UP, settings.ACCOUNT_EMAIL_VERIFICATION)"
+    unset = {"ALLOWED_HOSTS", "EMAIL_URL", "EMAIL_VERIFICATION", "SIGN_UP", "LOCI_HOST", "LOCI_URL"}
+    environment = {name: value for name, value in os.environ.items() if name not in unset}
+    command = [sys.executable, "-c", code]
+    output = subprocess.run(command, env=environment | variables, check=True, capture_output=True, text=True).stdout
+    assert output.split("\n")[-2] == expected

@@ -26,6 +26,7 @@ from django.utils.timezone import now
 from apps.common.http.request_bodies import MULTIPART_OVERHEAD_BYTES
 from apps.common.models import Heartbeat
 from apps.launcher.embedded_postgres import find_or_create
+from apps.launcher.services import NICENESS
 from apps.launcher.system_user import SystemUser
 from config.env import ROOT
 from tests.conftest import WORKER_TIMEOUT, WebServer
@@ -75,6 +76,15 @@ def test_variables_are_those_of_the_configuration() -> None:
     used = {name.removesuffix("_FILE") for service in OURS.values() for name in service["environment"]}
     image = {part.partition("=")[0] for part in " ".join(instructions("ENV")).split()}
     assert used | {name for name in image if name.startswith(("LOCI", "LOG"))} <= documented
+
+
+def test_workers_get_what_requests_leave_of_the_processor() -> None:
+    shares = {name: service["cpu_shares"] for name, service in COMPOSE["services"].items() if name != "prepare"}
+    workers = {name: shares[name] for name in settings.QUEUES}
+    assert {shares[name] for name in ("proxy", "web", "db")} == {4096}
+    assert sum(workers.values()) + shares["beat"] < 4096, "all of them together"
+    waited_for = [share for name, share in workers.items() if name not in NICENESS]
+    assert max(shares[name] for name in NICENESS) < min(waited_for)
 
 
 def test_the_proxy_takes_bodies_that_loci_takes() -> None:

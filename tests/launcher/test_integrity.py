@@ -1,13 +1,16 @@
 """``manage.py check_integrity`` finds what breaks a promise, and repairs it."""
 
+import datetime as dt
 import os
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.core.files.base import ContentFile
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.utils import timezone
 
 from apps.chats.locking import Guard, IntegrityConflict
 from apps.chats.models import Chat, ImportJob, Message
@@ -15,6 +18,11 @@ from apps.chats.operations import append_messages
 from apps.common.jobs import Job
 from apps.extraction.models import EmbeddingJob
 from apps.memories.models import Memory
+from apps.snapshots.mirror import mirror_settled_chats
+from apps.snapshots.models import MirrorDeletion
+from apps.snapshots.storing import store_snapshot
+from apps.snapshots.tables import Scope
+from config.env import mirror_storage
 from tests.factories import UserFactory, make_chat, make_memory, parsed
 
 pytestmark = pytest.mark.django_db
@@ -69,6 +77,53 @@ def test_what_is_broken_is_found_and_repaired(capsys: Any, settings: Any, tmp_pa
     assert lost.state == Job.State.FAILED
     with pytest.raises(IntegrityConflict):  # a client that knows the chat as it was reads it again
         append_messages(owner, chat.pk, [parsed("Five.")], Guard(chat.integrity))
+
+
+def test_snapshots_and_their_files_name_each_other(capsys: Any, settings: Any, tmp_path: Path) -> None:
+    settings.MEDIA_ROOT = tmp_path
+    chat = make_chat(UserFactory(), "One.")
+    kept, lost = (store_snapshot(Scope("chat", chat.owner_id, chat.pk), reason) for reason in ("manual", "daily"))
+    lost_file = Path(lost.file.path).rename(tmp_path / "elsewhere")
+    strays = [tmp_path / "snapshots" / name for name in ("old.zip", "new.zip")]
+    for stray in strays:
+        stray.write_text("x")
+    os.utime(strays[0], (0, 0))
+
+    missing, stray_files = "Snapshots have their file", "Files of snapshots belong to a snapshot"
+    found = report(capsys)
+    assert (found[missing], found[stray_files]) == ("BROKEN", "BROKEN")
+    found = report(capsys, repair=True)
+    assert (found[missing], found[stray_files]) == ("BROKEN", "repaired"), "the folder may not be mounted"
+    assert [stray.exists() for stray in strays] == [False, True]
+    assert Path(kept.file.path).exists()
+    lost_file.rename(lost.file.path)
+    assert set(report(capsys).values()) == {"ok"}
+
+
+def test_the_mirror_has_what_its_rows_say_and_nothing_else(
+    capsys: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MIRROR_FOLDER", str(tmp_path / "mirror"))
+    settings.STORAGES = {**settings.STORAGES, "mirror": mirror_storage()}
+    assert set(report(capsys).values()) == {"ok"}
+    chat = make_chat(UserFactory(), "One.")
+    mirror_settled_chats(timezone.now() + dt.timedelta(hours=1))
+    folder = tmp_path / "mirror" / str(chat.owner_id)
+    stray = folder / f"{uuid4()}.md"
+    due = folder / f"{uuid4()}.md"
+    for path in (stray, due, folder / "notes.txt"):
+        path.write_text("x")
+    MirrorDeletion.objects.create(name=f"{chat.owner_id}/{due.name}")
+    (folder / f"{chat.pk}.md").unlink()
+
+    present, belong = "What the mirror has by its rows is there", "Files of the mirror belong to a chat"
+    found = report(capsys, repair=True)
+    assert (found[present], found[belong]) == ("repaired", "BROKEN")
+    assert stray.exists(), "it may be the only copy"
+    mirror_settled_chats(timezone.now() + dt.timedelta(hours=1))
+    assert (folder / f"{chat.pk}.md").exists()
+    stray.unlink()
+    assert set(report(capsys).values()) == {"ok"}
 
 
 def test_links_to_other_owners_are_reported_and_left(capsys: Any) -> None:

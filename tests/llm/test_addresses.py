@@ -12,6 +12,10 @@ from apps.llm.http.addresses import METADATA_IPS, AddressNotAllowed, AddressPoli
 
 NONE = AddressPolicy.parse([])
 PUBLIC = "93.184.215.14"
+REACH_METADATA = [
+    *METADATA_IPS,
+    *(IPv6Address(f"{prefix}{ip}") for prefix in ("::ffff:", "64:ff9b::") for ip in METADATA_IPS if ip.version == 4),
+]
 
 
 @pytest.mark.parametrize(
@@ -24,7 +28,7 @@ PUBLIC = "93.184.215.14"
 )
 def test_addresses_that_are_not_public(address):
     assert not NONE.permits(address)
-    assert AddressPolicy.parse(["*"]).permits(address)
+    assert AddressPolicy.parse(["*"]).permits(address) == (ip_address(address.partition("%")[0]) not in REACH_METADATA)
 
 
 @pytest.mark.parametrize("address", [PUBLIC, "1.1.1.1", "2606:4700:4700::1111", f"::ffff:{PUBLIC}", "64:ff9b::101:101"])
@@ -59,10 +63,20 @@ def test_a_url_is_local_if_it_names_this_machine_or_a_private_address(url: str, 
     assert is_local_url(url) == local
 
 
-def test_private_does_not_allow_metadata_services():
+@pytest.mark.parametrize("entry", ["*", "private", "0.0.0.0/0", "::/0", "169.254.0.0/16", "fd00::/8", "cloud.internal"])
+def test_nothing_allows_metadata_services(entry: str) -> None:
+    policy = AddressPolicy.parse([entry])
+    for address in REACH_METADATA:
+        assert not policy.permits(address, "cloud.internal")
+        host = f"[{address}]" if address.version == 6 else str(address)
+        with pytest.raises(AddressNotAllowed, match="public"):
+            policy.checked_url(f"http://{host}/latest/meta-data/")
+    assert not policy.permits("fd00:ec2::254%eth0")
+
+
+def test_private_allows_private_addresses() -> None:
     policy = AddressPolicy.parse(["private"])
     assert all(policy.permits(address) for address in ("127.0.0.1", "10.0.0.1", "192.168.0.1", "::1", "fd00::1"))
-    assert not any(policy.permits(address) for address in METADATA_IPS)
     assert not policy.permits("169.254.0.1")
 
 

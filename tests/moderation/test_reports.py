@@ -6,7 +6,6 @@ from django.core import mail
 from apps.accounts.models import User
 from apps.chats.models import Character, Chat, Message
 from apps.chats.operations import branch_chat
-from apps.chats.signals import ChatChanged
 from apps.common.problems import Conflict
 from apps.injection.turns import spoken_turns_newest_first
 from apps.memories.models import Memory
@@ -17,7 +16,7 @@ from apps.moderation.operations.looks import look_at_case
 from apps.moderation.operations.notices import answer
 from apps.moderation.operations.reports import report
 from apps.moderation.targets import find_target
-from apps.moderation.tasks import on_chat_committed, send_notice
+from apps.moderation.tasks import send_notice
 from apps.replies.prompts.assembly import assemble_whole
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_character, make_chat
@@ -129,15 +128,6 @@ def test_models_get_nothing_that_is_hidden_whatever_its_owner_does(
         reverse(moderator, one.pk, reason="So be it.")
     assert SECRET in told()
     assert "It is in the well." in told()
-
-
-def test_what_is_hidden_stays_so_after_a_deletion_that_is_undone(alice: User, case: Case, moderator: User) -> None:
-    decide(moderator, case.pk, "hide", reason="It is against rule 3.")
-    message = Message.objects.for_owner(alice).filter(pk=case.target_id)
-    message.update(withheld=False)  # as a restored row has it
-    chat = Chat.objects.for_owner(alice).get(pk=case.chat_id)
-    on_chat_committed(event=ChatChanged(alice.pk, chat.pk, "undo", chat.rev, chat.integrity, [case.target_id]))
-    assert message.get().withheld
 
 
 def test_the_card_of_a_hidden_character_is_not_in_the_prompt(alice: User, moderator: User) -> None:

@@ -38,6 +38,7 @@ def message_state(message: Message, swipes: Sequence[Swipe]) -> dict[str, Any]:
         "participant": str(message.participant_id) if message.participant_id else None,
         "is_user": message.is_user,
         "is_system": message.is_system,
+        "withheld": message.withheld,
         "send_date": message.send_date,
         "swipe_id": message.swipe_id,
         "layout": message.layout,

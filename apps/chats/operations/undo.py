@@ -198,11 +198,13 @@ def _save_states(chat: Chat, states: list[dict[str, Any]]) -> list[Message]:
     """Save messages over the current ones. Each gets a new rev, so that patches for an earlier rev fail."""
     participants = set(chat.participants.values_list("pk", flat=True))
     messages = [_message_of(state, chat, participants) for state in states]
-    revs = dict(chat.messages.filter(pk__in=[message.pk for message in messages]).values_list("pk", "rev"))
+    stored = chat.messages.in_bulk([message.pk for message in messages])
     for message, state in zip(messages, states, strict=True):
-        message.rev = max(message.rev, revs.get(message.pk, 0)) + 1
+        if earlier := stored.get(message.pk):
+            message.rev, message.withheld = max(message.rev, earlier.rev), earlier.withheld
+        message.rev += 1
         message.updated_at = timezone.now()
-        message.save(force_insert=message.pk not in revs, force_update=message.pk in revs)
+        message.save(force_insert=earlier is None, force_update=earlier is not None)
         _save_swipes(message, state)
     return messages
 
@@ -233,6 +235,7 @@ def _message_of(state: dict[str, Any], chat: Chat, participants: set[UUID]) -> M
         participant_id=participant if participant in participants else None,
         is_user=state["is_user"],
         is_system=state["is_system"],
+        withheld=state.get("withheld", False),
         send_date=state["send_date"],
         sent_at=parse_date(state["send_date"]),
         swipe_id=state["swipe_id"],

@@ -7,6 +7,7 @@ from typing import IO, Any, BinaryIO, cast
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.urls import Resolver404, resolve
 
 from apps.common.problems import Problem, ProblemType, TooLarge
 
@@ -36,15 +37,26 @@ def rewindable_body(request: HttpRequest) -> IO[bytes]:
     return request._stream
 
 
+def takes_files(path: str) -> bool:
+    """Return whether the route of a path takes files as large as IMPORT_MAX_BYTES."""
+    try:
+        return resolve(path).view_name in settings.UPLOAD_ROUTES
+    except Resolver404:
+        return False
+
+
+def is_upload(request: HttpRequest) -> bool:
+    """Return whether the request sends a file to a route that takes large ones."""
+    return is_multipart(request) and takes_files(request.path_info)
+
+
 def limit_of(request: HttpRequest) -> int:
     """Return the maximum size of the body in bytes."""
-    if is_multipart(request):
-        return settings.IMPORT_MAX_BYTES + MULTIPART_OVERHEAD_BYTES
-    return settings.REQUEST_MAX_BYTES
+    return settings.IMPORT_MAX_BYTES + MULTIPART_OVERHEAD_BYTES if is_upload(request) else settings.REQUEST_MAX_BYTES
 
 
 def too_large(request: HttpRequest) -> TooLarge:
-    if is_multipart(request):
+    if is_upload(request):
         return TooLarge(f"The file is larger than {settings.IMPORT_MAX_BYTES} bytes.")
     return TooLarge(f"The body is larger than {settings.REQUEST_MAX_BYTES} bytes.")
 

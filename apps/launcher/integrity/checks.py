@@ -9,15 +9,18 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
-from apps.launcher.integrity.finding import (
+from apps.launcher.integrity.files import (
+    chats_missing_in_mirror,
     delete_files,
-    embed,
     fail_imports,
     files_without_import,
+    files_without_snapshot,
     imports_without_file,
-    links_to_other_owners,
-    owners_without_vectors,
+    mirror_again,
+    mirrored_files_without_chat,
+    snapshots_without_file,
 )
+from apps.launcher.integrity.finding import embed, links_to_other_owners, owners_without_vectors
 
 
 @dataclass(frozen=True)
@@ -114,12 +117,14 @@ CHECKS = (
         ),
     ),
     Check("Links lead to rows of the same owner.", links_to_other_owners),
-    Check(
-        "Files of imports belong to an import.",
-        files_without_import,
-        delete_files,
-    ),
+    Check("Files of imports belong to an import.", files_without_import, delete_files),
     Check("Imports that have not ended have their file.", imports_without_file, fail_imports),
+    Check("Files of snapshots belong to a snapshot.", files_without_snapshot, delete_files),
+    # No repair: the folder may not be mounted, or comes from a backup.
+    Check("Snapshots have their file.", snapshots_without_file),
+    Check("What the mirror has by its rows is there.", chats_missing_in_mirror, mirror_again),
+    # No repair: after a database was restored from a backup, it is the only copy of what was written since.
+    Check("Files of the mirror belong to a chat.", mirrored_files_without_chat),
     Check("What is searched has vectors of the current model.", owners_without_vectors, embed),
 )
 

@@ -22,12 +22,13 @@ PRIVATE_NETWORKS = tuple(
     ip_network(network)
     for network in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8", "::1/128", "fc00::/7")
 )
-# Metadata services of clouds, which give out credentials. The entry "private" doesn't allow them.
+# Metadata services of clouds, which give out credentials. No entry allows them.
 METADATA_IPS = frozenset(
     map(
         ip_address,
         (
-            *("169.254.169.254", "169.254.170.2", "fd00:ec2::254"),  # AWS, and most others
+            *("169.254.169.254", "fd00:ec2::254"),  # AWS, and most others
+            *("169.254.170.2", "169.254.170.23", "fd00:ec2::23"),  # AWS, of containers
             *("168.63.129.16", "fd20:ce::254", "100.100.100.200", "192.0.0.192"),  # Azure, GCP, Alibaba, Oracle
         ),
     )
@@ -52,7 +53,10 @@ class AddressNotAllowed(ValueError):
 
 @dataclass(frozen=True)
 class AddressPolicy:
-    """Addresses that are allowed besides public ones: networks, all addresses of named hosts, or everything."""
+    """Addresses that are allowed besides public ones: networks, all addresses of named hosts, or everything.
+
+    Metadata services are never allowed.
+    """
 
     networks: tuple[Network, ...] = ()
     hosts: frozenset[str] = frozenset()
@@ -83,15 +87,18 @@ class AddressPolicy:
 
     def permits(self, address: str | Address, host: str = "") -> bool:
         """Return whether ``address`` may be connected to for a URL with the host ``host``."""
+        parsed = ip_address(address) if isinstance(address, str) else address
+        destinations = _destinations(parsed)
+        if any(destination in METADATA_IPS for destination in destinations):
+            return False
         if self.everything or _plain(host) in self.hosts:
             return True
-        parsed = ip_address(address) if isinstance(address, str) else address
-        return all(self._permits(destination) for destination in _destinations(parsed))
+        return all(self._permits(destination) for destination in destinations)
 
     def _permits(self, address: Address) -> bool:
         if any(address in network for network in self.networks):
             return True
-        if self.private and address not in METADATA_IPS and any(address in network for network in PRIVATE_NETWORKS):
+        if self.private and any(address in network for network in PRIVATE_NETWORKS):
             return True
         return is_public(address)
 
@@ -168,6 +175,7 @@ def _destinations(address: Address) -> list[Address]:
     """Return the addresses that a packet may reach: the embedded IPv4 address, and the outer one where it is routed."""
     if isinstance(address, IPv4Address):
         return [address]
+    address = IPv6Address(int(address))  # without the zone, which says by which interface it is reached
     if address.ipv4_mapped is not None:
         return [address.ipv4_mapped]
     if address.sixtofour is not None:

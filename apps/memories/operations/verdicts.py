@@ -109,11 +109,11 @@ def _create(batch: VerdictBatch, number: int, candidate: Candidate) -> Memory:
     sources = [batch.turns[n] for n in candidate.sources]
     instances = instances_of(sources)
     hash_ = hash_of(batch, candidate)
-    # The text may have been swiped away and back: a person's marks of the memory from it apply again.
+    # The text may have been swiped away and back: the marks of the memory from it apply again.
     former = Memory.objects.for_owner(batch.chat.owner_id).filter(
         chat=batch.chat, character=batch.character_id, tier=batch.tier, candidate_hash=hash_, state=Memory.State.RETIRED
     )
-    marks = former.order_by("-pk").values("pinned", "hidden").first() or {}
+    marks = former.order_by("-pk").values("pinned", "hidden", "withheld").first() or {}
     # The run may have created a memory from this line that is retired by now: clear its hash, which must be unique.
     of_run = Memory.objects.for_owner(batch.chat.owner_id).filter(run_id=batch.run_id, tier=batch.tier)
     of_run.filter(candidate_hash=hash_, deleted_at=None).exclude(state=Memory.State.ACTIVE).update(candidate_hash="")

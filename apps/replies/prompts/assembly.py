@@ -101,7 +101,7 @@ def assemble_whole(
     lore = _lore(chat, speaker, text, available, count, skipped)
     names = chat.names_for(speaker)
     others = _others(chat, speaker)
-    persona = chat.persona.description if chat.persona else ""
+    persona = chat.persona.description if chat.persona and not chat.persona.withheld else ""
     default_prompt = IMPERSONATION_PROMPT if for_user else DEFAULT_SYSTEM_PROMPT
     opening = opening_texts(card, preset.system_prompt, persona, lore, others, names, default_prompt=default_prompt)
     note = note_of(chat.metadata)
@@ -172,7 +172,7 @@ def _lore(
     chat: Chat, speaker: Character | None, text: str | None, available: int, count: Counter, skipped: int
 ) -> Lore:
     """Return what the lorebooks say about the recent messages that the speaker witnessed, but ``skipped``."""
-    books = [book.document for book in lorebooks_in(chat, speaker)]
+    books = [book.document for book in lorebooks_in(chat, speaker) if not book.withheld]
     if not books:
         return Lore()
     heard = spoken_turns_newest_first(chat, speaker, skipped=skipped)
