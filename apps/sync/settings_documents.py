@@ -123,10 +123,13 @@ def _keys(patch: DocumentPatch) -> list[str]:
 def _lock(owner: Owner) -> SettingsDocument:
     """Return the owner's document, created if missing, locked until the transaction ends."""
     documents = SettingsDocument.objects.for_owner(owner)
-    document, created = documents.get_or_create(owner_id=owner_id_of(owner))
-    if created:
-        SettingsChange.objects.create(owner_id=owner_id_of(owner), rev=document.rev, integrity=document.integrity)
-    return documents.select_for_update().get()
+    while True:
+        document, created = documents.get_or_create(owner_id=owner_id_of(owner))
+        if created:
+            SettingsChange.objects.create(owner_id=owner_id_of(owner), rev=document.rev, integrity=document.integrity)
+        # A restore that held the lock has put another row in its place.
+        if locked := documents.select_for_update().first():
+            return locked
 
 
 def _load(document: SettingsDocument) -> Settings:

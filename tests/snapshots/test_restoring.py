@@ -1,6 +1,8 @@
 """A restored account answers every route of the API as before; a restored chat too, and nothing else changes."""
 
 import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import UUID
 
@@ -12,11 +14,15 @@ from apps.accounts.models import User
 from apps.chats.locking import Guard
 from apps.chats.models import Character, Chat, Message
 from apps.chats.operations import Patch, append_messages, branch_chat, delete_chat, patch_messages, purge_chat
-from apps.extraction.models import ExtractionRun
+from apps.common.documents.patches import DocumentPatch
+from apps.extraction.models import ExtractionRun, MemorySettings
+from apps.extraction.settings.operations import change_settings
+from apps.extraction.settings.queries import stored_settings
 from apps.memories.models import Entity, Memory, Passage
 from apps.snapshots.models import Snapshot
 from apps.snapshots.tables import Scope
 from apps.sync.models import SettingsDocument
+from apps.sync.settings_documents import patch_settings, read_settings
 from tests.contract.conftest import client_of
 from tests.contract.test_owner_scope import routes, things_of_alice, url_of
 from tests.factories import UserFactory, make_character, make_chat, make_memory, parsed
@@ -218,3 +224,41 @@ def test_no_row_of_another_owner_is_referred_to() -> None:
     assert restored(snapshot).state == "succeeded"
     assert not Memory._base_manager.filter(owner=alice, chat=theirs).exists()
     assert UUID(str(chat.pk)) == Chat.objects.for_owner(alice).get().pk
+
+
+@pytest.mark.parametrize(
+    ("model", "change", "read"),
+    [
+        (MemorySettings, lambda owner: change_settings(owner, {"chunk": 12}), lambda owner: stored_settings(owner)),
+        (
+            SettingsDocument,
+            lambda owner: patch_settings(owner, DocumentPatch(merge={"chunk": 12}), Guard(force=True)),
+            lambda owner: read_settings(owner).values,
+        ),
+    ],
+)
+def test_settings_that_wait_for_a_restore_are_saved_after_it(
+    model: Any, change: Callable[[User], Any], read: Callable[[User], Any]
+) -> None:
+    owner = UserFactory()
+    model.objects.create(owner_id=owner.pk)
+    replaced: list[bool] = []
+
+    def replace() -> None:
+        row = model.objects.for_owner(owner).get()
+        row.delete()
+        model.objects.create(owner_id=owner.pk)
+        connection.close()
+
+    def replace_after_the_first(execute: Callable[..., Any], sql: str, *arguments: Any) -> Any:
+        result = execute(sql, *arguments)
+        if model._meta.db_table in sql and not replaced:
+            replaced.append(True)
+            with ThreadPoolExecutor() as threads:
+                threads.submit(replace).result()
+        return result
+
+    with connection.execute_wrapper(replace_after_the_first):
+        change(owner)
+    assert replaced
+    assert read(owner) == {"chunk": 12}

@@ -78,9 +78,7 @@ class SettingsStore:
         """
         # Unknown names are invalid even with None, which only resets known settings.
         self.validate({name: value for name, value in changes.items() if value is not None or name not in self.names})
-        rows = self.model.objects.for_owner(owner)
-        row, _ = rows.get_or_create(owner_id=owner_id_of(owner), character=character, chat=chat)
-        row = rows.select_for_update().get(pk=row.pk)
+        row = self._locked_row(owner, character, chat)
         before = self._known(row.document)
         kept = self._known(row.document | dict(changes))
         current = integrity_of(before)
@@ -90,6 +88,15 @@ class SettingsStore:
         row.document = {"schema_version": self.schema_version, **kept}
         row.save(update_fields=["document", "updated_at"])
         return kept
+
+    def _locked_row(self, owner: Owner, character: Character | None, chat: Chat | None) -> Any:
+        """Return the row of a user, a character or a chat, created if there is none, and locked."""
+        rows = self.model.objects.for_owner(owner)
+        while True:
+            row, _ = rows.get_or_create(owner_id=owner_id_of(owner), character=character, chat=chat)
+            # A restore that held the lock has put another row in its place.
+            if locked := rows.select_for_update().filter(pk=row.pk).first():
+                return locked
 
     def move(self, character: Character, into: Character) -> None:
         """Move the settings of a merged character if ``into`` has none of its own."""
