@@ -83,6 +83,39 @@ def test_an_instance_that_lost_its_file_goes_on_with_its_counter(loci: Loci) -> 
     assert after.memory.entries["identity/self/notes.md"]["content"] == "Be long."
 
 
+@pytest.mark.parametrize(
+    ("category", "filename", "content"),
+    [
+        ("identity", "about.md", "x"),
+        ("self", "../about.md", "x"),
+        ("self", "about me.md", "x"),
+        ("self", "", "x"),
+        ("self", "a" * 101, "x"),
+        ("self", "about.md\n", "x"),
+        ("self", "about.md", "a\0b"),
+        ("self", "about.md", "\ud800"),
+        ("self", "about.md", "x" * 200_001),
+    ],
+)
+def test_what_the_server_would_refuse_is_refused_where_it_is_written(
+    loci: Loci, category: str, filename: str, content: str
+) -> None:
+    desk = Instance(loci, "desk")
+    desk.register()
+    with pytest.raises(ValueError, match=r"must be|has more than|contains"):
+        desk.write_file(category, filename, content)
+    key = desk.remember("Alice drinks tea.")
+    for text in (" ", "a\0b", "x" * 200_001):
+        with pytest.raises(ValueError, match=r"must contain|has more than|contains"):
+            desk.remember(text)
+        with pytest.raises(ValueError, match=r"must contain|has more than|contains"):
+            desk.edit(key, text)
+    assert desk.push() == []
+    desk.write_file("custom", "a" * 100, "x" * 200_000)
+    desk.write_file("user", "0._-", "")
+    assert desk.push() == []
+
+
 def test_what_is_written_during_a_push_is_pushed_next(proxy: Proxy, token: str, portal: BlockingPortal) -> None:
     async def play() -> dict[str, str]:
         async with AsyncLoci(proxy.url, token, http=httpx.AsyncClient(trust_env=False)) as loci:

@@ -9,6 +9,7 @@ from loci_client import calls
 from loci_client.errors import ConflictError
 from loci_client.requests import Flow
 from loci_client.shared_memory import SharedMemory, key_of, new_memory, now, tombstone_of
+from loci_client.writable import check_content, check_filename, check_text
 
 
 class InstanceCore:
@@ -27,13 +28,15 @@ class InstanceCore:
         return self.memory.present()
 
     def remember(self, text: str) -> str:
-        """Add a memory and return its id."""
+        """Add a memory and return its id. Raise ValueError if the text can't be stored."""
+        check_text(text)
         document = new_memory(text)
         self._write(key_of(document), document)
         return str(document["id"])
 
     def edit(self, memory_id: str, text: str) -> None:
-        """Change the text of a memory. Raise KeyError if there is none."""
+        """Change the text of a memory. Raise KeyError if there is none, ValueError if the text can't be stored."""
+        check_text(text)
         entry = self._present(memory_id)
         kept = {name: entry[name] for name in ("id", "tier", "period", "clock")}
         self._write(key_of(entry), kept | {"text": text, "updated_at": now()})
@@ -44,7 +47,9 @@ class InstanceCore:
         self._write(key_of(entry), tombstone_of(entry))
 
     def write_file(self, category: str, filename: str, content: str) -> None:
-        """Write an identity file."""
+        """Write an identity file. Raise ValueError if its name or its content can't be stored."""
+        check_filename(category, filename)
+        check_content(content)
         names = {"category": category, "filename": filename}
         self._write(key_of(names), names | {"content": content, "updated_at": now()})
 
