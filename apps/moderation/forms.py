@@ -20,7 +20,7 @@ ROWS = {"rows": 3}
 class ReportForm(forms.Form):
     """Form for a report."""
 
-    reason = forms.ChoiceField(choices=Reason.choices, label=_("What is wrong with it?"))
+    reason = forms.ChoiceField(choices=[("", _("Choose …")), *Reason.choices], label=_("What is wrong with it?"))
     note = forms.CharField(
         max_length=Report.MAX_NOTE,
         required=False,

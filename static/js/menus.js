@@ -31,7 +31,7 @@ function viewOf(element) {
   return { top: 0, bottom: window.innerHeight, left: 0 };
 }
 
-/** Open the sheet of a menu below its button, or above it where there is more room, and scroll it if it is too long. */
+/** Open the sheet of a menu below its button, above it or at its side, where all of it fits; else scroll the sheet. */
 function fit(menu) {
   const sheet = menu.querySelector(":scope > .menu-sheet:not(.up)");
   if (!sheet || !menu.open) return;
@@ -39,9 +39,18 @@ function fit(menu) {
   sheet.removeAttribute("style");
   const view = viewOf(menu);
   const button = menu.querySelector("summary").getBoundingClientRect();
-  const below = Math.min(view.bottom, window.innerHeight) - button.bottom - 2 * MARGIN;
-  const above = button.top - Math.max(view.top, 0) - 2 * MARGIN;
-  const isAbove = sheet.offsetHeight > below && above > below;
+  const [top, bottom] = [Math.max(view.top, 0) + MARGIN, Math.min(view.bottom, window.innerHeight) - MARGIN];
+  const [above, below, height] = [button.top - MARGIN - top, bottom - button.bottom - MARGIN, sheet.offsetHeight];
+  if (height > Math.max(above, below) && button.left - Math.max(view.left, 0) > sheet.offsetWidth + 2 * MARGIN) {
+    const start = Math.max(top, Math.min(button.top, bottom - height));
+    Object.assign(sheet.style, {
+      insetBlockStart: `${start - button.top}px`,
+      insetInlineEnd: `${button.width + MARGIN}px`,
+      maxBlockSize: `${bottom - start}px`,
+    });
+    return;
+  }
+  const isAbove = height > below && above > below;
   sheet.classList.toggle("above", isAbove);
   sheet.style.maxBlockSize = `${isAbove ? above : below}px`;
   const hidden = Math.max(view.left, 0) + MARGIN - sheet.getBoundingClientRect().left;

@@ -27,7 +27,8 @@ def test_a_message_is_reported_from_its_menu(alice: User, message: Message) -> N
     page = f"/chats/{message.chat_id}/messages/{message.pk}/report/"
     browser = signed_in(alice)
     assert page in browser.get(f"/chats/{message.chat_id}/messages/{message.pk}/tools/").content.decode()
-    assert browser.post(page, {"reason": "no such"}).status_code == 400
+    for reason in ("no such", ""):  # nothing is chosen for them
+        assert browser.post(page, {"reason": reason, "note": "Look."}).status_code == 400
     browser.post(page, {"reason": "violence", "note": "It is too much."})
     case = Case.objects.for_owner(alice).get()
     assert (case.kind, case.target_id, case.chat_id) == ("message", message.pk, message.chat_id)
