@@ -9,6 +9,7 @@ from django.contrib.auth.admin import UserAdmin
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.deletion import delete_account
 from apps.accounts.invitations import create_invitation
@@ -34,12 +35,12 @@ class AccountAdmin(ClosedListAdmin, UserAdmin):
     actions = ("remove_factors",)
     fieldsets = (
         (None, {"fields": ("email", "name", "password")}),
-        ("Access", {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")}),
-        ("Dates", {"fields": ("date_joined", "last_login")}),
+        (_("Access"), {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")}),
+        (_("Dates"), {"fields": ("date_joined", "last_login")}),
     )
     add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
 
-    @admin.action(description="Remove second factors", permissions=["change"])
+    @admin.action(description=_("Remove second factors"), permissions=["change"])
     def remove_factors(self, request: HttpRequest, queryset: Any) -> None:
         """Remove the second factors of users who have lost them."""
         for user in queryset:
@@ -74,7 +75,7 @@ class ApiTokenAdmin(OwnedAdmin):
     fields = readonly_fields = ("owner", *("name", "hint", "scope"), *list_display[4:])
     actions = ("revoke",)
 
-    @admin.action(description="Revoke", permissions=["change"])
+    @admin.action(description=_("Revoke"), permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: Any) -> None:
         """Revoke the selected tokens."""
         for token in queryset:

@@ -46,6 +46,7 @@ from django.db.models.functions import Coalesce
 from django.dispatch import Signal
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 from apps.common.database.restriction import restrict
 from apps.common.metrics import count
@@ -158,7 +159,7 @@ def claim(model: type[J], job_id: UUID, **fields: Any) -> J | None:
         candidates = model.objects.filter(model.claimable(now), pk=job_id)
         candidates.filter(claims__gte=MAX_CLAIMS).update(
             state=Job.State.FAILED,
-            error=f"Its worker stopped {MAX_CLAIMS} times at the same step.",
+            error=gettext_noop("Its worker stopped %(times)s times at the same step.") % {"times": MAX_CLAIMS},
             claim=None,
             finished_at=now,
             **model.idle_fields,
@@ -303,7 +304,7 @@ def fail_on_error(job: Job, *expected: type[Exception]) -> Iterator[None]:
         raise
     except Exception as error:
         if not _is_worker_ending(error):  # else the job will be claimed again, as after a database error
-            end(job, Job.State.FAILED, "Something went wrong on our side. Try again later.")
+            end(job, Job.State.FAILED, gettext_noop("Something went wrong on our side. Try again later."))
         raise
 
 

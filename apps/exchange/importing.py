@@ -73,7 +73,7 @@ def import_lorebook(
 ) -> ImportedMemories:
     """Write the entries of a stored lorebook into the memories of a chat or of a character. Raise Missing, Conflict."""
     if lorebook.withheld:
-        raise Conflict("Moderators have hidden this. You can answer their decision in the settings.")
+        raise Conflict(gettext("Moderators have hidden this. You can answer their decision in the settings."))
     return _write_book(lorebook.document, _locked_target(owner, chat, character), [])
 
 

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F
+from django.utils.translation import gettext_noop
 
 from apps.chats.locking import lock_chat
 from apps.chats.models import Character, ChatChange, Message
@@ -342,7 +343,7 @@ def _check_unchanged(context: Context, window: Window) -> None:
         earlier = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=changed, index__lte=end)
         is_same = is_same and not (reordered or deleted or earlier.exists())
     if not is_same:
-        raise MessagesChanged("The messages kept changing while they were read.")
+        raise MessagesChanged(gettext_noop("The messages kept changing while they were read."))
 
 
 def _was_learnt_elsewhere(context: Context) -> bool:

@@ -3,6 +3,8 @@
 No transaction and no lock is held during the call.
 """
 
+from django.utils.translation import gettext_noop
+
 from apps.chats.macros import resolve_card_text
 from apps.common import jobs
 from apps.common.problems import Invalid, Problem
@@ -41,7 +43,7 @@ def run(generation: Generation) -> None:
 def _generate(generation: Generation) -> None:
     connection = generation_connection(generation.owner_id)
     if connection is None:
-        raise Invalid("No model is connected any more.")
+        raise Invalid(gettext_noop("No model is connected any more."))
     request = _request(generation, connection)
     is_user = generation.mode == Generation.Mode.IMPERSONATE
     name = generation.chat.user_name if is_user else generation.speaker
@@ -61,9 +63,9 @@ def _generate(generation: Generation) -> None:
     usage = {"prompt_tokens": completion.prompt_tokens, "completion_tokens": completion.completion_tokens}
     jobs.heartbeat(generation, text=generation.text, usage=usage)
     if not generation.text.strip():
-        raise GenerationFailed("The model said nothing.")
+        raise GenerationFailed(gettext_noop("The model said nothing."))
     if completion.filtered:
-        raise GenerationFailed("The server's content filter ended the reply.")
+        raise GenerationFailed(gettext_noop("The server's content filter ended the reply."))
     jobs.end(generation, Generation.State.SUCCEEDED)
 
 
@@ -89,9 +91,9 @@ def _request(generation: Generation, connection: Connection) -> GenerationReques
     last = visible_messages(chat).order_by("-index").first()
     if generation.mode in (Generation.Mode.SWIPE, Generation.Mode.CONTINUE):
         if generation.message_id is None:
-            raise Invalid("The reply was deleted in the meantime.")
+            raise Invalid(gettext_noop("The reply was deleted in the meantime."))
         if last is None or last.pk != generation.message_id:
-            raise Invalid("The chat went on in the meantime.")
+            raise Invalid(gettext_noop("The chat went on in the meantime."))
     update_fields(generation, follows=last)
     preset = preset_or_default(generation.owner_id, generation.preset)
     reply_tokens = reply_tokens_of(preset, connection.context_tokens)

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.db import DataError, IntegrityError, connection, transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext_noop
 
 from apps.accounts.models import User
 from apps.chats.locking import record_change
@@ -48,7 +49,9 @@ def restore_archive(archive: Archive, owner_id: UUID, on_progress: Progress = la
             if synced:
                 continue_clocks(owner_id, synced)
     except (IntegrityError, DataError) as error:
-        raise damaged("The snapshot is damaged: its rows don't fit together. Nothing was changed.") from error
+        raise damaged(
+            gettext_noop("The snapshot is damaged: its rows don't fit together. Nothing was changed.")
+        ) from error
     if scope.kind != Snapshot.Kind.SETTINGS:
         _follow_up(scope, before)
     if scope.kind != Snapshot.Kind.CHAT and settings is not None:

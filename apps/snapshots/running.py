@@ -6,6 +6,7 @@ from django.conf import settings
 from django.core.files import File
 from django.db import transaction
 from django.db.models import F
+from django.utils.translation import gettext_noop
 
 from apps.common import jobs
 from apps.common.job_progress import Progress
@@ -39,9 +40,10 @@ def run_restore(job: Restore) -> None:
     with jobs.fail_on_error(job, Problem):
         try:
             with job.snapshot.file.open("rb") as file:
-                _restore(job, Archive(cast(BinaryIO, file)))
+                # It was made here, or its signature was checked when it arrived. The secret may be another one by now.
+                _restore(job, Archive(cast(BinaryIO, file), signed=False))
         except FileNotFoundError as error:
-            raise Missing("The file of the snapshot is missing.") from error
+            raise Missing(gettext_noop("The file of the snapshot is missing.")) from error
 
 
 def _restore(job: Restore, archive: Archive) -> None:

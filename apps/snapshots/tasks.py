@@ -7,6 +7,7 @@ from celery import shared_task
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from apps.chats.models import Chat
 from apps.common import jobs
@@ -15,7 +16,7 @@ from apps.common.scoping import Owner
 from apps.snapshots import mirror, operations, running, storing
 from apps.snapshots.models import Restore, Snapshot
 
-INTERRUPTED = "The restore was interrupted, and nothing was changed. Start it again."
+INTERRUPTED = gettext_noop("The restore was interrupted, and nothing was changed. Start it again.")
 
 
 @shared_task

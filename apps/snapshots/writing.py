@@ -6,6 +6,7 @@ from typing import BinaryIO
 
 from django.db import models, transaction
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
@@ -55,7 +56,7 @@ def write_archive_of_one_moment(
             with connection.cursor() as cursor:
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             if scope.chat_id and not Table("chats.Chat", scope).rows.exists():
-                raise Missing("There is no such chat.")
+                raise Missing(gettext_noop("There is no such chat."))
             total = count_rows(scope)
             return write_archive(scope, file, lambda rows: on_progress(rows, total))
 

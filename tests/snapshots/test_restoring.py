@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.core.signing import Signer
 from django.db import connection
 from django.urls import get_resolver
 
@@ -19,6 +20,7 @@ from apps.extraction.models import ExtractionRun, MemorySettings
 from apps.extraction.settings.operations import change_settings
 from apps.extraction.settings.queries import stored_settings
 from apps.memories.models import Entity, Memory, Passage
+from apps.snapshots import archives
 from apps.snapshots.models import Snapshot
 from apps.snapshots.tables import Scope
 from apps.sync.models import SettingsDocument
@@ -170,6 +172,16 @@ def test_an_archive_of_another_account_gets_ids_of_its_own() -> None:
     memory = Memory.objects.for_owner(bob).get()
     assert (memory.chat_id, memory.witnessed_by) == (copy.pk, [copy.pk])
     assert texts_of(chat) == ["The key is lost.", "Oh."]
+
+
+def test_a_stored_snapshot_outlives_the_secret_that_signed_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    owner = UserFactory()
+    chat = make_chat(owner, "One.")
+    snapshot = made(owner, chat)
+    Message.objects.for_owner(owner).filter(chat=chat).delete()
+    monkeypatch.setattr(archives, "SIGNER", Signer(key="another-secret", salt="apps.snapshots"))
+    assert restored(snapshot).state == "succeeded"
+    assert texts_of(chat) == ["One."]
 
 
 def test_settings_get_a_rev_of_their_own() -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from django.utils.translation import gettext_noop
+
 from apps.chats.dates import parse_date
 from apps.chats.formats.json_lines import Warn
 from apps.chats.formats.layout import dump
@@ -118,9 +120,9 @@ def objects_with_key(
     """Yield the numbered values that are objects with `key`. Report the others as skipped."""
     for number, value in values:
         if not isinstance(value, dict):
-            report.skip(number, "Not a JSON object.")
+            report.skip(number, gettext_noop("Not a JSON object."))
         elif key not in value:
-            report.skip(number, f"It has no {key}.")
+            report.skip(number, gettext_noop("It has no %(key)s.") % {"key": key})
         else:
             yield number, value
 

@@ -6,6 +6,8 @@ from functools import partial
 from itertools import chain
 from typing import Any, BinaryIO
 
+from django.utils.translation import gettext_noop
+
 from apps.chats.formats import conversion as convert
 from apps.chats.formats.documents import read_array, read_other_fields, require_messages
 from apps.chats.formats.parsed import ParsedChat, ParsedMessage, Report
@@ -45,7 +47,7 @@ def _messages(
 ) -> Iterator[ParsedMessage]:
     for number, text in texts:
         if not isinstance(text, str):
-            report.skip(number, "It is not text.")
+            report.skip(number, gettext_noop("It is not text."))
             continue
         for speaker, part in splitter.split(text):
             yield convert.build_message(

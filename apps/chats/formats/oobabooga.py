@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from django.utils.translation import gettext_noop
+
 from apps.chats.formats.conversion import USER, Version, build_header, build_message, other_chat_fields
 from apps.chats.formats.documents import read_array, read_other_fields, require_messages
 from apps.chats.formats.parsed import ParsedChat, ParsedMessage, Report
@@ -27,11 +29,11 @@ def parse_chats(file: BinaryIO, report: Report, key: str) -> Iterator[ParsedChat
 def _messages(file: BinaryIO, key: str, report: Report) -> Iterator[ParsedMessage]:
     for number, pair in read_array(file, (key,), report):
         if not isinstance(pair, list) or len(pair) < 2:
-            report.skip(number, "It is not a pair of texts.")
+            report.skip(number, gettext_noop("It is not a pair of texts."))
             continue
         for position, text in enumerate(pair[:2]):
             if not isinstance(text, str | None):
-                report.warn(number, "A text was not a string: it was left out.")
+                report.warn(number, gettext_noop("A text was not a string: it was left out."))
             # An empty text marks the side that did not speak, as before the character's greeting.
             elif text:
                 yield build_message("" if position else USER, not position, [Version(_unescape(text))])

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, BinaryIO
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from apps.chats.formats.json_lines import MAX_LINE_BYTES, BrokenLine, bounded_lines, loads
 from apps.chats.formats.parsed import ParsedChat, ParsedHeader, ParsedMessage, Report, UnreadableFile
@@ -107,7 +107,7 @@ def _records(lines: Iterator[Line], report: Report) -> Iterator[Record]:
 def _parse_lines(lines: Iterable[Line], report: Report) -> Iterator[tuple[int, Any]]:
     for number, line in lines:
         if line is None:
-            report.skip(number, f"Longer than {MAX_LINE_BYTES // 2**20} MB.")
+            report.skip(number, gettext_noop("Longer than %(megabytes)s MB.") % {"megabytes": MAX_LINE_BYTES // 2**20})
             continue
         try:
             yield number, loads(line, partial(report.warn, number))
@@ -129,14 +129,14 @@ def _usable_records(values: Iterable[tuple[int, Any]], report: Report) -> Iterat
 
 def _reason_unusable(value: Any, may_be_header: bool) -> str | None:
     if not isinstance(value, dict):
-        return "Not a JSON object."
+        return gettext_noop("Not a JSON object.")
     if _is_header(value):
-        return None if may_be_header else "A second header."
+        return None if may_be_header else gettext_noop("A second header.")
     if not _is_message(value):
-        return "Neither a message nor a header: it has no mes."
+        return gettext_noop("Neither a message nor a header: it has no mes.")
     swipes = value.get("swipes")
     if isinstance(swipes, list) and len(swipes) > MAX_SWIPES:
-        return f"More than {MAX_SWIPES} swipes."
+        return gettext_noop("More than %(max_swipes)s swipes.") % {"max_swipes": MAX_SWIPES}
     return None
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from django.utils.translation import gettext_noop
+
 from apps.chats.formats.json_lines import MAX_LINE_BYTES
 from apps.chats.formats.layout import dump
 from apps.chats.formats.lorebooks import ParsedLorebook, read, write
@@ -52,7 +54,11 @@ def import_lorebooks(chat: Chat, values: Sequence[Any], report: Report) -> None:
             store_book(chat.owner_id, book, f"Lorebook of {chat.title}", chat=chat)
             known.add(dump(book.document))
     if len(values) > MAX_BOOKS:
-        report.warn(1, f"The file has {len(values)} lorebooks, of which {MAX_BOOKS} were read.")
+        report.warn(
+            1,
+            gettext_noop("The file has %(count)s lorebooks, of which %(max_books)s were read.")
+            % {"count": len(values), "max_books": MAX_BOOKS},
+        )
 
 
 def move_lorebooks(copy: Chat, chat: Chat) -> None:

@@ -7,6 +7,8 @@ from django.contrib.humanize.templatetags.humanize import NaturalTimeFormatter
 from django.utils.timesince import timesince
 from django.utils.translation import get_language, gettext
 
+from apps.common import stored_texts
+
 register = template.Library()
 
 NOUNS_ARE_CAPITALIZED = {"de"}
@@ -16,6 +18,12 @@ NOUNS_ARE_CAPITALIZED = {"de"}
 def inside(label: str) -> str:
     """Return a label as it is written inside a sentence: "open" for "Open", unless the language capitalizes nouns."""
     return str(label) if get_language() in NOUNS_ARE_CAPITALIZED else str(label).lower()
+
+
+@register.filter
+def translated(text: str) -> str:
+    """Return a text that was stored in English, such as the error of a job, in the reader's language."""
+    return stored_texts.translated(text)
 
 
 @register.filter

@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Greatest
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from apps.chats.models import Chat
 from apps.common import jobs
@@ -42,7 +43,7 @@ def current_model(owner: Owner) -> str:
     try:
         return embedder_for(owner).model
     except EmbeddingUnavailable as error:
-        raise Conflict(f"The embedding model is unavailable: {error}") from error
+        raise Conflict(gettext_noop("The embedding model is unavailable: %(error)s") % {"error": error}) from error
 
 
 @transaction.atomic

@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.files.storage import Storage
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from apps.chats.models import Chat, ImportJob
 from apps.common.jobs import OPEN_STATES, Job
@@ -66,7 +67,9 @@ def fail_imports(found: list[str]) -> None:
     """End imports whose file is gone."""
     with system_scope():
         jobs = ImportJob.objects.filter(pk__in=found, state__in=OPEN_STATES)
-        jobs.update(state=Job.State.FAILED, error="Its file is gone. Import it again.", finished_at=timezone.now())
+        jobs.update(
+            state=Job.State.FAILED, error=gettext_noop("Its file is gone. Import it again."), finished_at=timezone.now()
+        )
 
 
 def chats_missing_in_mirror() -> list[str]:

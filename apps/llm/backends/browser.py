@@ -4,6 +4,7 @@ import time
 from contextlib import AbstractContextManager, nullcontext
 
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from apps.llm.backends.connected import attach_partial_reply
 from apps.llm.browser import calls
@@ -86,7 +87,7 @@ def _wait(call: BrowserCall, timeout: float, reply: Reply, watch: Watch, listene
     while True:
         row = calls.current_call(call)
         if row is None:
-            raise Misconfigured("The connection was deleted.")
+            raise Misconfigured(gettext_noop("The connection was deleted."))
         _copy(row, reply)
         if reply.finished:
             return
@@ -114,11 +115,13 @@ def _check(row: BrowserCall, silence: float, timeout: float) -> None:
     """Raise GenerationFailed if the call has failed, nothing came for too long, or no page is there to run it."""
     if row.state == State.FAILED:
         failure = Refused if row.refused else TransientFailure
-        raise failure(f"The page could not run the model. It says: {row.error}")
+        raise failure(gettext_noop("The page could not run the model. It says: %(error)s") % {"error": row.error})
     if row.state == State.WITHDRAWN:
-        raise TransientFailure("The call was withdrawn, since nobody seemed to wait for it.")
+        raise TransientFailure(gettext_noop("The call was withdrawn, since nobody seemed to wait for it."))
     if silence > timeout:
-        raise TransientFailure(f"The page with your model was silent for {timeout:g} seconds.")
+        raise TransientFailure(
+            gettext_noop("The page with your model was silent for %(timeout)s seconds.") % {"timeout": f"{timeout:g}"}
+        )
     is_held = row.claimed_until is not None and row.claimed_until > timezone.now()
     if not is_held and not calls.is_page_open(row.connection.page_seen_at):
         raise TransientFailure(NO_PAGE)

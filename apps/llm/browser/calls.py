@@ -13,6 +13,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Least
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from apps.common.jobs import lock_owner
 from apps.common.problems import Conflict, Missing
@@ -56,7 +57,7 @@ def create_call(connection: Connection, request: GenerationRequest, *, is_urgent
             awaited_until=now + AWAITED,
         )
     except IntegrityError as error:
-        raise Misconfigured("The connection was deleted.") from error
+        raise Misconfigured(gettext_noop("The connection was deleted.")) from error
 
 
 def current_call(call: BrowserCall) -> BrowserCall | None:

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F, Func, Q, Value
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from apps.chats.models import Character, Chat, Message
 from apps.common.problems import Conflict
@@ -64,7 +65,7 @@ def edit_memory(memory: Memory, *, editor: str, **changes: Any) -> Memory:
     Only these columns are saved, since a run may have changed other columns in the meantime.
     """
     if memory.withheld and changes.get("hidden") is False:
-        raise Conflict("Moderators have hidden this. You can answer their decision in the settings.")
+        raise Conflict(gettext("Moderators have hidden this. You can answer their decision in the settings."))
     changed = [*changes, "edited_by", "version", "updated_at"]
     if "text" in changes:
         set_text(memory, changes.pop("text"))

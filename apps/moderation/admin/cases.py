@@ -14,10 +14,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import path
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
 from apps.common.admin import OwnedAdmin
 from apps.common.problems import Problem
+from apps.common.stored_texts import translated
 from apps.moderation.admin.dashboard import dashboard
 from apps.moderation.forms import DecisionForm, ReasonForm
 from apps.moderation.models import Action, Case, Decision, Flag, Look, Notice, Report
@@ -29,23 +32,28 @@ from apps.moderation.operations.looks import look_at_case
 class ReasonActionForm(ActionForm):
     """The select of bulk actions, with the reason that decisions need."""
 
-    reason = CharField(required=False, max_length=2000, label="Reason:")
+    reason = CharField(required=False, max_length=2000, label=_("Reason:"))
 
 
 class QueueFilter(admin.SimpleListFilter):
     """What there is to do. Without a choice: open cases, and answers that wait."""
 
-    title = "what to do"
+    title = _("what to do")
     parameter_name = "queue"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Return the choices besides the default."""
-        return [("mine", "Claimed by me"), ("unclaimed", "Unclaimed"), ("answered", "Answered"), ("all", "All cases")]
+        return [
+            ("mine", gettext("Claimed by me")),
+            ("unclaimed", gettext("Unclaimed")),
+            ("answered", gettext("Answered")),
+            ("all", gettext("All cases")),
+        ]
 
     def choices(self, changelist: Any) -> Any:
         """Yield the choices, the default as the first."""
         for number, choice in enumerate(super().choices(changelist)):
-            yield choice | {"display": "To do"} if number == 0 else choice
+            yield choice | {"display": gettext("To do")} if number == 0 else choice
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Case]) -> QuerySet[Case]:
         """Return the cases of the choice."""
@@ -88,10 +96,10 @@ class CaseAdmin(OwnedAdmin):
         reported = Exists(Report._base_manager.filter(case=OuterRef("pk")))
         return super().get_queryset(request).annotate(is_reported=reported)
 
-    @admin.display(description="Why", boolean=False)
+    @admin.display(description=_("Why"), boolean=False)
     def why(self, case: Any) -> str:
         """Return whether it was reported by a user or flagged by a rule."""
-        return "reported" if case.is_reported else "flagged"
+        return gettext("reported") if case.is_reported else gettext("flagged")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Forbid changes other than decisions."""
@@ -105,22 +113,22 @@ class CaseAdmin(OwnedAdmin):
         """Return whether the user may decide cases."""
         return request.user.has_perm("moderation.decide_case")
 
-    @admin.action(description="Claim", permissions=["decide"])
+    @admin.action(description=_("Claim"), permissions=["decide"])
     def claim(self, request: Any, queryset: Any) -> None:
         """Claim the selected cases."""
         self._each(request, queryset, lambda pk: claim(request.user, pk))
 
-    @admin.action(description="Release", permissions=["decide"])
+    @admin.action(description=_("Release"), permissions=["decide"])
     def release(self, request: Any, queryset: Any) -> None:
         """Give the selected cases back to the queue."""
         self._each(request, queryset, lambda pk: release(request.user, pk))
 
-    @admin.action(description="Dismiss, for the reason", permissions=["decide"])
+    @admin.action(description=_("Dismiss, for the reason"), permissions=["decide"])
     def dismiss(self, request: Any, queryset: Any) -> None:
         """Dismiss the selected cases."""
         self._decide_each(request, queryset, Decision.DISMISS)
 
-    @admin.action(description="Hide, for the reason", permissions=["decide"])
+    @admin.action(description=_("Hide, for the reason"), permissions=["decide"])
     def hide(self, request: Any, queryset: Any) -> None:
         """Hide what the selected cases are about."""
         self._decide_each(request, queryset, Decision.HIDE)
@@ -139,9 +147,12 @@ class CaseAdmin(OwnedAdmin):
             except Problem as problem:
                 refusals.append(_message(problem))
         if done := len(ids) - len(refusals):
-            messages.success(request, f"Done: {done}.")
+            messages.success(request, gettext("Done: %(count)s.") % {"count": done})
         for text in sorted(set(refusals)):
-            messages.error(request, f"Refused: {refusals.count(text)}. {text}")
+            messages.error(
+                request,
+                gettext("Refused: %(count)s. %(reason)s") % {"count": refusals.count(text), "reason": translated(text)},
+            )
 
     def change_view(self, request: Any, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
         """Show a case with its reports, flags and history, and what can be done with it."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from apps.chats.formats import lorebooks
@@ -131,7 +131,7 @@ def _read_charx(archive: Charx, result: ParsedCardFile) -> None:
     if not is_card(card):
         raise UnreadableCard("The card.json in the archive is not a character card.")
     if len(archive.names) > 2:
-        result.warn("Only the card's picture was kept of the archive's assets.")
+        result.warn(gettext_noop("Only the card's picture was kept of the archive's assets."))
     result.card = _parse_card(card, result.warn, _read_icon(archive, card, result.warn))
 
 
