@@ -106,6 +106,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "apps.common.head_requests.HeadMiddleware",
     "apps.common.metrics.MetricsMiddleware",
     "apps.common.compression.PageCompressionMiddleware",
     "apps.common.caching.NoStoreMiddleware",
