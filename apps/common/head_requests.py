@@ -24,5 +24,6 @@ class HeadMiddleware:
 
 
 async def _nothing() -> AsyncIterator[bytes]:
-    for chunk in ():
-        yield chunk
+    pieces: tuple[bytes, ...] = ()
+    for piece in pieces:
+        yield piece
