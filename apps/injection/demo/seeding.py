@@ -56,8 +56,8 @@ def seed_demo() -> Iterator[str]:
         count = _recall_last_turns(owner, chat)
         if count:
             yield f"Made {count} recalls for {title}."
-        if days := write_journal(owner, chat):
-            yield f"Wrote {days} days of {title} into the journal."
+        if write_journal(owner, chat):
+            yield f"Wrote {title} into the journal."
     if connect_model(owner):
         yield f"Connected {settings.DEMO_MODEL}."
 
