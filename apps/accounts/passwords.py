@@ -10,6 +10,13 @@ from apps.accounts.models import ApiToken
 from apps.accounts.operations import revoke_token
 from apps.common.database.restriction import restricted_to
 
+# As our other labels are written, where allauth's have capitals.
+LABELS = {
+    "oldpassword": _("Current password"),
+    "password1": _("New password"),
+    "password2": _("New password, again"),
+}
+
 
 class RevokeTokensMixin(forms.Form):
     """Form with the choice to revoke the user's API tokens."""
@@ -21,6 +28,12 @@ class RevokeTokensMixin(forms.Form):
         label=_("Revoke my API tokens too"),
         help_text=_("Programs that use them are signed out. Other browsers are in any case."),
     )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in LABELS.keys() & self.fields.keys():
+            self.fields[name].label = LABELS[name]
+            self.fields[name].widget.attrs.pop("placeholder", None)
 
     def save(self) -> None:
         """Set the password."""

@@ -63,6 +63,13 @@ def test_few_requests_write_when_a_session_was_used(alice: User) -> None:
     assert UserSession.objects.get().last_seen_at == seen
 
 
+def test_the_fields_of_a_new_password_are_labelled_as_others_are(alice: User) -> None:
+    page = browser(FIREFOX).get("/accounts/password/change/").content.decode()
+    labels = re.findall(r"<label[^>]*>([^<]*)</label>", page)
+    assert labels == ["Current password", "New password", "New password, again", "Revoke my API tokens too"]
+    assert "New Password" not in page
+
+
 @pytest.mark.parametrize("wanted", [True, False])
 def test_a_new_password_revokes_tokens_if_that_is_wanted(alice: User, wanted: bool) -> None:
     program, other = client_of(alice), browser(SAFARI)

@@ -179,6 +179,14 @@ def test_an_edited_text_whose_slot_was_switched_off_since_says_so(chat, turn, si
     assert note not in post(site, f"{url}size/", text="Mind the well.").content.decode()
 
 
+def test_a_passage_of_the_chat_is_labelled_in_the_readers_language(alice, chat, turn, site, url):
+    recall = recall_turn(chat, turn)
+    passage = {"kind": "said", "triggered": True, "message": None, "text": "Mira: …", "why": "", "score": 0.5}
+    Recall.objects.for_owner(alice).filter(pk=recall.pk).update(memories=[passage])
+    assert "Said</span>" in site.get(f"{url}body/", **HTMX).content.decode()
+    assert "Gesagt</span>" in site.get(f"{url}body/", HTTP_ACCEPT_LANGUAGE="de", **HTMX).content.decode()
+
+
 def test_a_turn_just_sent_shows_a_pending_card(alice, turn, site, url):
     html = recall_panel(alice, [turn])[turn.pk]
     assert f'hx-get="{url}"' in html

@@ -9,7 +9,7 @@ from apps.extraction import pipeline
 from apps.extraction.models import ExtractionRun
 from apps.injection.demo import seeding
 from apps.injection.models import Recall
-from apps.memories.models import Memory, Passage
+from apps.memories.models import JournalEntry, Memory, Passage
 
 
 @pytest.fixture
@@ -40,6 +40,9 @@ def test_the_stories_are_imported_and_get_memories_and_recalls(db, capsys, setti
     assert Passage.objects.for_owner(user).filter(chat=story).count() == story.message_count
     recalls = list(Recall.objects.for_owner(user).filter(chat=story).select_related("message"))
     assert sum(any(item["triggered"] for item in row.memories) for row in recalls) >= 12
+    dailies = JournalEntry.objects.for_owner(user).filter(granularity="daily")
+    assert dailies.count() >= 3
+    assert f"[chat:{story.pk}]" in "\n".join(dailies.values_list("text", flat=True))
     places = Message.objects.for_owner(user).filter(chat=story).values_list("pk", "index")
     where = {str(pk): index for pk, index in places}
     for row in recalls:

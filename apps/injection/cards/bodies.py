@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from apps.chats.pages.markup import plain_text
 from apps.common.scoping import Owner
@@ -19,6 +20,7 @@ from apps.injection.slots.definitions import SLOTS
 from apps.memories.labels import KIND_LABELS
 
 MAX_LINE_LENGTH = 600  # characters; longer memories are cut off
+OTHER_LABELS: Mapping[str, Words] = {"said": _("Said")}  # of passages of the chat
 SLOT_LABELS = {slot.name: slot.label for slot in SLOTS}
 
 
@@ -88,7 +90,7 @@ def _line(item: Mapping[str, Any], positions: Mapping[str, tuple[UUID, int]], st
     """Return an entry of a recall for display. ``stored`` are the ids of memories that still exist."""
     position = positions.get(item["message"] or "")
     return CardLine(
-        kind=KIND_LABELS.get(item["kind"], item["kind"]),
+        kind=KIND_LABELS.get(item["kind"]) or OTHER_LABELS.get(item["kind"], item["kind"]),
         text=plain_text(item["text"], MAX_LINE_LENGTH),
         why=shown_reasons(item["why"]),
         score=item["score"],

@@ -1,4 +1,4 @@
-"""Load the demo: an account, a character, two imported chats, and their memories and recalls."""
+"""Load the demo: an account, a character, two imported chats, and their memories, recalls and journal."""
 
 import json
 import time
@@ -17,6 +17,7 @@ from apps.chats.transfer.imports import import_chats
 from apps.extraction import pipeline
 from apps.extraction.models import ExtractionRun
 from apps.extraction.runs import start_run
+from apps.injection.demo.journal import write_journal
 from apps.injection.models import Recall
 from apps.injection.operations import recall_turn
 from apps.llm.models import Connection
@@ -55,6 +56,8 @@ def seed_demo() -> Iterator[str]:
         count = _recall_last_turns(owner, chat)
         if count:
             yield f"Made {count} recalls for {title}."
+        if write_journal(owner, chat):
+            yield f"Wrote {title} into the journal."
     if connect_model(owner):
         yield f"Connected {settings.DEMO_MODEL}."
 
