@@ -16,6 +16,8 @@ MAX_LABEL = 16  # characters
 CHARACTER_WIDTH, LINE_HEIGHT = 6.2, 13
 MAX_BOLD_EDGES = 80  # more are drawn fainter
 STEPS = 150
+EVENNESS = 0.7  # exponent of distances from the middle
+GAP = 6  # between circles
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class PlacedNode:
     y: int
     radius: int
     labelled: bool
+    is_above: bool = False  # its label stands over it, not below it
 
     @property
     def short_label(self) -> str:
@@ -37,7 +40,7 @@ class PlacedNode:
 
     @property
     def label_y(self) -> int:
-        return self.y + self.radius + LINE_HEIGHT - 2
+        return self.y - self.radius - 4 if self.is_above else self.y + self.radius + LINE_HEIGHT - 2
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,8 @@ def picture_of(graph: Mapping[str, Sequence[Mapping[str, Any]]]) -> Picture:
     edges = [edge for edge in graph["edges"] if edge["source"] in numbers and edge["target"] in numbers]
     height = min(140 + 7 * len(nodes), 480)
     pairs = [(numbers[edge["source"]], numbers[edge["target"]]) for edge in edges]
-    points = _scaled(_spread(len(nodes), pairs), height)
+    radii = [_radius(node) for node in nodes]
+    points = _apart(_scaled(_evened(_spread(len(nodes), pairs)), height), radii, height)
     placed = _labelled([_node(node, x, y) for node, (x, y) in zip(nodes, points, strict=True)])
     lines = [
         PlacedEdge(placed[a].x, placed[a].y, placed[b].x, placed[b].y, min(len(edge["memories"]), 4))
@@ -83,8 +87,11 @@ def picture_of(graph: Mapping[str, Sequence[Mapping[str, Any]]]) -> Picture:
 
 
 def _node(node: Mapping[str, Any], x: int, y: int) -> PlacedNode:
-    radius = 4 + min(node["weight"], 6)
-    return PlacedNode(node["id"], node["kind"], node["label"], node["weight"], x, y, radius, labelled=False)
+    return PlacedNode(node["id"], node["kind"], node["label"], node["weight"], x, y, _radius(node), labelled=False)
+
+
+def _radius(node: Mapping[str, Any]) -> int:
+    return 4 + min(node["weight"], 6)
 
 
 def _spread(count: int, pairs: Sequence[tuple[int, int]]) -> Points:
@@ -104,22 +111,50 @@ def _spread(count: int, pairs: Sequence[tuple[int, int]]) -> Points:
     return points
 
 
-def _scaled(points: Points, height: int) -> list[tuple[int, int]]:
-    """Return points that fill the picture up to its margins, as whole numbers."""
+def _evened(points: Points) -> Points:
+    """Return points of which none is far out, so that the crowded middle has room."""
+    points = points - points.mean(axis=0) if len(points) else points
+    return points * np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 0.01) ** (EVENNESS - 1)
+
+
+def _apart(points: Points, radii: Sequence[int], height: int) -> list[tuple[int, int]]:
+    """Return points moved so that no circles touch, as far as there is room, as whole numbers."""
+    needed = np.add.outer(radii, radii) + GAP
+    upper = (WIDTH - MARGIN_X, height - MARGIN_Y - LINE_HEIGHT)
+    for _ in range(STEPS):
+        away = points[:, None] - points[None]
+        distances = np.maximum(np.linalg.norm(away, axis=2), 0.01)
+        overlap = np.maximum(needed - distances, 0)
+        np.fill_diagonal(overlap, 0)
+        points = points + (away / distances[..., None] * overlap[..., None]).sum(axis=1) / 3
+        points = np.clip(points, (MARGIN_X, MARGIN_Y), upper)
+    return [(round(x), round(y)) for x, y in points.tolist()]
+
+
+def _scaled(points: Points, height: int) -> Points:
+    """Return points that fill the picture up to its margins."""
     if len(points) < 2:
-        return [(WIDTH // 2, height // 2)] * len(points)
+        return np.full((len(points), 2), (WIDTH / 2, height / 2))
     low, size = points.min(axis=0), np.maximum(np.ptp(points, axis=0), 0.01)
     room = np.array([WIDTH - 2 * MARGIN_X, height - 2 * MARGIN_Y - LINE_HEIGHT])
-    return [(round(x) + MARGIN_X, round(y) + MARGIN_Y) for x, y in ((points - low) / size * room).tolist()]
+    scaled: Points = (points - low) / size * room + (MARGIN_X, MARGIN_Y)
+    return scaled
 
 
 def _labelled(nodes: Sequence[PlacedNode]) -> list[PlacedNode]:
     """Return the nodes, the first with its label, and each later one if its label covers no other label and no node."""
     labelled: list[PlacedNode] = []
     for node in nodes:
-        clear = not any(_covers(node, other) for other in nodes)
-        free = clear and not any(_overlap(node, other) for other in labelled if other.labelled)
-        labelled.append(replace(node, labelled=free or not labelled))
+        places = [replace(node, labelled=True, is_above=is_above) for is_above in (False, True)]
+        shown = [each for each in labelled if each.labelled]
+        free = [
+            place
+            for place in places
+            if place.label_y > LINE_HEIGHT
+            and not any(_covers(place, other) for other in nodes)
+            and not any(_overlap(place, other) for other in shown)
+        ]
+        labelled.append(free[0] if free else replace(node, labelled=not labelled))
     return labelled
 
 
@@ -127,7 +162,7 @@ def _covers(node: PlacedNode, other: PlacedNode) -> bool:
     """Return whether the label of a node is on another node."""
     width = len(node.short_label) / 2 * CHARACTER_WIDTH + other.radius
     height = LINE_HEIGHT / 2 + other.radius
-    return other is not node and abs(node.x - other.x) < width and abs(node.label_y - 4 - other.y) < height
+    return other.id != node.id and abs(node.x - other.x) < width and abs(node.label_y - 4 - other.y) < height
 
 
 def _overlap(node: PlacedNode, other: PlacedNode) -> bool:

@@ -79,6 +79,9 @@ class Item(OwnedModel):
     position = models.PositiveBigIntegerField(help_text="Counter of Loci at its last change.")
     changed_at = models.DateTimeField(default=timezone.now, help_text="When the last writer wrote it.")
     deleted_at = models.DateTimeField(null=True, blank=True)
+    erased_chats = ArrayField(
+        models.UUIDField(), default=list, blank=True, help_text="Chats deleted for good, with what it told of them."
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     objects = OwnedManager.from_queryset(ItemQuerySet)()  # type: ignore[assignment, misc]

@@ -63,12 +63,15 @@ def restore_archive(archive: Archive, owner_id: UUID, on_progress: Progress = la
 
 
 def _lock(scope: Scope) -> None:
-    """Lock the owner, their settings and the chats of a scope until the transaction ends: no write gets in between."""
+    """Lock the chats of a scope, the owner and their settings until the transaction ends: no write gets in between.
+
+    Chats come before their owner, as in all other writes, so that none waits for the other.
+    """
+    if scope.kind != Snapshot.Kind.SETTINGS:
+        list(_chats(scope).select_for_update().order_by("pk").values_list("pk"))
     jobs.lock_owner(scope.owner_id)
     if scope.kind != Snapshot.Kind.CHAT:
         list(SettingsDocument.objects.for_owner(scope.owner_id).select_for_update())
-    if scope.kind != Snapshot.Kind.SETTINGS:
-        list(_chats(scope).select_for_update().order_by("pk").values_list("pk"))
 
 
 def _replace(scope: Scope, archive: Archive, renaming: Renaming, on_progress: Progress) -> None:

@@ -65,6 +65,14 @@ def test_the_keys_of_a_lorebook_recall_its_entries(api: APIClient, chat: Chat) -
     assert again.data["report"]["written"] == {"known": 3}
 
 
+def test_macros_are_read_in_any_case_and_keys_that_recall_nothing_are_reported(api: APIClient, chat: Chat) -> None:
+    entries = {"0": {"uid": 0, "key": ["Bo", "{{Char}}"], "content": "{{CHAR}} knows {{moon}} and Bo.", "order": 10}}
+    report = post_file(api, f"/api/v1/chats/{chat.pk}/memories/import/", {"entries": entries}).data["report"]
+    memory = Memory.objects.for_owner(api.user).get()
+    assert (memory.text, memory.triggers) == ("Mira knows {{moon}} and Bo.", ["mira"])
+    assert any("three letters" in warning for warning in report["warnings"])
+
+
 def test_a_stored_lorebook_is_read_by_its_id_and_only_by_its_owner(api: APIClient, mira: Character) -> None:
     created = api.post("/api/v1/lorebooks/", {"name": "Coast", "entries": [{"keys": ["x"], "content": "Y."}]}, "json")
     url = f"/api/v1/characters/{mira.pk}/memories/import/"

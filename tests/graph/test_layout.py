@@ -1,7 +1,9 @@
 """Test the picture of a recall's graph."""
 
+import random
 from itertools import combinations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,6 +39,16 @@ def test_entities_of_sixty_memories_stand_apart():
     assert len(picture.nodes) == 60
     assert len(picture.edges) > 100
     assert min(distances) > 9
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sixty_entities_of_one_crowd_can_be_told_apart(seed):
+    pick = random.Random(seed)
+    memories = {str(number): pick.sample(NAMES[:60], 2) for number in range(120)}
+    picture = picture_of(graph_of(memories))
+    for a, b in combinations(picture.nodes, 2):
+        assert (a.x - b.x) ** 2 + (a.y - b.y) ** 2 > (a.radius + b.radius) ** 2
+    assert sum(node.labelled for node in picture.nodes) >= 10
 
 
 def test_nothing_and_one_entity_have_a_picture():

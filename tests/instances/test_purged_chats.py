@@ -12,8 +12,9 @@ from apps.memories.models import JournalEntry
 from apps.memories.operations.journal import edit_entry, entry_of, merge_daily
 from apps.memories.operations.memories import edit_memory
 from tests.factories import make_chat, make_memory
-from tests.instances.conftest import daily, pull, push
+from tests.instances.conftest import KEY, daily, memory, pull, push
 
+OTHER_KEY = KEY[:-1] + "2"
 TABLES = ("instances_item", "instances_itemversion", "instances_conflict", "memories_journalentry")
 
 
@@ -98,3 +99,38 @@ def test_a_persons_own_account_of_the_week_stays_when_a_chat_goes(alice: APIClie
     entry.refresh_from_db()
     assert entry.text == "My violet week."
     assert "My violet week." in [each["text"] for each in pull(alice, "desk")["memories"]]
+
+
+def test_a_late_push_brings_back_no_memory_of_a_chat_deleted_for_good(alice: APIClient) -> None:
+    """Neither one that is repeated, nor one that was edited meanwhile, nor one that the deletion had seen."""
+    chat = make_chat(alice.user, "Hello.")
+    first = memory("desk", {"desk": 1}, "The violet key is hidden.", chat=str(chat.pk))
+    push(alice, "desk", memories=[first])
+    push(
+        alice,
+        "phone",
+        memories=[first | {"text": "The violet key is lost.", "clock": {"desk": 1, "phone": 1}, "instance": "phone"}],
+    )
+    purge_chat(alice.user, chat.pk)
+    edited = first | {"text": "The violet key is sold.", "clock": {"desk": 2}}
+    for entry in (first, edited, first):
+        reply = push(alice, "desk", memories=[entry])
+        assert (reply["applied"], reply["merged"]) == (0, 0)
+        assert texts_with("violet") == 0
+    tombstones = pull(alice, "phone")["tombstones"]
+    assert [each["id"] for each in tombstones] == [KEY]
+    knowing = first | {"text": "An amber key.", "clock": tombstones[0]["clock"] | {"desk": 3}}
+    assert push(alice, "desk", memories=[knowing])["applied"] == 1
+
+
+def test_a_late_push_of_a_day_brings_back_no_bullet_of_a_chat_deleted_for_good(alice: APIClient) -> None:
+    chat = make_chat(alice.user, "Hello.")
+    entry = daily("desk", {"desk": 1}, f"- Hid the violet key. [chat:{chat.pk}]\n- Slept. [chat:sofa]")
+    alone = daily("desk", {"desk": 2}, f"- A violet sky. [chat:{chat.pk}]", period="2026-11-19", id=OTHER_KEY)
+    push(alice, "desk", memories=[entry, alone])
+    purge_chat(alice.user, chat.pk)
+    late = entry | {"text": f"{entry['text']}\n- Woke. [chat:bed]", "clock": {"desk": 3}}
+    for _ in range(2):
+        push(alice, "desk", memories=[late, entry, alone])
+        assert texts_with("violet") == 0
+    assert [each["text"] for each in pull(alice, "phone")["memories"]] == ["- Slept. [chat:sofa]\n- Woke. [chat:bed]"]

@@ -1,5 +1,6 @@
 """Read the entries of a lorebook as memories, which their keys recall."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from apps.extraction.parsers.triggers import trigger_words
 from apps.memories.models import Memory
 
 MAX_TRIGGERS = 50
+_MACRO = re.compile(r"\{\{(\w+)\}\}")
 
 
 def read_book(document: Mapping[str, Any], names: Mapping[str, str]) -> Found:
@@ -28,6 +30,8 @@ def read_book(document: Mapping[str, Any], names: Mapping[str, str]) -> Found:
         if any(map(is_regex, keys)) or entry.get("use_regex") is True:
             found.warn("Keys that are regular expressions were not read: their entries are found by their words.")
             keys = [key for key in keys if not is_regex(key)] if entry.get("use_regex") is not True else []
+        if not all(map(trigger_words, keys)):
+            found.warn("Keys without a word of three letters were not read: their entries are found by their words.")
         if entry.get("secondary_keys"):
             found.warn("Secondary keys were not read.")
         found.memories.append(
@@ -51,6 +55,5 @@ def _triggers(keys: Iterable[str]) -> list[str]:
 
 
 def _replaced(text: str, names: Mapping[str, str]) -> str:
-    for macro, name in names.items():
-        text = text.replace(f"{{{{{macro}}}}}", name) if name else text
-    return text
+    """Return a text with names in the place of macros, which may be written in any case."""
+    return _MACRO.sub(lambda macro: names.get(macro[1].lower()) or macro[0], text)

@@ -6,7 +6,7 @@ from typing import Any
 from apps.common.database.ids import uuid7
 from apps.instances.api.serializers import FileSerializer, SharedMemorySerializer
 from apps.instances.models import Item
-from apps.instances.operations.pushing import Entry
+from apps.instances.operations.entries import Entry
 from apps.instances.queries import Pulled
 from apps.instances.resolution import Version
 

@@ -1,6 +1,8 @@
 """Erase what instances shared of a chat that is deleted for good."""
 
+from functools import reduce
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
@@ -23,7 +25,7 @@ def on_chat_purged(chat: Chat, **kwargs: Any) -> None:
     """Erase the texts of memories that no longer exist, and the chat's bullets in entries of the journal.
 
     The items stay without a text: at the next sync they become tombstones or have the entry's new text, which tell
-    the instances of it.
+    the instances of it. What an instance pushes before it has seen that brings nothing back.
     """
     _erase_memories(chat)
     if not chat.keeps_memories:
@@ -37,20 +39,32 @@ def _erase_memories(chat: Chat) -> None:
     gone = list(items.order_by("pk").values_list("pk", flat=True))
     for model in TEXTS:
         model.objects.for_owner(chat.owner_id).filter(item__in=gone).delete()
-    Item.objects.for_owner(chat.owner_id).filter(pk__in=gone).update(text="")
+    gone_now = Item.objects.for_owner(chat.owner_id).filter(pk__in=gone).exclude(text="")
+    gone_now.update(text="", erased_chats=[chat.pk])
 
 
 def _erase_bullets(chat: Chat) -> None:
     """Remove the chat's bullets from what is kept of entries; what a person wrote or edited stays."""
-    tag = f"[chat:{chat.pk}]"
+    tag, touched = f"[chat:{chat.pk}]", set[UUID]()
     for model, texts in TEXTS.items():
         has_tag = Q(*((f"{name}__contains", tag) for name in texts), _connector=Q.OR)
         for row in model.objects.for_owner(chat.owner_id).filter(has_tag, item__in=_entries(chat)).order_by("pk"):
             for name in texts:
                 setattr(row, name, without_chat(getattr(row, name), str(chat.pk)))
             row.save(update_fields=texts)
+            touched.add(row.item_id)
     tagged = list(_entries(chat).filter(text__contains=tag).order_by("pk").values_list("pk", flat=True))
     Item.objects.for_owner(chat.owner_id).filter(pk__in=tagged).update(text="")
+    for item in Item.objects.for_owner(chat.owner_id).filter(pk__in=touched.union(tagged)).order_by("pk"):
+        item.erased_chats = [*item.erased_chats, chat.pk]
+        item.save(update_fields=["erased_chats"])
+
+
+def without_erased(item: Item, text: str) -> str:
+    """Return what may be kept of a text that was written before an instance learnt what was erased of its item."""
+    if item.erased_chats and item.tier == LONG_TERM:
+        return ""
+    return reduce(without_chat, map(str, item.erased_chats), text)
 
 
 def _erase_summaries(chat: Chat) -> None:

@@ -1,0 +1,44 @@
+"""What a push holds, and what is reported of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from apps.instances.resolution import Reason, Version
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A pushed version of an item. ``pointer`` is its place in the body; ``key`` names the item.
+
+    ``key`` holds ``category`` and ``filename``, or ``target`` and, except for tombstones, ``tier``, ``period`` and
+    ``written_for``.
+    """
+
+    pointer: str
+    kind: str
+    key: dict[str, Any]
+    version: Version
+    participating: Sequence[str] = ()
+    chat: UUID | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """A version that lost, or was merged: the name of its item, the instance that won, and why."""
+
+    id: str
+    winner: str
+    reason: Reason
+    conflict: UUID | None = None
+
+
+@dataclass
+class Pushed:
+    """What a push has changed. ``clock`` is all that Loci knows afterwards."""
+
+    clock: dict[str, int] = field(default_factory=dict)
+    applied: int = 0
+    merged: int = 0
+    conflicts: list[Report] = field(default_factory=list)
