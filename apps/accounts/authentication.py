@@ -44,7 +44,7 @@ class BearerAuthentication(BaseAuthentication):
         now = timezone.now()
         token = find_token(parts[1].decode("latin-1"), now)
         if token is None:
-            raise AuthenticationFailed("This token is unknown, revoked or expired.")
+            raise AuthenticationFailed("This token is unknown, revoked or expired, or its account is closed.")
         restrict(token.owner_id)
         if token.last_used_at is None or now - token.last_used_at > LAST_USED_PRECISION:
             record_token_use(token, now)

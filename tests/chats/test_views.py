@@ -70,9 +70,12 @@ def url_of(message, action: str = "") -> str:
 # Who may come in
 
 
-def test_who_is_not_signed_in_sees_what_loci_is(db):
+@pytest.mark.parametrize(("mode", "is_offered"), [("open", True), ("invitation", False), ("closed", False)])
+def test_who_is_not_signed_in_sees_what_loci_is_and_how_to_come_in(db, settings, mode, is_offered):
+    settings.SIGN_UP = mode
     html = Client().get("/").content.decode()
-    assert "Create an account" in html
+    assert "Sign in" in html
+    assert ("Create an account" in html) is is_offered
 
 
 @pytest.mark.parametrize("path", ["", "window/", "rename/", "delete/", "activity/"])

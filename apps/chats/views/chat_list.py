@@ -3,6 +3,7 @@
 from typing import cast
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -14,6 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from apps.accounts.invitations import OPEN
 from apps.accounts.models import User
 from apps.chats import operations
 from apps.chats.forms.chats import ChatForm, ChatListForm, NewChatForm
@@ -32,7 +34,7 @@ PAGE_SIZE = 40
 def index(request: HttpRequest) -> HttpResponse:
     """List the chats, or show the landing page to an anonymous visitor."""
     if not request.user.is_authenticated:
-        return render(request, "chats/landing.html")
+        return render(request, "chats/landing.html", {"is_open": settings.SIGN_UP == OPEN})
     filters = ChatListForm(request.GET).filters()
     page = Paginator(list_chats(request.user, **filters), PAGE_SIZE).get_page(request.GET.get("page"))
     overview = overview_of(request.user)
