@@ -26,7 +26,11 @@ class QuotaExceeded(Problem):
     title = _("There is no room left")
 
     def __init__(self, quota: str, used: int, limit: int) -> None:
-        words = {"chats": "chats", "messages": "messages", "storage": gettext("bytes of storage")}[quota]
+        words = {
+            "chats": gettext("chats"),
+            "messages": gettext("messages"),
+            "storage": gettext("bytes of storage"),
+        }[quota]
         super().__init__(
             gettext("You can have %(limit)s %(words)s, and have %(used)s. Delete some for good to make room.")
             % {"limit": f"{limit:,}", "words": words, "used": f"{used:,}"},
