@@ -108,7 +108,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "apps.common.head_requests.HeadMiddleware",
+    "apps.common.http.head_requests.HeadMiddleware",
     "apps.common.metrics.MetricsMiddleware",
     "apps.common.http.compression.PageCompressionMiddleware",
     "apps.common.http.caching.NoStoreMiddleware",

@@ -24,7 +24,7 @@ from apps.accounts.authentication import REALM, find_token
 from apps.accounts.throttling import FREE_BYTES, BodyCounter, TooMuchData
 from apps.common.api.problems import refusal
 from apps.common.database.errors import unavailable_after
-from apps.common.http.request_bodies import MULTIPART_OVERHEAD_BYTES, takes_files
+from apps.common.http.request_bodies import max_bytes, takes_files
 from apps.common.problems import Problem, ProblemType, TooLarge
 
 Scope = dict[str, Any]
@@ -101,14 +101,11 @@ class _ArrivingBody:
             if user_id is None:
                 raise NotSignedIn("Sign in, or send a valid token, before sending this much.")
             self._counter = BodyCounter(user_id, is_upload=self._is_upload)
-        limit = self._limit()
+        limit = max_bytes(is_upload=self._is_upload)
         if size > limit:
             raise TooLarge(f"The body is larger than {limit} bytes.")
         if not self._counter.has_counted(size):
             await _in_thread(self._counter.count, size)
-
-    def _limit(self) -> int:
-        return settings.IMPORT_MAX_BYTES + MULTIPART_OVERHEAD_BYTES if self._is_upload else settings.REQUEST_MAX_BYTES
 
     @cached_property
     def _is_upload(self) -> bool:

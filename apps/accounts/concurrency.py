@@ -14,7 +14,7 @@ from apps.common.api.problems import refusal
 from apps.common.http.leases import give_back_lease, take_lease
 from apps.common.problems import Problem, ProblemType
 
-# A request that takes longer is no longer counted; so long count those of a process that was killed.
+# A request that takes longer is no longer counted. Those of a process that was killed are counted for as long.
 LIFETIME = dt.timedelta(seconds=60)
 
 

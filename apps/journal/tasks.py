@@ -21,7 +21,7 @@ from apps.journal.rewriting import rewrite_due
 from apps.memories.journal_periods import Granularity, Period, parse_period
 from apps.memories.models import JournalEntry, Memory
 
-SWEEP_EVERY = 15  # minutes: zones differ from UTC by quarters of an hour
+SWEEP_EVERY = 15  # minutes, as CELERY_BEAT_SCHEDULE has it: zones differ from UTC by quarters of an hour
 
 
 @shared_task
@@ -38,7 +38,7 @@ def sweep_journals(*, minute: int | None = None, **kwargs: Any) -> None:
 
 
 def begins_hours_at(zone: dt.tzinfo, now: dt.datetime) -> int:
-    """Return the first minute of UTC's hours, of those that sweeps begin at, at which an hour of a zone has begun."""
+    """Return the minute of UTC's hour, of those of the sweeps, at which the journal of a zone is kept: once an hour."""
     offset = now.astimezone(zone).utcoffset() or dt.timedelta()
     begins = -(offset // dt.timedelta(minutes=1)) % 60
     return -(-begins // SWEEP_EVERY) * SWEEP_EVERY % 60

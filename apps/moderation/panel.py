@@ -1,4 +1,4 @@
-"""The mark under a message that moderators have hidden from others."""
+"""The mark under a message that moderators have hidden, so that models do not get it."""
 
 from collections.abc import Iterable
 from typing import Any

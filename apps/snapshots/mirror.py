@@ -101,7 +101,7 @@ def _changed_chats(now: dt.datetime) -> QuerySet[Chat]:
 
 
 def _contents() -> Iterator[QuerySet[Any]]:
-    """Yield what the files of a chat tell and that changed since they were written, by table."""
+    """Yield the rows, by table, that the files of a chat show and that changed since they were written."""
     since = OuterRef("mirrored__at")
     for model in (Memory, Arc, Knowledge, Relationship, VersionedText, Scene, Entity, Recall):
         yield model._base_manager.filter(owner=OuterRef("owner"), chat=OuterRef("pk"), updated_at__gt=since)

@@ -6,7 +6,7 @@ import pytest
 from django.http import HttpResponse, StreamingHttpResponse
 from django.test import RequestFactory
 
-from apps.common.head_requests import HeadMiddleware
+from apps.common.http.head_requests import HeadMiddleware
 
 
 @pytest.mark.parametrize(("method", "body"), [("HEAD", b""), ("GET", b"abc")])

@@ -52,7 +52,12 @@ def is_upload(request: HttpRequest) -> bool:
 
 def limit_of(request: HttpRequest) -> int:
     """Return the maximum size of the body in bytes."""
-    return settings.IMPORT_MAX_BYTES + MULTIPART_OVERHEAD_BYTES if is_upload(request) else settings.REQUEST_MAX_BYTES
+    return max_bytes(is_upload=is_upload(request))
+
+
+def max_bytes(*, is_upload: bool) -> int:
+    """Return the maximum size of a body in bytes, with that of a form around a file."""
+    return settings.IMPORT_MAX_BYTES + MULTIPART_OVERHEAD_BYTES if is_upload else settings.REQUEST_MAX_BYTES
 
 
 def too_large(request: HttpRequest) -> TooLarge:

@@ -75,7 +75,7 @@ class InjectionSettingsForm(SettingsForm):
             yield SlotRows(slot, rows, filled.get(slot.name), trimming, history)
 
     def _add_slider(self, name: str, label: Words) -> None:
-        """Have a slider shown beside a budget, to the double of the default or, if that is little, further."""
+        """Show a slider beside a budget. It ends at twice the default, but not below SLIDER_END."""
         end = max(2 * SETTINGS[name].default, SLIDER_END)
         self.fields[name].widget.attrs |= {"data-slider": end, "data-slider-label": label}
 

@@ -18,7 +18,7 @@ from apps.instances.vector_clock import Order, compare, merge
 def apply_entry(writer: ItemWriter, entry: Entry, priorities: dict[str, int], result: Pushed) -> None:
     """Decide what becomes of an entry, do it, and add it to the result."""
     item = _find(writer, entry)
-    # A clock that runs ahead must not win until its time has come.
+    # A clock of a machine that runs fast must not win over later writes.
     at = min(entry.version.at, timezone.now())
     pushed = replace(entry.version, at=at, priority=priorities[entry.version.instance])
     if item is None:

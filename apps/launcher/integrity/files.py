@@ -1,4 +1,4 @@
-"""Files and rows that name each other: of imports, of snapshots, and of the mirror."""
+"""Find files without rows and rows without files: of imports, of snapshots, and of the mirror."""
 
 import re
 from collections.abc import Iterator
@@ -73,7 +73,7 @@ def fail_imports(found: list[str]) -> None:
 
 
 def chats_missing_in_mirror() -> list[str]:
-    """Return the chats of which the mirror has a copy by their rows, and lacks a file."""
+    """Return the chats that the mirror has written, according to their rows, and of which it lacks a file."""
     storage = mirror_storage()
     if storage is None:
         return []

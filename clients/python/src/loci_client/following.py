@@ -21,8 +21,8 @@ class Follower:
         self.state: ChatState | None = None
         self._is_behind = False
         self._own: deque[int] = deque(maxlen=OWN_REVS)
-        self._buried: set[tuple[str, str]] = set()
-        self._buried_until: str | None = None
+        self._known_tombstones: set[tuple[str, str]] = set()
+        self._tombstones_until: str | None = None
 
     @property
     def known(self) -> ChatState:
@@ -47,11 +47,11 @@ class Follower:
             reply = yield from calls.get_changes(self.chat_id, since)
         except Gone:
             yield from self._reload()
-            found = yield from self._read_tombstones(self._buried_until)
+            found = yield from self._read_tombstones(self._tombstones_until)
             return [_reloaded(self.known), *self._new_tombstones(found)], self.known.integrity
         tombstones = reply["tombstones"]
         if reply["tombstones_complete"]:
-            self._buried_until = reply["tombstones_until"]
+            self._tombstones_until = reply["tombstones_until"]
         else:
             tombstones += yield from self._read_tombstones(reply["tombstones_until"])
         self.state = self.known.after(reply["changes"], reply["integrity"], reply["rev"])
@@ -60,13 +60,13 @@ class Follower:
 
     def _read_tombstones(self, since: str | None) -> Flow[list[Tombstone]]:
         found = yield from calls.get_tombstones(self.chat_id, since)
-        self._buried_until = found["until"]
+        self._tombstones_until = found["until"]
         return found["tombstones"]
 
     def _new_tombstones(self, tombstones: list[Tombstone]) -> list[Change]:
         """Return a change with the tombstones that no earlier reply had, or none."""
-        new = [tomb for tomb in tombstones if (tomb["id"], tomb["at"]) not in self._buried]
-        self._buried.update((tomb["id"], tomb["at"]) for tomb in new)
+        new = [tombstone for tombstone in tombstones if (tombstone["id"], tombstone["at"]) not in self._known_tombstones]
+        self._known_tombstones.update((tombstone["id"], tombstone["at"]) for tombstone in new)
         if not new:
             return []
         change: Change = {
