@@ -65,8 +65,8 @@ class Follower:
 
     def _new_tombstones(self, tombstones: list[Tombstone]) -> list[Change]:
         """Return a change with the tombstones that no earlier reply had, or none."""
-        new = [tombstone for tombstone in tombstones if (tombstone["id"], tombstone["at"]) not in self._known_tombstones]
-        self._known_tombstones.update((tombstone["id"], tombstone["at"]) for tombstone in new)
+        new = [each for each in tombstones if (each["id"], each["at"]) not in self._known_tombstones]
+        self._known_tombstones.update((each["id"], each["at"]) for each in new)
         if not new:
             return []
         change: Change = {
