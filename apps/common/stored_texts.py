@@ -11,17 +11,18 @@ from typing import Any
 from django.utils.translation import get_language, gettext
 from django.utils.translation.trans_real import translation
 
-PLACEHOLDER = re.compile(r"%\((\w+)\)[sd]")
+PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 # Values that are texts of ours themselves; others are names, numbers and quotations.
 NESTED = ("detail", "error", "reason")
 SENTENCE_END = re.compile(r"(?<=\.) ")
 MIN_LITERAL = 8  # characters of an entry besides its values: a shorter one would be found in many texts
+MAX_LENGTH = 5000  # characters of a text of ours; the time to find an entry grows with the square
 
 
 def translated(text: str) -> str:
     """Return a stored text in the current language, or as it is if the catalogue has no entry for it."""
     language = get_language()
-    if not text or not language:
+    if not text or not language or len(text) > MAX_LENGTH:
         return text
     if (found := gettext(text)) != text:
         return found
@@ -39,6 +40,7 @@ def _forms(language: str) -> list[tuple[re.Pattern[str], str]]:
     catalogue: Any = translation(language)
     keys = catalogue._catalog.keys()
     entries = [key for key in keys if isinstance(key, str) and "\x04" not in key and PLACEHOLDER.search(key)]
+    entries = [entry for entry in entries if "%(" not in PLACEHOLDER.sub("", entry)]  # values are texts here
     literal = {entry: len(PLACEHOLDER.sub("", entry)) for entry in entries}
     longest_first = sorted(entries, key=lambda entry: (-literal[entry], entry))
     return [(_expression(entry), entry) for entry in longest_first if literal[entry] >= MIN_LITERAL]

@@ -70,6 +70,8 @@ def _lock(scope: Scope) -> None:
     if scope.kind != Snapshot.Kind.SETTINGS:
         list(_chats(scope).select_for_update().order_by("pk").values_list("pk"))
     jobs.lock_owner(scope.owner_id)
+    if scope.kind != Snapshot.Kind.SETTINGS:  # those that were created while this waited
+        list(_chats(scope).select_for_update().order_by("pk").values_list("pk"))
     if scope.kind != Snapshot.Kind.CHAT:
         list(SettingsDocument.objects.for_owner(scope.owner_id).select_for_update())
 

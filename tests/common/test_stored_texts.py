@@ -19,8 +19,19 @@ GERMAN = {
     "The page could not run the model. It says: out of memory": (
         "Die Seite konnte das Modell nicht ausführen. Sie meldet: out of memory"
     ),
+    "The page could not run the model. It says: Successfully deleted 3 files.": (
+        "Die Seite konnte das Modell nicht ausführen. Sie meldet: Successfully deleted 3 files."
+    ),
 }
-OTHERS = ["", "CUDA error 7", "Mira said nothing. She left.", "100 % (of it)s"]
+OTHERS = [
+    "",
+    "CUDA error 7",
+    "Mira said nothing. She left.",
+    "100 % (of it)s",
+    "Successfully deleted 3 files.",
+    "x object with primary key %(key)r does not exist.",
+    "The page could not run the model. It says: " * 500,
+]
 
 
 @pytest.mark.parametrize(("stored", "german"), GERMAN.items())

@@ -96,6 +96,53 @@ def test_an_undo_brings_nothing_back_that_is_hidden(alice: User, chat: Chat, mes
         assert is_withheld(row)
 
 
+def test_an_undo_in_a_branch_brings_nothing_back_that_was_hidden_in_its_parent(
+    alice: User, chat: Chat, message: Message, hide: Hide
+) -> None:
+    branch = branch_chat(alice, chat.pk, 2)
+    copy = Message.objects.for_owner(alice).get(chat=branch, index=1)
+    patch_messages(alice, branch.pk, [Patch(id=copy.pk, delete=True)], guard_of(branch))
+    hide("message", message)
+    undo_change(alice, branch.pk, guard_of(branch))
+    assert is_withheld(copy)
+
+
+def test_an_undo_hides_nothing_whose_decision_was_taken_back(
+    alice: User, chat: Chat, message: Message, moderator: User, hide: Hide
+) -> None:
+    case = hide("message", message)
+    patch_messages(alice, chat.pk, [Patch(id=message.pk, delete=True)], guard_of(chat))
+    reverse(moderator, case.pk, reason="So be it.")
+    undo_change(alice, chat.pk, guard_of(chat))
+    assert not is_withheld(message)
+
+
+@pytest.mark.parametrize("branched", ["before", "after"])
+def test_copies_of_a_message_that_is_gone_are_given_back(
+    alice: User, chat: Chat, message: Message, moderator: User, hide: Hide, branched: str
+) -> None:
+    branch = branch_chat(alice, chat.pk, 2) if branched == "before" else None
+    case = hide("message", message)
+    branch = branch or branch_chat(alice, chat.pk, 2)
+    copy = Message.objects.for_owner(alice).get(chat=branch, index=1)
+    patch_messages(alice, chat.pk, [Patch(id=message.pk, delete=True)], guard_of(chat))
+    assert is_withheld(copy)
+    reverse(moderator, case.pk, reason="So be it.")
+    assert not is_withheld(copy)
+
+
+def test_a_memory_that_was_learnt_again_is_hidden_and_given_back_with_the_first(
+    alice: User, chat: Chat, moderator: User, hide: Hide
+) -> None:
+    first, again, other = (make_memory(chat, "It is in the well.", candidate_hash=name) for name in ("a", "a", "b"))
+    Memory.objects.for_owner(alice).filter(pk=first.pk).update(state=Memory.State.RETIRED)
+    case = hide("memory", first)
+    assert [is_withheld(row) for row in (first, again, other)] == [True, True, False]
+    reverse(moderator, case.pk, reason="So be it.")
+    assert not is_withheld(again)
+    assert not Memory.objects.for_owner(alice).get(pk=again.pk).hidden
+
+
 def test_a_message_that_is_hidden_while_it_is_deleted_stays_hidden(
     alice: User, chat: Chat, message: Message, moderator: User
 ) -> None:

@@ -62,9 +62,13 @@ def _erase_bullets(chat: Chat) -> None:
 
 def without_erased(item: Item, text: str) -> str:
     """Return what may be kept of a text that was written before an instance learnt what was erased of its item."""
-    if item.erased_chats and item.tier == LONG_TERM:
+    if not item.erased_chats:
+        return text
+    chats = Chat._base_manager.filter(owner_id=item.owner_id, pk__in=item.erased_chats)  # restored by a snapshot
+    gone = sorted(set(item.erased_chats) - set(chats.values_list("pk", flat=True)))
+    if gone and item.tier == LONG_TERM:
         return ""
-    return reduce(without_chat, map(str, item.erased_chats), text)
+    return reduce(without_chat, map(str, gone), text)
 
 
 def _erase_summaries(chat: Chat) -> None:

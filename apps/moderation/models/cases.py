@@ -33,6 +33,12 @@ class Case(OwnedModel):
     decided_at = models.DateTimeField(null=True, blank=True)
     hides = models.BooleanField(default=False, help_text="The thing is hidden.")
     was_hidden = models.BooleanField(default=False, help_text="The owner of the memory had hidden it before.")
+    copies = ArrayField(
+        models.UUIDField(),
+        default=list,
+        editable=False,
+        help_text="A hidden message and its copies.",
+    )
     is_answered = models.BooleanField(default=False, help_text="The owner's answer waits for a moderator.")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)

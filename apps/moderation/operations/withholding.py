@@ -7,7 +7,7 @@ from django.db.models import Q, QuerySet
 
 from apps.chats.models import Character, Chat, ChatChange, Lorebook, Message, Persona, Swipe
 from apps.chats.signals import ChatChanged
-from apps.common.scoping import Owner
+from apps.common.scoping import Owner, owner_id_of
 from apps.memories.models import Memory, Passage
 from apps.moderation.models import Case, Decision, Kind
 
@@ -29,7 +29,9 @@ def withhold(case: Case) -> None:
         rows.update(withheld=True, hidden=True)
         return
     if case.kind == Kind.MESSAGE:
-        Passage.objects.for_owner(case.owner_id).filter(message__in=list(rows.values_list("pk", flat=True))).delete()
+        case.copies = sorted({*case.copies, *rows.values_list("pk", flat=True)})
+        Case.objects.for_owner(case.owner_id).filter(pk=case.pk).update(copies=case.copies)
+        Passage.objects.for_owner(case.owner_id).filter(message__in=case.copies).delete()
     rows.update(withheld=True)
 
 
@@ -50,10 +52,13 @@ def give_back(case: Case) -> None:
 
 def withhold_restored(owner_id: UUID, **kwargs: Any) -> None:
     """Receive ``snapshot_restored``: withhold what is hidden now, and nothing whose decision was taken back since."""
-    cases = Case.objects.for_owner(owner_id).order_by("pk")
-    for case in cases.filter(decision=Decision.REVERSE):
+    _decide_again(Case.objects.for_owner(owner_id))
+
+
+def _decide_again(cases: QuerySet[Case]) -> None:
+    for case in cases.filter(decision=Decision.REVERSE).order_by("pk"):
         give_back(case)
-    for case in cases.filter(hides=True):
+    for case in cases.filter(hides=True).order_by("pk"):
         withhold(case)
 
 
@@ -64,26 +69,39 @@ def withhold_undone(event: ChatChanged, **kwargs: Any) -> None:
 
 
 def withhold_again(owner: Owner, chat_id: UUID) -> None:
-    """Withhold the messages of a chat that are hidden."""
-    for case in Case.objects.for_owner(owner).filter(kind=Kind.MESSAGE, hides=True, chat_id=chat_id):
-        withhold(case)
+    """Withhold the messages of a chat's story that are hidden, and none whose decision was taken back since."""
+    chats = Chat._base_manager.filter(owner_id=owner_id_of(owner))
+    story = chats.filter(story__in=chats.filter(pk=chat_id).values("story"))
+    _decide_again(Case.objects.for_owner(owner).filter(kind=Kind.MESSAGE, chat_id__in=story.values("pk")))
 
 
 def withhold_in_branch(chat: Chat, **kwargs: Any) -> None:
-    """Receive ``chat_branched``: withhold the copies of messages that are withheld."""
+    """Receive ``chat_branched``: withhold the copies of messages that are withheld, and note them in their cases."""
     source = Message.objects.for_owner(chat.owner_id).filter(chat=chat.parent_id, withheld=True)
     indexes = list(source.values_list("index", flat=True))
     Message.objects.for_owner(chat.owner_id).filter(chat=chat, index__in=indexes).update(withheld=True)
+    if indexes:
+        withhold_again(chat.owner_id, chat.pk)
 
 
 def _rows(case: Case) -> QuerySet[Any]:
-    """Return the thing of a case; with a message, its copies in all branches of the story."""
+    """Return the thing of a case, with a message's copies in its story, and with memories learnt again of a line."""
     rows: QuerySet[Any] = MODELS[case.kind]._base_manager.filter(owner_id=case.owner_id)  # also what is in the bin
-    message = rows.select_related("chat").filter(pk=case.target_id).first() if case.kind == Kind.MESSAGE else None
-    if message is None:
-        return rows.filter(pk=case.target_id)
-    swipes = Swipe.objects.for_owner(case.owner_id)
+    thing = rows.filter(pk=case.target_id).first()
+    known = Q(pk__in=[case.target_id, *case.copies])
+    if case.kind == Kind.MESSAGE and thing is not None:
+        return rows.filter(known | Q(pk__in=_copies_of(thing)))
+    if case.kind == Kind.MEMORY and thing is not None and thing.candidate_hash:
+        same = {name: getattr(thing, name) for name in ("chat_id", "character_id", "tier", "candidate_hash")}
+        return rows.filter(known | Q(**same))
+    return rows.filter(known)
+
+
+def _copies_of(message: Message) -> list[UUID]:
+    """Return the ids of the messages of the story that have a text of this one, at the same place or moment."""
+    swipes = Swipe.objects.for_owner(message.owner_id)
     texts = swipes.filter(message=message).exclude(mes="").values_list("mes", flat=True)
-    copies = swipes.filter(message__chat__story=message.chat.story, mes__in=list(texts))
+    story = Chat._base_manager.filter(pk=message.chat_id).values("story")
+    copies = swipes.filter(message__chat__story__in=story, mes__in=list(texts))
     same = {"message__send_date": message.send_date} if message.send_date else {"message__index": message.index}
-    return rows.filter(Q(pk=message.pk) | Q(pk__in=list(copies.filter(**same).values_list("message", flat=True))))
+    return list(copies.filter(**same).values_list("message", flat=True))

@@ -50,8 +50,8 @@ class Follower:
             found = yield from self._read_tombstones(self._tombstones_until)
             return [_reloaded(self.known), *self._new_tombstones(found)], self.known.integrity
         tombstones = reply["tombstones"]
-        if reply["tombstones_complete"]:
-            self._tombstones_until = reply["tombstones_until"]
+        if reply.get("tombstones_complete", True):
+            self._tombstones_until = reply.get("tombstones_until")
         else:
             tombstones += yield from self._read_tombstones(reply["tombstones_until"])
         self.state = self.known.after(reply["changes"], reply["integrity"], reply["rev"])

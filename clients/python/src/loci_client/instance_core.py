@@ -29,15 +29,15 @@ class InstanceCore:
 
     def remember(self, text: str) -> str:
         """Add a memory and return its id. Raise ValueError if the text can't be stored."""
-        check_text(text)
         document = new_memory(text)
+        check_text(text, document["tier"])
         self._write(key_of(document), document)
         return str(document["id"])
 
     def edit(self, memory_id: str, text: str) -> None:
         """Change the text of a memory. Raise KeyError if there is none, ValueError if the text can't be stored."""
-        check_text(text)
         entry = self._present(memory_id)
+        check_text(text, entry["tier"])
         kept = {name: entry[name] for name in ("id", "tier", "period", "clock")}
         self._write(key_of(entry), kept | {"text": text, "updated_at": now()})
 

@@ -2,16 +2,19 @@
 
 import re
 
-MAX_LENGTH = 200_000  # characters of a text
+MAX_LENGTH = 200_000  # characters of an identity file or a journal entry
+MAX_MEMORY_LENGTH = 4000  # characters of a lasting memory
 CATEGORIES = ("self", "user", "relationship", "custom")
 _FILENAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
-def check_text(text: str) -> None:
-    """Raise ValueError if a memory can't have this text."""
+def check_text(text: str, tier: str) -> None:
+    """Raise ValueError if a memory of this tier can't have this text."""
     if not text.strip():
         raise ValueError("The text must contain more than white space.")
+    if tier == "long_term" and len(text) > MAX_MEMORY_LENGTH:
+        raise ValueError(f"The text has more than {MAX_MEMORY_LENGTH:,} characters.")
     check_content(text)
 
 
