@@ -29,6 +29,9 @@ chat_changed = Signal()
 # Sent with ``event``, a ChatChanged, by a Celery task after the commit. Exceptions are logged.
 chat_committed = Signal()
 
+# Sent with ``chat`` at the end of an undo, inside its transaction.
+change_undone = Signal()
+
 # Sent with ``chat``, new and stored whole, and ``report``, the Report of its file, inside the transaction of an import.
 chat_imported = Signal()
 

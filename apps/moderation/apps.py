@@ -8,7 +8,7 @@ class ModerationConfig(AppConfig):
     def ready(self) -> None:
         from apps.chats.models import Character, Lorebook, Persona
         from apps.chats.pages.plugins import panels
-        from apps.chats.signals import chat_branched, chat_changed, chat_committed
+        from apps.chats.signals import change_undone, chat_branched, chat_committed
         from apps.common.jobs import Kind, kinds
         from apps.memories.signals import memories_written
         from apps.moderation import tasks
@@ -25,7 +25,7 @@ class ModerationConfig(AppConfig):
             post_save.connect(tasks.on_thing_saved, sender=model)
         memories_written.connect(tasks.on_memories_written)
         chat_branched.connect(withhold_in_branch)
-        chat_changed.connect(withhold_undone)
+        change_undone.connect(withhold_undone)
         snapshot_restored.connect(withhold_restored)
         post_migrate.connect(create_roles, sender=self)
         panels.register(hidden_panel)

@@ -1,12 +1,11 @@
 """A response to a HEAD request has no body, and the length that the one to a GET request has."""
 
-import asyncio
-
 import pytest
 from django.http import HttpResponse, StreamingHttpResponse
 from django.test import RequestFactory
 
 from apps.common.http.head_requests import HeadMiddleware
+from tests.coroutines import in_thread
 
 
 @pytest.mark.parametrize(("method", "body"), [("HEAD", b""), ("GET", b"abc")])
@@ -29,7 +28,7 @@ def test_a_stream_sends_nothing_to_a_head_request() -> None:
     request = RequestFactory().head("/")
     response = HeadMiddleware(lambda request: StreamingHttpResponse(pieces()))(request)
     assert isinstance(response, StreamingHttpResponse)
-    assert asyncio.run(received(response)) == []
+    assert in_thread(lambda: received(response)) == []
     response = HeadMiddleware(lambda request: StreamingHttpResponse([b"abc"]))(request)
     assert isinstance(response, StreamingHttpResponse)
     assert list(response) == []

@@ -2,6 +2,7 @@
 
 import datetime as dt
 
+import pytest
 from django.db import connection
 from rest_framework.test import APIClient
 
@@ -13,6 +14,7 @@ from apps.memories.operations.journal import edit_entry, entry_of, merge_daily
 from apps.memories.operations.memories import edit_memory
 from tests.factories import make_chat, make_memory
 from tests.instances.conftest import KEY, daily, memory, pull, push
+from tests.snapshots.making import made, restored
 
 OTHER_KEY = KEY[:-1] + "2"
 TABLES = ("instances_item", "instances_itemversion", "instances_conflict", "memories_journalentry")
@@ -134,3 +136,17 @@ def test_a_late_push_of_a_day_brings_back_no_bullet_of_a_chat_deleted_for_good(a
         push(alice, "desk", memories=[late, entry, alone])
         assert texts_with("violet") == 0
     assert [each["text"] for each in pull(alice, "phone")["memories"]] == ["- Slept. [chat:sofa]\n- Woke. [chat:bed]"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_chat_that_a_snapshot_has_brought_back_takes_pushes_again(alice: APIClient) -> None:
+    chat = make_chat(alice.user, "Hello.")
+    first = memory("desk", {"desk": 1}, "The violet key is hidden.", chat=str(chat.pk))
+    push(alice, "desk", memories=[first])
+    snapshot = made(alice.user, chat)
+    purge_chat(alice.user, chat.pk)
+    assert texts_with("violet") == 0
+    restored(snapshot)
+    reply = push(alice, "desk", memories=[first | {"text": "The violet key is sold.", "clock": {"desk": 2}}])
+    assert [each["reason"] for each in reply["conflicts"]] != ["deleted"]
+    assert texts_with("violet key is sold") >= 1

@@ -59,7 +59,7 @@ def test_a_backup_can_be_restored(tmp_path: Path) -> None:
         finally:
             admin.execute(f"DROP DATABASE {RESTORED} WITH (FORCE)")
     assert "BROKEN" not in checked
-    assert checked.count("ok  ") == 10
+    assert checked.count("ok  ") == 14
 
 
 def check_integrity(given: dict[str, str], home: Path) -> str:

@@ -28,6 +28,7 @@ from apps.chats.models import Chat, ChatChange, Message, Swipe
 from apps.chats.operations.attachments import restore_attachments
 from apps.chats.operations.metadata import metadata_change
 from apps.chats.operations.rows import ordered_ids, save_order
+from apps.chats.signals import change_undone
 from apps.common.problems import Conflict, Invalid, ProblemType
 from apps.common.scoping import Owner
 
@@ -95,6 +96,7 @@ def undo_change(owner: Owner, chat_id: UUID, guard: Guard, rev: int | None = Non
         fingerprint=_fingerprint(guard) if rev is None else "",
         **metadata,
     )
+    change_undone.send(sender=Chat, chat=chat)
     return UndoResult(chat, change, undo, restored)
 
 

@@ -5,8 +5,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from apps.chats.models import Character, Chat, ChatChange, Lorebook, Message, Persona, Swipe
-from apps.chats.signals import ChatChanged
+from apps.chats.models import Character, Chat, Lorebook, Message, Persona, Swipe
 from apps.common.scoping import Owner, owner_id_of
 from apps.memories.models import Memory, Passage
 from apps.moderation.models import Case, Decision, Kind
@@ -62,10 +61,9 @@ def _decide_again(cases: QuerySet[Case]) -> None:
         withhold(case)
 
 
-def withhold_undone(event: ChatChanged, **kwargs: Any) -> None:
-    """Receive ``chat_changed``: withhold messages that an undo has restored and that were hidden meanwhile."""
-    if event.kind == ChatChange.Kind.UNDO:
-        withhold_again(event.owner_id, event.chat_id)
+def withhold_undone(chat: Chat, **kwargs: Any) -> None:
+    """Receive ``change_undone``: withhold messages that an undo has restored and that were hidden meanwhile."""
+    withhold_again(chat.owner_id, chat.pk)
 
 
 def withhold_again(owner: Owner, chat_id: UUID) -> None:
