@@ -8,7 +8,8 @@ from apps.chats.formats.lorebooks import normalise_book, write
 from apps.extraction.parsers.triggers import trigger_words
 from apps.memories.labels import KIND_LABELS
 from apps.memories.memory_book import MemoryBook
-from apps.memories.models import Arc, Entity, Knowledge, Memory, VersionedText
+from apps.memories.models import Arc, Entity, Memory, VersionedText
+from apps.memories.queries.knowledge import knowledge_in, knowledge_of
 
 MAX_TITLE = 60  # characters of the name of a lorebook's entry
 FALLBACK_WORDS = 3  # keys of a memory that names nothing and has no triggers: its longest words
@@ -85,9 +86,7 @@ def _memories(book: MemoryBook) -> Iterator[str]:
 
 
 def _knowledge(book: MemoryBook) -> Iterator[str]:
-    rows = Knowledge.objects.for_owner(book.owner_id).filter(state=Knowledge.State.ACTIVE)
-    rows = rows.filter(chat=book.chat) if book.chat else rows.filter(subject__character=book.character)
-    for number, row in enumerate(rows.select_related("subject", "target").order_by("subject__name", "pk")):
+    for number, row in enumerate(knowledge_in(book.chat) if book.chat else knowledge_of(book.subject)):
         if number == 0:
             yield "\n## Who knows what\n"
         target = f" (from {row.target.name})" if row.target else ""

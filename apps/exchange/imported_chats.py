@@ -20,11 +20,13 @@ def read_documents(chat: Chat, report: Report, **kwargs: Any) -> None:
     """
     document = chat.metadata.get(smart_memory.CHAT_KEY)
     if isinstance(document, dict):
-        _write(smart_memory.read_chat(document), _target(chat, "Smart Memory"), report)
+        _write(smart_memory.read_chat(document), _target(chat, "Smart Memory", report), report)
     graph = st_bme.graph_in(chat.metadata.get(st_bme.CHAT_KEY))
-    target = _target(chat, "ST-BME")
+    target = _target(chat, "ST-BME", report)
     if graph is not None:
         _write(st_bme.read_graph(graph), target, report)
+    elif chat.metadata.get(st_bme.CHAT_KEY):
+        report.note("ST-BME: its graph could not be read.")
     recalls, damaged = read_recalls(chat, target.memory_ids)
     if recalls:
         report.note(f"ST-BME: {recalls} recall{pluralize(recalls)} read.")
@@ -32,8 +34,9 @@ def read_documents(chat: Chat, report: Report, **kwargs: Any) -> None:
         report.note(f"ST-BME: {damaged} damaged recall{pluralize(damaged)} not read.")
 
 
-def _target(chat: Chat, program: str) -> Target:
-    return Target(chat.owner_id, chat, chat.character, program)
+def _target(chat: Chat, program: str, report: Report) -> Target:
+    """Return the target. After lines that could not be read, positions in documents are of other messages."""
+    return Target(chat.owner_id, chat, chat.character, program, linked=not report.skipped)
 
 
 def _write(found: Found, target: Target, report: Report) -> None:

@@ -54,6 +54,7 @@ def import_file(
         return _write(st_bme.read_graph(graph), target)
     if isinstance(value, dict) and (characters := smart_memory.characters_in(value)):
         target.program = "Smart Memory"
+        target.linked = False  # its positions are those of many chats
         return _write(smart_memory.read_character(_document_of(target, characters)), target)
     try:
         parsed = cards.read(content)

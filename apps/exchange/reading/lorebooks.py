@@ -1,17 +1,16 @@
 """Read the entries of a lorebook as memories, which their keys recall."""
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from apps.chats.formats.lorebooks.entries import is_regex
+from apps.chats.macros import macros_in, resolve_card_text
 from apps.exchange.reading.found import Found, FoundMemory
 from apps.exchange.reading.values import objects_at, text_at
 from apps.extraction.parsers.triggers import trigger_words
 from apps.memories.models import Memory
 
 MAX_TRIGGERS = 50
-_MACRO = re.compile(r"\{\{(\w+)\}\}")
 
 
 def read_book(document: Mapping[str, Any], names: Mapping[str, str]) -> Found:
@@ -29,7 +28,10 @@ def read_book(document: Mapping[str, Any], names: Mapping[str, str]) -> Found:
         keys = [_replaced(key, names) for key in entry.get("keys", []) if isinstance(key, str)]
         if any(map(is_regex, keys)) or entry.get("use_regex") is True:
             found.warn("Keys that are regular expressions were not read: their entries are found by their words.")
-            keys = [key for key in keys if not is_regex(key)] if entry.get("use_regex") is not True else []
+            keys = [key for key in keys if not is_regex(key)] if any(map(is_regex, keys)) else []
+        if macros_in(keys):
+            found.warn("Keys with macros that have no value here were not read.")
+            keys = [key for key in keys if not macros_in([key])]
         if not all(map(trigger_words, keys)):
             found.warn("Keys without a word of three letters were not read: their entries are found by their words.")
         if entry.get("secondary_keys"):
@@ -56,4 +58,4 @@ def _triggers(keys: Iterable[str]) -> list[str]:
 
 def _replaced(text: str, names: Mapping[str, str]) -> str:
     """Return a text with names in the place of macros, which may be written in any case."""
-    return _MACRO.sub(lambda macro: names.get(macro[1].lower()) or macro[0], text)
+    return resolve_card_text(text, {name: value for name, value in names.items() if value})

@@ -18,6 +18,7 @@ from apps.exchange.reading.values import (
     span_of,
     text_at,
 )
+from apps.extraction.parsers.triggers import trigger_words
 from apps.memories.candidates import (
     LEDGER_FIELDS,
     MAGNITUDES,
@@ -30,6 +31,8 @@ from apps.memories.candidates import (
 )
 from apps.memories.models import Knowledge, Memory, VersionedText
 from apps.memories.operations.texts import PROFILE_SECTIONS
+
+MAX_TRIGGERS = 50
 
 CHAT_KEY = "smartMemory"  # in the metadata of a chat
 SETTINGS_KEY = "smart_memory"  # in the settings of extensions
@@ -123,7 +126,7 @@ def _memory(
         importance=int(min(max(importance or 2, 1), 3)),
         expiration=expiration if expiration in Memory.Expiration.values else Memory.Expiration.PERMANENT,
         confidence=min(max(0.7 if confidence is None else confidence, 0.0), 1.0),
-        triggers=tuple(name.casefold()[:40] for name in names_at(record, "triggers")),
+        triggers=_triggers(record),
         entities=tuple(names[key] for key in ids if isinstance(key, str) and key in names)
         if isinstance(ids, list)
         else (),
@@ -131,6 +134,12 @@ def _memory(
         span=span_of(record.get("source_messages")),
         superseded_by=text_at(record, "superseded_by"),
     )
+
+
+def _triggers(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the words of a turn that recall a memory."""
+    words = (word for name in names_at(record, "triggers") for word in trigger_words(name))
+    return tuple(dict.fromkeys(words))[:MAX_TRIGGERS]
 
 
 def _read_entities(found: Found, document: Mapping[str, Any], key: str) -> None:

@@ -3,13 +3,14 @@
 Positions in it count messages of the chat from 0, as Loci's do.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from apps.exchange.reading.found import Found, FoundArc, FoundEntity, FoundMemory, FoundText
+from apps.chats.formats.json_lines import BrokenLine, loads
+from apps.exchange.reading.found import Found, FoundArc, FoundEntity, FoundMemory, FoundText, Span
 from apps.exchange.reading.values import (
     MAX_ITEMS,
+    MAX_TEXT,
     name_of,
     names_at,
     number_at,
@@ -24,7 +25,7 @@ from apps.memories.models import Entity, Knowledge, Memory, VersionedText
 CHAT_KEY = "st_bme_graph"  # in the metadata of a chat
 BACKUP_KIND = "st-bme-backup"
 # Places of a graph in a document, the preferred one first: a graph, a backup, and the copies kept to recover from.
-WRAPPERS = ("snapshot", "graph", "shadowSnapshot", "metadataFull")
+WRAPPERS = ("snapshot", "graph", "serializedGraph", "shadowSnapshot", "metadataFull")
 CERTAINTIES = {"unsure": Knowledge.Kind.SUSPECTS, "mistaken": Knowledge.Kind.BELIEVES}
 PARTICIPATION = ("involved_in", "occurred_at")  # edges between a character or a place and an event
 NAMED_KINDS = {"character": Entity.Kind.CHARACTER, "location": Entity.Kind.PLACE}
@@ -34,20 +35,22 @@ def graph_in(value: Any) -> dict[str, Any] | None:
     """Return the graph in a value, which may be its JSON or a backup, or None if there is none."""
     if isinstance(value, str):
         try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
+            value = loads(value.encode(errors="replace"), lambda warning: None)
+        except BrokenLine:
             return None
     if not isinstance(value, dict):
         return None
-    if isinstance(value.get("nodes"), list | dict):
-        return value
-    return next((graph for key in WRAPPERS if (graph := graph_in(value.get(key)))), None)
+    own = value if isinstance(value.get("nodes"), list | dict) else None
+    if own and own["nodes"]:
+        return own
+    kept = (graph_in(value.get(key)) for key in WRAPPERS)
+    return next((graph for graph in kept if graph and graph["nodes"]), own)
 
 
 def read_graph(graph: Mapping[str, Any]) -> Found:
     """Return what a graph holds. Archived and deleted nodes are left out."""
     found = Found()
-    nodes = {text_at(node, "id"): node for node in _present(graph)}
+    nodes = {text_at(node, "id") or f"#{number}": node for number, node in enumerate(_present(graph))}
     named = _named(nodes, graph)
     for key, node in nodes.items():
         fields = object_at(node, "fields")
@@ -59,7 +62,7 @@ def read_graph(graph: Mapping[str, Any]) -> Found:
             _read_thread(found, node, fields)
         elif kind == "synopsis":
             if summary := text_at(fields, "summary"):
-                span = span_of(node.get("seqRange"))
+                span = _span_of(node)
                 found.texts.append(FoundText(VersionedText.Kind.SUMMARY, summary, last=span[1] if span else None))
         elif kind == "pov_memory" and _owner_of(node):
             about = KnowledgeLine(
@@ -69,12 +72,13 @@ def read_graph(graph: Mapping[str, Any]) -> Found:
                 text_at(fields, "summary"),
             )
             if about.text:
-                found.knowledge.append((about, span_of(node.get("seqRange"))))
+                found.knowledge.append((about, _span_of(node)))
         elif memory := _memory(node, kind, fields, entities):
             found.memories.append(memory)
         else:
             found.warn("A node without a text was not read.")
-    found.texts = sorted(found.texts, key=lambda text: -1 if text.last is None else text.last)
+    found.texts += _summary_of(graph)
+    found.texts.sort(key=lambda text: -1 if text.last is None else text.last, reverse=True)  # the newest is kept
     return found
 
 
@@ -130,7 +134,7 @@ def _read_named(found: Found, node: Mapping[str, Any], fields: Mapping[str, Any]
                     text=f"{name}: {text}",
                     importance=_importance(node),
                     entities=(NamedEntity(name, kind),),
-                    span=span_of(node.get("seqRange")),
+                    span=_span_of(node),
                 )
             )
 
@@ -143,7 +147,7 @@ def _read_thread(found: Found, node: Mapping[str, Any], fields: Mapping[str, Any
     ended = status in ("completed", "abandoned")
     outcome = " ".join(filter(None, ["Abandoned." if status == "abandoned" else "", summary])) if ended else ""
     text = title if ended and title else ": ".join(filter(None, [title, summary]))
-    found.arcs.append(FoundArc(text, ended, outcome, span=span_of(node.get("seqRange"))))
+    found.arcs.append(FoundArc(text, ended, outcome, span=_span_of(node)))
 
 
 def _memory(
@@ -169,9 +173,24 @@ def _memory(
         importance=_importance(node),
         entities=entities,
         known_to=(_owner_of(node),) if _owner_of(node) else (),
-        span=span_of(node.get("seqRange")),
+        span=_span_of(node),
         outdated=lasting and text_at(fields, "status") == "revoked",
     )
+
+
+def _span_of(node: Mapping[str, Any]) -> Span | None:
+    """Return the range of messages of a node. Graphs before version 3 have one position."""
+    return span_of(node.get("seqRange")) or span_of([node.get("seq")] * 2)
+
+
+def _summary_of(graph: Mapping[str, Any]) -> list[FoundText]:
+    """Return the summary in the state of a graph: its entries that no later one has taken up, as one text, or none."""
+    state = object_at(graph, "summaryState") or object_at(object_at(graph, "meta"), "runtimeSummaryState")
+    entries = [entry for entry in objects_at(state, "entries") if text_at(entry, "status") != "folded"]
+    text = "\n".join(filter(None, (text_at(entry, "text") for entry in entries)))[:MAX_TEXT]
+    spans = [span for entry in entries if (span := span_of(entry.get("messageRange")))]
+    last = max((span[1] for span in spans), default=None)
+    return [FoundText(VersionedText.Kind.SUMMARY, text, last=last)] if text else []
 
 
 def _importance(node: Mapping[str, Any]) -> int:

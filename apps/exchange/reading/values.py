@@ -59,10 +59,10 @@ def index_at(document: Mapping[str, Any], key: str) -> int | None:
 
 
 def span_of(value: Any) -> Span | None:
-    """Return the message indexes ``[first, last]``, or the widest of a list of these. None if there are none."""
+    """Return the message indexes ``[first, last]``, or the latest of a list of these. None if there are none."""
     pairs = value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
     spans = [span for pair in pairs[:MAX_ITEMS] if (span := _span(pair))]
-    return (min(first for first, _ in spans), max(last for _, last in spans)) if spans else None
+    return max(spans, key=lambda span: span[1]) if spans else None
 
 
 def _span(value: Any) -> Span | None:

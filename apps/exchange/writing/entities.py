@@ -28,9 +28,10 @@ class Registry:
         """Return the entity with this name or alias; create it if it is missing. ``kind`` replaces an unknown kind."""
         entity = self._by_name.get(name.casefold())
         if entity is None:
-            entity = Entity.objects.create(**self._scope, name=name, kind=kind)
+            rows = Entity.objects.for_owner(self._scope["owner_id"])  # another import may have created it meanwhile
+            entity, is_new = rows.get_or_create(**self._scope, name__iexact=name, defaults={"name": name, "kind": kind})
             self._by_name[name.casefold()] = entity
-            self.created += 1
+            self.created += is_new
         elif entity.kind == Entity.Kind.UNKNOWN != kind:
             entity.kind = kind
             entity.save(update_fields=["kind"])

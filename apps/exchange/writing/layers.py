@@ -1,10 +1,13 @@
 """Write layers that were found in a document: arcs, scenes, texts, who knows what, states and relationships."""
 
 import datetime as dt
+from dataclasses import replace
 from typing import Any
 
+from django.db.models import Q
+
 from apps.chats.models import Character, Chat, Message
-from apps.exchange.reading.found import Found, FoundMemory, FoundScene, FoundText
+from apps.exchange.reading.found import Found, FoundArc, FoundMemory, FoundScene, FoundText
 from apps.exchange.writing.memories import write_memories
 from apps.exchange.writing.target import Target
 from apps.memories.models import Arc, Entity, Knowledge, LedgerEntry, Memory, Relationship, VersionedText
@@ -32,10 +35,14 @@ def write_layers(found: Found, target: Target) -> None:
 def _write_arcs(found: Found, target: Target) -> None:
     messages = target.messages(arc.span for arc in found.arcs)
     rows = Arc.objects.for_owner(target.owner_id)
-    mine = rows.filter(chat=target.chat) if target.chat else rows.filter(character=target.character)
-    known = set(mine.values_list("text", flat=True))
-    # The summary of a resolved arc comes after the arc itself: the later one of the same text holds.
-    arcs = {arc.text: arc for arc in found.arcs if arc.text not in known}
+    mine = Q(chat=target.chat) if target.chat else Q(character=target.character)
+    if target.chat and target.character:
+        mine |= Q(character=target.character, persistent=True)
+    known = set(rows.filter(mine).values_list("text", flat=True))
+    arcs: dict[str, FoundArc] = {}
+    for arc in found.arcs:
+        if arc.text not in known:
+            arcs[arc.text] = _joined(arcs[arc.text], arc) if arc.text in arcs else arc
     for arc in arcs.values():
         source = messages.get(arc.span[1]) if arc.span else None
         Arc.objects.create(
@@ -49,6 +56,13 @@ def _write_arcs(found: Found, target: Target) -> None:
             **source_fields(source),
         )
     target.written["arcs"] += len(arcs)
+
+
+def _joined(arc: FoundArc, summary: FoundArc) -> FoundArc:
+    """Return an arc with what its summary tells, which comes after it: the arc itself says whether it is resolved."""
+    return replace(
+        summary, resolved=arc.resolved, persistent=arc.persistent or summary.persistent, span=summary.span or arc.span
+    )
 
 
 def _write_relationships(found: Found, target: Target) -> None:
@@ -82,7 +96,9 @@ def _write_text(text: FoundText, found: Found, target: Target) -> None:
             return
     if target.chat is None:
         _write_canon(text, found, target)
-    elif current_version(target.chat, text.kind, character) is None:
+    elif version := current_version(target.chat, text.kind, character):
+        _warn_of_another(text, version, found)
+    else:
         last = target.messages([(text.last, text.last)]).get(text.last) if text.last is not None else None
         write_version(
             target.chat,
@@ -103,7 +119,9 @@ def _write_canon(text: FoundText, found: Found, target: Target) -> None:
         return
     state = VersionedText.State.CURRENT
     rows = VersionedText.objects.for_owner(target.owner_id).filter(kind=text.kind, character=target.character)
-    if not rows.filter(state=state).exists():
+    if version := rows.filter(state=state).first():
+        _warn_of_another(text, version, found)
+    else:
         VersionedText.objects.create(
             owner_id=target.owner_id,
             kind=text.kind,
@@ -113,6 +131,11 @@ def _write_canon(text: FoundText, found: Found, target: Target) -> None:
             edited_by=target.program,
         )
         target.written["texts"] += 1
+
+
+def _warn_of_another(text: FoundText, version: VersionedText, found: Found) -> None:
+    if text.text != version.text:
+        found.warn(f"A {text.kind} was not read: there is one already.")
 
 
 def _member(name: str, target: Target) -> Character | None:

@@ -1,6 +1,6 @@
 """Write memories that were found in a document."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
 from django.db.models import Q
@@ -22,19 +22,17 @@ def write_memories(found: Iterable[FoundMemory], target: Target) -> None:
     found = list(found)
     messages = target.messages(one.span for one in found)
     known = _known(target)
+    preferred = _preferred(found, target)
     kept: list[tuple[Memory, FoundMemory]] = []
     for one in found:
-        memory = _memory(one, target, messages)
-        key = _same(memory.tier, one.text)
-        if key in known:
+        key = _same(_tier(one, target), one.text)
+        if key in known or preferred[key] is not one:
             target.written["known"] += 1
         else:
-            known[key] = memory.pk
-            kept.append((memory, one))
-        if one.key:
-            target.memory_ids[one.key] = known[key]
-    for memory, one in kept:
-        _set_state(memory, one, target.memory_ids)
+            kept.append((_memory(one, target, messages), one))
+    known |= {_same(memory.tier, memory.text): memory.pk for memory, _ in kept}
+    target.memory_ids |= {one.key: known[_same(_tier(one, target), one.text)] for one in found if one.key}
+    _set_states(kept, target.memory_ids)
     Memory.objects.bulk_create([memory for memory, _ in kept], batch_size=BATCH_SIZE)
     if kept:
         memories_written.send(Memory, owner_id=kept[0][0].owner_id, ids=[memory.pk for memory, _ in kept])
@@ -51,12 +49,31 @@ def _known(target: Target) -> dict[tuple[str, str], UUID]:
     return {_same(tier, text): pk for tier, text, pk in values}
 
 
+def _preferred(found: Iterable[FoundMemory], target: Target) -> dict[tuple[str, str], FoundMemory]:
+    """Return the memory to keep of those with one text: the first that still holds, else the first."""
+    preferred: dict[tuple[str, str], FoundMemory] = {}
+    for one in found:
+        key = _same(_tier(one, target), one.text)
+        if key not in preferred or (_has_ended(preferred[key]) and not _has_ended(one)):
+            preferred[key] = one
+    return preferred
+
+
+def _has_ended(one: FoundMemory) -> bool:
+    return one.outdated or bool(one.superseded_by)
+
+
+def _tier(one: FoundMemory, target: Target) -> str:
+    """Return the tier of a memory. Without a chat it is a lasting one."""
+    return one.tier if target.chat else Memory.Tier.LONG_TERM
+
+
 def _same(tier: str, text: str) -> tuple[str, str]:
     return tier, " ".join(text.split()).casefold()
 
 
 def _memory(one: FoundMemory, target: Target, messages: Mapping[int, Message]) -> Memory:
-    """Return a memory that isn't saved. Without a chat it is a lasting one."""
+    """Return a memory that isn't saved."""
     sources = [messages[index] for index in source_indexes(one.span) if index in messages]
     return Memory(
         id=uuid7(),
@@ -64,7 +81,7 @@ def _memory(one: FoundMemory, target: Target, messages: Mapping[int, Message]) -
         chat=target.chat,
         story=target.chat.story if target.chat else None,
         character=target.character,
-        tier=one.tier if target.chat else Memory.Tier.LONG_TERM,
+        tier=_tier(one, target),
         kind=one.kind,
         text=one.text,
         lexemes=Lexemes(one.text),
@@ -91,12 +108,25 @@ def _witnesses(one: FoundMemory, target: Target, sources: list[Message]) -> list
     return witnessed_by_all_of(sources, members)
 
 
-def _set_state(memory: Memory, one: FoundMemory, ids: Mapping[str, UUID]) -> None:
-    successor = ids.get(one.superseded_by)
-    if successor is not None and successor != memory.pk:
-        memory.state, memory.superseded_by_id = Memory.State.SUPERSEDED, successor
-    elif one.superseded_by or one.outdated:
-        memory.state, memory.retired_reason = Memory.State.RETIRED, RetiredReason.OUTDATED
+def _set_states(kept: Sequence[tuple[Memory, FoundMemory]], ids: Mapping[str, UUID]) -> None:
+    """Set what each memory was replaced by. One of a circle that replaces itself in the end stays active."""
+    new = {memory.pk: memory for memory, _ in kept}
+    for memory, one in kept:
+        successor = ids.get(one.superseded_by) if one.superseded_by else None
+        if successor is None:
+            if _has_ended(one):
+                memory.state, memory.retired_reason = Memory.State.RETIRED, RetiredReason.OUTDATED
+        elif not _leads_to(successor, memory.pk, new):
+            memory.state, memory.superseded_by_id = Memory.State.SUPERSEDED, successor
+            memory.valid_to_id = new[successor].valid_from_id if successor in new else None
+
+
+def _leads_to(start: UUID, end: UUID, memories: Mapping[UUID, Memory]) -> bool:
+    """Return whether the successors of ``start``, itself included, lead to ``end``."""
+    at: UUID | None = start
+    while at is not None and at != end:
+        at = memories[at].superseded_by_id if at in memories else None
+    return at == end
 
 
 def _link(kept: list[tuple[Memory, FoundMemory]], target: Target, messages: Mapping[int, Message]) -> None:

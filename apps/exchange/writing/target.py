@@ -29,13 +29,14 @@ LABELS = {
 class Target:
     """A chat with its character, or a character. The caller holds the lock of its row.
 
-    ``program`` is the name of the program whose document is read.
+    ``program`` is the name of the program whose document is read. ``linked``: positions in it are those of the chat.
     """
 
     owner_id: UUID
     chat: Chat | None
     character: Character | None
     program: str
+    linked: bool = True
     written: Counter[str] = field(default_factory=Counter)  # by what was written, such as "memories"
     memory_ids: dict[str, UUID] = field(default_factory=dict)  # by the key in the document
 
@@ -47,7 +48,7 @@ class Target:
     def messages(self, spans: Iterable[Span | None]) -> dict[int, Message]:
         """Return the chat's messages that sources of these ranges need, by index."""
         wanted = {index for span in spans if span for index in source_indexes(span)}
-        if self.chat is None or not wanted:
+        if self.chat is None or not wanted or not self.linked:
             return {}
         rows = Message.objects.for_owner(self.owner_id).filter(chat=self.chat, index__in=wanted)
         return {message.index: message for message in rows.with_swipes()}

@@ -123,9 +123,12 @@ def _update_superseded(owner_id: UUID, changed: Collection[UUID]) -> None:
     for of_model in (in_own_story, Inheritance.objects.for_owner(owner_id)):
         for row in of_model.filter(superseded_by__in=changed, state__in=_NOT_RETIRED):
             successor: Memory | None = successors[row.superseded_by_id]
-            while successor is not None and successor.in_bin:
+            seen: set[UUID] = set()
+            while successor is not None and successor.in_bin and successor.pk not in seen:
+                seen.add(successor.pk)
                 successor = successors.get(successor.superseded_by_id) or successor.superseded_by
-            row.state = Memory.State.ACTIVE if successor is None else Memory.State.SUPERSEDED
+            replaced = successor is not None and not successor.in_bin
+            row.state = Memory.State.SUPERSEDED if replaced else Memory.State.ACTIVE
             row.save(update_fields=["state"])
 
 
