@@ -71,6 +71,7 @@ def test_every_route_of_the_document_is_walked(found: dict[str, str]) -> None:
     described = {path.lstrip("/") for path in SchemaGenerator().get_schema(request=None, public=True)["paths"]}
     walked = {re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", route) for route in found}
     assert {path.replace("{id}", "{pk}") for path in described} <= walked
+    print(f"{len(found)} routes are walked, {len(described)} of them of the document, by {len(METHODS)} methods")
 
 
 def test_nobody_gets_in(found: dict[str, str]) -> None:
