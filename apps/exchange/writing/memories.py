@@ -111,12 +111,14 @@ def _witnesses(one: FoundMemory, target: Target, sources: list[Message]) -> list
 def _set_states(kept: Sequence[tuple[Memory, FoundMemory]], ids: Mapping[str, UUID]) -> None:
     """Set what each memory was replaced by. One of a circle that replaces itself in the end stays active."""
     new = {memory.pk: memory for memory, _ in kept}
+    successors: set[UUID] = set()  # a circle closes at one of them: only then its links are followed
     for memory, one in kept:
         successor = ids.get(one.superseded_by) if one.superseded_by else None
         if successor is None:
             if _has_ended(one):
                 memory.state, memory.retired_reason = Memory.State.RETIRED, RetiredReason.OUTDATED
-        elif not _leads_to(successor, memory.pk, new):
+        elif successor != memory.pk and not (memory.pk in successors and _leads_to(successor, memory.pk, new)):
+            successors.add(successor)
             memory.state, memory.superseded_by_id = Memory.State.SUPERSEDED, successor
             memory.valid_to_id = new[successor].valid_from_id if successor in new else None
 
