@@ -3,14 +3,15 @@
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from apps.chats.models import Character, Chat, Message, Swipe
+from apps.common.database.compiled_queries import CompiledQuery
 from apps.extraction.settings.queries import settings_of
 from apps.extraction.settings.schema import Settings
 from apps.injection.witnessing import Viewpoint
@@ -62,8 +63,7 @@ def find_turn(chat: Chat, text: str | None, character: Character | None = None) 
     If the chat already ends with a user message with this text, the turn is that message; else it is unsent. For a
     member of a group who did not witness the message, the turn has no text: nothing is searched for.
     """
-    messages = visible_messages(chat).order_by("-index")
-    last = messages.filter(is_user=True).first() if text is None else messages.first()
+    last = (LAST_OF_USER if text is None else LAST).first(chat.owner_id, chat.pk)
     if last is not None and last.is_user and text in (None, last.mes):
         if not Viewpoint(chat, character).has_heard(last):
             return UserTurn(chat, "", chat.message_count, None)
@@ -73,7 +73,19 @@ def find_turn(chat: Chat, text: str | None, character: Character | None = None) 
 
 def visible_messages(chat: Chat) -> Any:
     """Return a queryset of the messages that may go into a prompt, with their swipes."""
-    return Message.objects.for_owner(chat.owner_id).filter(chat=chat).told().with_swipes()
+    return _visible(chat.owner_id, chat.pk)
+
+
+def _visible(owner_id: Any, chat_id: Any) -> Any:
+    return Message.objects.for_owner(owner_id).filter(chat=chat_id).told().with_swipes()
+
+
+def _last_visible(owner_id: Any, chat_id: Any, **condition: Any) -> Any:
+    return _visible(owner_id, chat_id).filter(**condition).order_by("-index")[:1]
+
+
+LAST: CompiledQuery[Message] = CompiledQuery(_last_visible)
+LAST_OF_USER: CompiledQuery[Message] = CompiledQuery(partial(_last_visible, is_user=True))
 
 
 class SpokenTurn(NamedTuple):
@@ -98,11 +110,21 @@ def spoken_turns_newest_first(
 
 
 def _visible_newest_first(chat: Chat) -> Iterator[SpokenTurn]:
-    active = Swipe.objects.for_owner(chat.owner_id).filter(position=F("message__swipe_id"))
-    told = active.filter(message__chat=chat, message__is_system=False, message__withheld=False)
-    visible = told.order_by("-message__index")
-    rows = visible.values_list("message__name", "message__is_user", "mes", "extra", "message__participant", "message")
     end = chat.message_count
     while end > 0:
-        yield from map(SpokenTurn._make, rows.filter(message__index__lt=end, message__index__gte=end - BATCH_SIZE))
+        yield from map(SpokenTurn._make, SPOKEN.rows(chat.owner_id, chat.pk, end - BATCH_SIZE, end))
         end -= BATCH_SIZE
+
+
+def _spoken(owner_id: Any, chat_id: Any, start: Any, end: Any) -> QuerySet[Swipe, Any]:
+    """Return the visible messages from index ``start`` to before ``end`` as rows of SpokenTurn, newest first."""
+    active = Swipe.objects.for_owner(owner_id).filter(position=F("message__swipe_id"), message__chat=chat_id)
+    told = active.filter(message__is_system=False, message__withheld=False)
+    visible = told.filter(message__index__gte=start, message__index__lt=end).order_by("-message__index")
+    rows: QuerySet[Swipe, Any] = visible.values_list(
+        "message__name", "message__is_user", "mes", "extra", "message__participant", "message"
+    )
+    return rows
+
+
+SPOKEN: CompiledQuery[Any] = CompiledQuery(_spoken)

@@ -7,16 +7,18 @@ A character's document overrides the user's, and a chat's overrides both.
 import uuid
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from apps.chats.formats.layout import dump
 from apps.chats.models import Character, Chat
+from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.problems import Conflict, ProblemType
 from apps.common.scoping import Owner, owner_id_of
 from apps.extraction.models.settings import ScopedSettings
@@ -47,13 +49,24 @@ class SettingsStore:
         self, owner: Owner, character: Character | UUID | None, chat: Chat | None = None
     ) -> list[dict[str, Any]]:
         """Return the documents that apply to a chat or a character, the most general first."""
-        # With chat=None, a chat without a character gets the user's row again instead of the rows of other chats.
-        applies = Q(character=None, chat=None) | Q(character=character, chat=None)
-        if chat is not None:
-            applies |= Q(chat=chat)
-        rows = self.model.objects.for_owner(owner).filter(applies)
+        character_id = character.pk if isinstance(character, Character) else character
+        rows = self._applicable.rows(owner_id_of(owner), character_id, chat.pk if chat else None)
         general_first = sorted(rows, key=lambda row: (row.chat_id is not None, row.character_id is not None))
         return [row.document for row in general_first]
+
+    @cached_property
+    def _applicable(self) -> CompiledQuery[ScopedSettings]:
+        """Return the query of the rows that apply to a character and a chat of an owner."""
+
+        def rows(owner_id: Any, character_id: Any, chat_id: Any) -> QuerySet[ScopedSettings]:
+            # With chat=None, a chat without a character gets the user's row again instead of the rows of other chats.
+            applies = Q(character=None, chat=None) | Q(character=character_id, chat=None)
+            if chat_id is not None:
+                applies |= Q(chat=chat_id)
+            applicable: QuerySet[ScopedSettings] = self.model.objects.for_owner(owner_id).filter(applies)
+            return applicable
+
+        return CompiledQuery(rows)
 
     def stored(self, owner: Owner, *, character: Character | None = None, chat: Chat | None = None) -> dict[str, Any]:
         """Return the settings stored for a user, a character or a chat, without inherited ones."""

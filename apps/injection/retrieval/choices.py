@@ -1,17 +1,19 @@
 """Choose the memories of a tier that a turn needs: by priority, by trigger words, and those that a search found.
 
-One statement reads each memory of the tier once. The condition of its rows is composed by the ORM, as for all others.
+One statement reads the candidates of the tier. The condition of its rows is composed by the ORM, as for all others.
 """
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from math import ceil
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
 from django.db.models import BooleanField, Case, ExpressionWrapper, F, FloatField, Q, QuerySet, Value, When
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast
 from pgvector import Vector
 from pgvector.django import MaxInnerProduct
@@ -19,9 +21,11 @@ from pgvector.django import MaxInnerProduct
 from apps.chats.keys import ChatKeys, ChatOrKeys, keys_of
 from apps.chats.models import Character
 from apps.common.database.compiled_queries import CompiledQuery
+from apps.injection.retrieval.candidates import KIND_MARGIN, SqlWithParameters, candidates_sql
 from apps.injection.turns import UserTurn
 from apps.injection.witnessing import Viewpoint
 from apps.memories.models import Memory
+from apps.memories.models.memory import standing_of
 from apps.memories.querysets import MemoryQuerySet, is_inherited_by
 from apps.memories.search import NO_VECTORS, QueryVectors
 from apps.memories.witnesses import is_witnessed_by
@@ -30,9 +34,7 @@ MAX_MEMORIES = 80  # more than fit into any budget, whatever the settings say
 MAX_TRIGGERED = 4  # memories beyond the cap that trigger words recall
 LONG_TERM_KINDS = 4  # each kind of long-term memory has its share of the cap
 
-# Weights of the terms of the priority. The cosine similarity to the turn, at most 1, has the weight 1.
-IMPORTANCE_WEIGHT = 0.3
-CONFIDENCE_WEIGHT = 0.2
+# Weights of what is added to the standing. The cosine similarity to the turn, at most 1, has the weight 1.
 RECENCY_WEIGHT = 0.2
 TRIGGER_WEIGHT = 0.3
 PINNED_WEIGHT = 10.0
@@ -49,11 +51,11 @@ RANKED = {
         UNION SELECT id, priority FROM placed WHERE is_current AND pinned
     """,
 }
-# Places of messages are looked up in a statement of their own: the planner takes the known memories for few, and would
-# look for the message of each.
 CHOICE = """
-WITH known AS MATERIALIZED ({known}),
-places AS MATERIALIZED (SELECT id, index FROM chats_message WHERE owner_id = %s AND chat_id = %s),
+WITH {candidates} known AS MATERIALIZED ({known}),
+places AS MATERIALIZED (
+    SELECT id, index FROM chats_message WHERE chat_id = %s AND id = ANY(ARRAY(SELECT first_message FROM known))
+),
 placed AS MATERIALIZED (
     SELECT known.id, kind, pinned, has_trigger, similarity, priority + %s::float * coalesce(index, 0) AS priority,
         NOT ends_with_scene OR first_message IS NULL OR coalesce(index > %s, false) AS is_current
@@ -70,11 +72,15 @@ WHERE id IN (SELECT id FROM always) OR id IN (SELECT id FROM triggered) OR id = 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a turn wants memories for: the vectors and the trigger words of its text, and ids that it requires."""
+    """What a turn wants memories for: the vectors and the trigger words of its text, and ids that it requires.
+
+    ``near`` are the ids of all memories that are near to the text, of which the required ones are the nearest.
+    """
 
     words: Sequence[str] = ()
     vectors: QueryVectors = NO_VECTORS
     required: Collection[UUID] = ()
+    near: Collection[UUID] = ()
 
 
 class Choice(NamedTuple):
@@ -89,39 +95,78 @@ def choose(turn: UserTurn, tier: str, character: Character | None, wanted: Wante
     """Return memories of a tier that were known just before the turn, oldest first.
 
     These are the ones of highest priority up to the tier's cap, of long-term ones each kind up to its share and all
-    pinned ones; those that a trigger word recalls; and the required ones.
+    pinned ones; those that a trigger word recalls; and the required ones. They are chosen from candidates; if too few
+    of these were known before the turn, from all memories of the tier.
     """
-    known, parameters = _known(turn, tier, character, wanted)
-    cap = turn.memory_settings.session_cap
-    shares: list[int] = []
-    recency = RECENCY_WEIGHT / max(turn.index, 1)
-    if tier == Memory.Tier.LONG_TERM:  # whose priority does not depend on the turn
-        cap, recency = turn.memory_settings.long_term_cap, 0.0
-        shares = [ceil(cap / LONG_TERM_KINDS)]
-    sql = CHOICE.format(known=known, ranked=RANKED[Memory.Tier(tier)])
-    places: list[Any] = [turn.owner_id, turn.chat.pk, recency, turn.scene_end]
-    limits: list[Any] = [*shares, min(cap, MAX_MEMORIES), MAX_TRIGGERED, list(wanted.required)]
+    near = {*wanted.required, *wanted.near}
+    candidates = candidates_sql(turn, tier, character, wanted.words, near, _share_of_kind(turn))
+    chosen = _chosen(turn, tier, character, wanted, candidates)
+    if candidates and sum(choice.always for choice in chosen) < _cap(turn, tier) and _are_many(turn, tier, character):
+        return _chosen(turn, tier, character, wanted, None)
+    return chosen
+
+
+def _cap(turn: UserTurn, tier: str) -> int:
+    settings = turn.memory_settings
+    return min(settings.long_term_cap if tier == Memory.Tier.LONG_TERM else settings.session_cap, MAX_MEMORIES)
+
+
+def _share_of_kind(turn: UserTurn) -> int:
+    return min(ceil(turn.memory_settings.long_term_cap / LONG_TERM_KINDS), MAX_MEMORIES)
+
+
+def _are_many(turn: UserTurn, tier: str, character: Character | None) -> bool:
+    """Return whether there are more memories than the shortest list of candidates has."""
+    return memories_of_tier(turn, tier, character).order_by()[KIND_MARGIN:].exists()
+
+
+def _chosen(
+    turn: UserTurn, tier: str, character: Character | None, wanted: Wanted, candidates: SqlWithParameters | None
+) -> list[Choice]:
+    known, parameters = _known(turn, tier, character, wanted, of_candidates=candidates is not None)
+    sql = CHOICE.format(
+        candidates=f"candidates AS MATERIALIZED ({candidates.sql})," if candidates else "",
+        known=known,
+        ranked=RANKED[Memory.Tier(tier)],
+    )
+    cap, is_long_term = _cap(turn, tier), tier == Memory.Tier.LONG_TERM
+    recency = 0.0 if is_long_term else RECENCY_WEIGHT / max(turn.index, 1)  # long-term ones don't depend on the turn
+    shares = [_share_of_kind(turn)] if is_long_term else []
+    places: list[Any] = [turn.chat.pk, recency, turn.scene_end]
+    limits: list[Any] = [*shares, cap, MAX_TRIGGERED, list(wanted.required)]
     with connection.cursor() as cursor:
-        cursor.execute(sql, [*parameters, *places, *limits])
+        cursor.execute(sql, [*(candidates.parameters if candidates else ()), *parameters, *places, *limits])
         return [Choice(*row) for row in cursor.fetchall()]
 
 
-def _known(turn: UserTurn, tier: str, character: Character | None, wanted: Wanted) -> tuple[str, Sequence[Any]]:
+def _known(
+    turn: UserTurn, tier: str, character: Character | None, wanted: Wanted, *, of_candidates: bool
+) -> tuple[str, Sequence[Any]]:
     """Return SQL and parameters of the tier's memories known before the turn, with ``COLUMNS``."""
     chat, view = turn.chat, Viewpoint(turn.chat, character)
-    vector, character_id = _vector_text(wanted.vectors), character.pk if character else None
+    vector, character_id = vector_text(wanted.vectors), character.pk if character else None
     keys = (keys_of(chat), character_id, view.ids, turn.index - 1, list(wanted.words), wanted.vectors.model, vector)
-    return KNOWN[Memory.Tier(tier)].sql(*keys)
+    return KNOWN[Memory.Tier(tier), of_candidates].sql(*keys)
 
 
 def _known_rows(
-    tier: str, chat: ChatKeys, character_id: Any, witness: Any, index: Any, words: Any, model: Any, vector: Any
+    tier: str,
+    of_candidates: bool,
+    chat: ChatKeys,
+    character_id: Any,
+    witness: Any,
+    index: Any,
+    words: Any,
+    model: Any,
+    vector: Any,
 ) -> QuerySet[Memory]:
     """Return the queryset of ``_known`` for keys of a compiled query."""
-    has_trigger, similarity = Q(triggers__overlap=words), _similarity(model, vector)
+    has_trigger, similarity = Q(triggers__overlap=words), similarity_to(model, vector)
     if tier == Memory.Tier.LONG_TERM:
         similarity = Case(When(has_trigger, then=similarity), default=0.0)
     rows = _rows_of_tier(tier, chat, character_id, witness).known_at(chat, index)
+    if of_candidates:
+        rows = rows.filter(pk__any=RawSQL("ARRAY(SELECT id FROM candidates)", ()))
     rows = rows.annotate(
         has_trigger=has_trigger,
         similarity=similarity,
@@ -133,8 +178,8 @@ def _known_rows(
     return columns
 
 
-KNOWN: dict[Memory.Tier, CompiledQuery[Memory]] = {
-    tier: CompiledQuery(partial(_known_rows, tier)) for tier in Memory.Tier
+KNOWN: dict[tuple[Memory.Tier, bool], CompiledQuery[Memory]] = {
+    key: CompiledQuery(partial(_known_rows, *key)) for key in product(Memory.Tier, (False, True))
 }
 
 
@@ -166,16 +211,13 @@ def _rows_of_tier(tier: str, chat: ChatOrKeys, character_id: Any, witness: Any) 
     return rows.learnt_in(chat)
 
 
-def similarity_to(vectors: QueryVectors) -> Any:
-    """Return an expression for the cosine similarity to the whole text; 0 without a vector of the same model."""
-    return _similarity(vectors.model, _vector_text(vectors))
-
-
-def _vector_text(vectors: QueryVectors) -> str | None:
+def vector_text(vectors: QueryVectors) -> str | None:
+    """Return the vector of the whole text as the database reads it, or None without one."""
     return Vector(vectors.rows[0]).to_text() if vectors.rows else None
 
 
-def _similarity(model: Any, vector: Any) -> Any:
+def similarity_to(model: Any, vector: Any) -> Any:
+    """Return an expression for the cosine similarity to the text; 0 without a vector of the same model."""
     if vector is None:
         return Value(0.0, output_field=FloatField())
     text = vector if hasattr(vector, "resolve_expression") else Value(vector)
@@ -185,7 +227,7 @@ def _similarity(model: Any, vector: Any) -> Any:
 
 def _priority_expression(tier: str) -> Any:
     """Return the priority without its term for recency."""
-    value = _float(IMPORTANCE_WEIGHT / 3) * F("importance") + _float(CONFIDENCE_WEIGHT) * F("confidence_here")
+    value = standing_of(F("importance"), F("confidence_here"))
     value += Case(When(pinned=True, then=_float(PINNED_WEIGHT)), default=_float(0))
     if tier == Memory.Tier.SESSION:
         value += F("similarity") + Case(When(has_trigger=True, then=_float(TRIGGER_WEIGHT)), default=_float(0))

@@ -23,11 +23,15 @@ MIN_SHARED_WORDS = 0.3  # minimum share of the turn's words, used without vector
 
 @dataclass(frozen=True)
 class Related:
-    """What a search for a turn's text found, and the vectors of the text. ``method`` is empty if it has no words."""
+    """What a search for a turn's text found, and the vectors of the text. ``method`` is empty if it has no words.
+
+    ``near`` are the ids of all memories that the search came upon, the results among them.
+    """
 
     method: str = ""
     results: list[SearchResult] = field(default_factory=list)
     vectors: QueryVectors = NO_VECTORS
+    near: Collection[UUID] = ()
 
     @property
     def lacks_vectors(self) -> bool:
@@ -64,7 +68,8 @@ def search_related(turn: UserTurn, character: Character | None, shown: Collectio
     results = [result for result in loaded if _is_known(view, result)]
     memories = [result for result in results if result.memory][:MAX_MEMORIES]
     messages = [result for result in results if result.message][:MAX_MESSAGES]
-    return Related(found.method, memories + messages, found.vectors)
+    near = [hit.id for hit in found.hits if hit.is_memory]
+    return Related(found.method, memories + messages, found.vectors, near)
 
 
 def _in_history(turn: UserTurn) -> set[UUID]:

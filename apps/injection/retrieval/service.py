@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from apps.chats.models import Character, Message
-from apps.injection.retrieval.active import ActiveMemory, active_memories
+from apps.injection.retrieval.active import ActiveMemory, SourceMessage, active_memories
 from apps.injection.retrieval.entries import Entry
 from apps.injection.retrieval.excerpts import excerpt_around
 from apps.injection.retrieval.layers import LAYERS
@@ -17,7 +17,6 @@ from apps.injection.slots.budgets import FittedItems
 from apps.injection.slots.definitions import LONG_TERM, RECALLED, SESSION, SLOTS, TRIGGERED
 from apps.injection.slots.plan import Plan
 from apps.injection.turns import UserTurn
-from apps.memories.models import Memory
 from apps.memories.search import SearchResult
 
 _SLOT_NAMES = [slot.name for slot in SLOTS]
@@ -69,16 +68,17 @@ def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> Retriev
     """
     related = search_related(turn, character, plan.surely_shown())
     results_by_id = {result.id: result for result in related.results if result.memory}
-    memories = active_memories(turn, (LONG_TERM.name, SESSION.name), character, results_by_id, related.vectors)
+    tiers = (LONG_TERM.name, SESSION.name)
+    memories = active_memories(turn, tiers, character, results_by_id, related.vectors, related.near)
     found = {
         name: [
             # Of two with the same priority, the newer one is kept.
-            _memory_entry(turn, active, results_by_id.get(active.memory.pk), active.priority + number * 1e-9)
+            _memory_entry(turn, active, results_by_id.get(active.id), active.priority + number * 1e-9)
             for number, active in enumerate(rows)
         ]
         for name, rows in memories.items()
     }
-    always = {active.memory.pk for active in memories[LONG_TERM.name] if active.always}
+    always = {active.id for active in memories[LONG_TERM.name] if active.always}
     entries = layer_entries(turn, character, plan) | {
         LONG_TERM.name: [entry for entry in found[LONG_TERM.name] if entry.id in always],
         SESSION.name: found[SESSION.name],
@@ -175,45 +175,43 @@ def _is_repeated(entry: Entry, others: Iterable[set[str]]) -> bool:
 
 def _memory_entry(turn: UserTurn, active: ActiveMemory, result: SearchResult | None, priority: float) -> Entry:
     """Return the entry of a memory, with the score of ``result`` if the search found it."""
-    memory = active.memory
     signals = result.signals if result else {"vector": max(active.similarity, 0.0)}
-    source = _source_message(turn, memory)
+    source = _latest_source(turn, active.sources)
     return Entry(
-        id=memory.pk,
-        tier=memory.tier,
-        kind=memory.kind,
-        line=one_line(memory.text),
+        id=active.id,
+        tier=active.tier,
+        kind=active.kind,
+        line=one_line(active.text),
         priority=priority,
         score=result.score if result else signals["vector"],
         why=reasons(
-            names=names_in(turn.text, [entity.name for entity in memory.entities.all()]),
+            names=names_in(turn.text, active.names),
             origin=_describe_origin(turn, source),
             signals=signals,
-            pinned=memory.pinned,
+            pinned=active.pinned,
             triggers=active.triggers,
         ),
-        source_message=source.pk if source else None,
+        source_message=source.id if source else None,
         signals=signals,
         triggered=result is not None or bool(active.triggers),
-        by_person=memory.pinned or bool(memory.edited_by),
+        by_person=active.by_person,
     )
 
 
-def _source_message(turn: UserTurn, memory: Memory) -> Message | None:
-    """Return the memory's latest source message before the turn, else its latest one in another chat, else None."""
-    messages = [source.message for source in memory.sources.all()]
-    here = [message for message in messages if message.chat_id == turn.chat.pk and message.index < turn.index]
-    elsewhere = [message for message in messages if message.chat_id != turn.chat.pk]
-    return max(here or elsewhere, key=lambda message: message.index, default=None)
+def _latest_source(turn: UserTurn, sources: Sequence[SourceMessage]) -> SourceMessage | None:
+    """Return the latest source message before the turn, else the latest one in another chat, else None."""
+    here = [source for source in sources if source.chat_id == turn.chat.pk and source.index < turn.index]
+    elsewhere = [source for source in sources if source.chat_id != turn.chat.pk]
+    return max(here or elsewhere, key=lambda source: source.index, default=None)
 
 
-def _describe_origin(turn: UserTurn, message: Message | None) -> str:
+def _describe_origin(turn: UserTurn, source: SourceMessage | None) -> str:
     """Return a text such as "214 messages ago" or "in “Another chat”", or an empty string if neither is known."""
-    if message is None or (message.chat_id == turn.chat.pk and message.index >= turn.index):
+    if source is None or (source.chat_id == turn.chat.pk and source.index >= turn.index):
         return ""
-    if message.chat_id != turn.chat.pk:
-        return f"in “{message.chat.title}”"
-    distance = turn.index - message.index
+    if source.chat_id != turn.chat.pk:
+        return f"in “{source.chat_title}”"
+    distance = turn.index - source.index
     return f"{distance:,} {'message' if distance == 1 else 'messages'} ago"
 
 
@@ -225,6 +223,7 @@ def _triggered_entries(turn: UserTurn, results: Iterable[SearchResult], left_out
 
 
 def _passage_entry(turn: UserTurn, message: Message, result: SearchResult) -> Entry:
+    source = SourceMessage(message.pk, message.chat_id, message.index, message.chat.title)
     return Entry(
         id=message.pk,
         tier=MESSAGES_TIER,
@@ -233,7 +232,7 @@ def _passage_entry(turn: UserTurn, message: Message, result: SearchResult) -> En
         priority=result.score,
         score=result.score,
         why=reasons(
-            names=names_in(turn.text, [message.name]), origin=_describe_origin(turn, message), signals=result.signals
+            names=names_in(turn.text, [message.name]), origin=_describe_origin(turn, source), signals=result.signals
         ),
         source_message=message.pk,
         signals=result.signals,

@@ -9,7 +9,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, FloatField, Q, Value
+from django.db.models.functions import Cast
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from pgvector.django import HalfVectorField
@@ -17,6 +18,21 @@ from pgvector.django import HalfVectorField
 from apps.chats.models import Character, Chat, Message, Swipe
 from apps.common.scoping import OwnedModel
 from apps.memories.querysets import MemoryManager, MemoryWithBinManager
+
+# Weights of importance (1 to 3) and of confidence (0 to 1) in the standing of a memory: what it weighs in any turn.
+IMPORTANCE_WEIGHT = 0.1
+CONFIDENCE_WEIGHT = 0.2
+# It must be written as in the indexes, or they are not used.
+STANDING_SQL = f"({IMPORTANCE_WEIGHT}::float * importance + {CONFIDENCE_WEIGHT}::float * confidence)"
+
+
+IS_VISIBLE = Q(state="active", hidden=False, in_bin=False, deleted_at=None)
+
+
+def standing_of(importance: Any, confidence: Any) -> Any:
+    """Return the expression of a memory's standing."""
+    weights = [Cast(Value(weight), FloatField()) for weight in (IMPORTANCE_WEIGHT, CONFIDENCE_WEIGHT)]
+    return weights[0] * importance + weights[1] * confidence
 
 
 class RetiredReason(models.TextChoices):
@@ -195,10 +211,30 @@ class Memory(StoryModel):
         indexes = [
             # Comparison of a batch, injection and search read the active memories of a character or a chat.
             models.Index("owner", "character", "tier", "state", name="memory_owner_character"),
-            models.Index("owner", "chat", "tier", "state", name="memory_owner_chat"),
+            models.Index("owner", "chat", "tier", "state", "id", name="memory_owner_chat_newest"),
             models.Index(fields=["owner", "-id"], name="memory_owner_newest"),  # for the paginated list
             models.Index("owner", "deleted_at", name="memory_tombstones", condition=Q(deleted_at__isnull=False)),
             GinIndex(fields=["lexemes"], name="memory_lexemes"),
+            # A prompt chooses from the memories of highest standing, from pinned ones and those of trigger words.
+            models.Index(
+                "owner",
+                "chat",
+                standing_of(F("importance"), F("confidence")).desc(),
+                F("id").desc(),
+                name="memory_session_standing",
+                condition=Q(tier="session") & IS_VISIBLE,
+            ),
+            models.Index(
+                "owner",
+                "character",
+                "kind",
+                standing_of(F("importance"), F("confidence")).desc(),
+                F("id").desc(),
+                name="memory_long_term_standing",
+                condition=Q(tier="long_term") & IS_VISIBLE,
+            ),
+            models.Index("owner", "tier", name="memory_pinned", condition=Q(pinned=True)),
+            GinIndex(fields=["triggers"], name="memory_triggers"),
         ]
 
     @property

@@ -1,17 +1,25 @@
 """Read versioned texts: summary, profiles, canon, continuity check and repair note."""
 
+from functools import partial
+from typing import Any
+
 from django.db.models import Q, QuerySet
 
-from apps.chats.keys import ChatOrKeys
+from apps.chats.keys import ChatKeys, ChatOrKeys, keys_of
 from apps.chats.models import Character, Chat, Participant
+from apps.common.database.compiled_queries import CompiledQuery
 from apps.memories.lineage import is_remembered, is_seen_in
 from apps.memories.models import Arc, Memory, VersionedText
 
 
 def current_version(chat: Chat, kind: str, character: Character | None = None) -> VersionedText | None:
     """Return the current version of the text of a chat and character, if there is one."""
+    return CURRENT[VersionedText.Kind(kind)].first(keys_of(chat), character.pk if character else None)
+
+
+def _current_version(kind: str, chat: ChatKeys, character_id: Any) -> QuerySet[VersionedText]:
     versions = versions_in(chat, kind).filter(state=VersionedText.State.CURRENT)
-    return versions.filter(character=character).first()
+    return versions.filter(character=character_id)[:1]
 
 
 def versions_in(chat: ChatOrKeys, kind: str) -> QuerySet[VersionedText]:
@@ -37,6 +45,9 @@ def _canon_of_other_stories(chat: ChatOrKeys) -> QuerySet[VersionedText]:
     others = rows.exclude(edited_by="").exclude(character__in=here).exclude(story=chat.story).filter(is_remembered())
     others = others.filter(Q(character=chat.character_id) | Q(character__in=members))
     return others.order_by("character", "-pk").distinct("character")
+
+
+CURRENT = {kind: CompiledQuery(partial(_current_version, kind)) for kind in VersionedText.Kind}
 
 
 def versions_of(character: Character) -> QuerySet[VersionedText]:

@@ -50,7 +50,7 @@ def chat(owner: User, characters: dict[str, Character], server: ScriptedServer) 
 def in_prompt(chat: Chat, character: Character) -> set[str]:
     """The texts that always stand in the character's prompt."""
     found = active_memories(find_turn(chat, "What did Ada do?"), ["long_term", "session"], character, [])
-    return {one.memory.text for tier in found.values() for one in tier}
+    return {one.text for tier in found.values() for one in tier}
 
 
 @pytest.mark.parametrize("reading", ["one", "separate"])

@@ -1,0 +1,90 @@
+"""Which memories of a tier can be chosen for a turn: those at the head of one of a few lists, each read by an index.
+
+Thousands of memories are never all compared with each other. Each list has only memories that the chat may see, as far
+as a simple condition tells; which of them were known before the turn is decided afterwards, for the few that remain.
+"""
+
+# ruff: noqa: S608 - composed of our own constants; what differs is always a parameter
+
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from apps.chats.models import Character
+from apps.injection.turns import UserTurn
+from apps.memories.lineage import SUPERSEDED_BY_ANOTHER_STORY_SQL, ids_of
+from apps.memories.models import Memory
+from apps.memories.models.memory import STANDING_SQL
+
+LIST_LENGTH = 200  # memories of one list, more than twice as many as a prompt has at most
+KIND_MARGIN = 20  # long-term memories of one kind beyond its share, for those that were not known before the turn
+
+IS_OF_SESSION = "owner_id = %(owner)s AND chat_id = %(chat)s AND tier = 'session'"
+IS_LONG_TERM = "owner_id = %(owner)s AND character_id = %(character)s AND tier = 'long_term'"
+IS_VISIBLE = "state = 'active' AND NOT hidden AND NOT in_bin AND deleted_at IS NULL"
+LATER_MESSAGES = "SELECT id FROM chats_message WHERE chat_id = %(chat)s AND index > %(index)s"
+HAS_BEGUN = f"(valid_from_id IS NULL OR valid_from_id NOT IN ({LATER_MESSAGES}))"
+IS_CURRENT = (
+    "(expiration <> 'scene' OR valid_from_id IS NULL OR valid_from_id IN ("
+    "SELECT id FROM chats_message WHERE chat_id = %(chat)s AND index > %(scene_end)s))"
+)
+IS_OF_STORY = "(chat_id = %(chat)s OR story IS DISTINCT FROM %(story)s)"
+IS_ELIGIBLE = f"{IS_VISIBLE} AND {HAS_BEGUN} AND {IS_CURRENT}"
+MEMORIES = "SELECT id FROM memories_memory WHERE"
+
+HEADS = {
+    Memory.Tier.SESSION: [
+        f"{MEMORIES} {IS_OF_SESSION} AND {IS_ELIGIBLE} ORDER BY id DESC LIMIT {LIST_LENGTH}",
+        f"{MEMORIES} {IS_OF_SESSION} AND {IS_ELIGIBLE} ORDER BY {STANDING_SQL} DESC, id DESC LIMIT {LIST_LENGTH}",
+    ],
+    Memory.Tier.LONG_TERM: [
+        f"SELECT best.id FROM unnest(%(kinds)s::text[]) AS kinds(name) CROSS JOIN LATERAL ("
+        f"{MEMORIES} {IS_LONG_TERM} AND kind = kinds.name AND {IS_ELIGIBLE} AND {IS_OF_STORY}"
+        f" ORDER BY {STANDING_SQL} DESC, id DESC LIMIT %(of_kind)s) AS best",
+    ],
+}
+SCOPES = {Memory.Tier.SESSION: IS_OF_SESSION, Memory.Tier.LONG_TERM: IS_LONG_TERM}
+# Whatever their state: what the chat inherited, and what was replaced later, or by another story, may be active in it.
+OTHERS = [
+    f"{MEMORIES} {{scope}} AND pinned",
+    f"{MEMORIES} {{scope}} AND triggers && %(words)s::varchar[]",
+    f"{MEMORIES} {{scope}} AND valid_to_id IN ({LATER_MESSAGES})",
+    f"{MEMORIES} {{scope}} AND id IN ({SUPERSEDED_BY_ANOTHER_STORY_SQL})",
+    "SELECT memory_id FROM memories_inheritance WHERE chat_id = %(chat)s",
+    "SELECT unnest(%(found)s::uuid[])",
+]
+
+
+class SqlWithParameters(NamedTuple):
+    """A statement with placeholders, and their values in order."""
+
+    sql: str
+    parameters: Sequence[Any]
+
+
+def candidates_sql(
+    turn: UserTurn, tier: str, character: Character | None, words: Sequence[str], found: Collection[UUID], share: int
+) -> SqlWithParameters | None:
+    """Return SQL and parameters of the ids of a tier's candidates, or None if all of its memories are candidates.
+
+    These are the newest ones (of a session) and those of highest standing (of long-term ones, of each kind); those that
+    are pinned, that ``words`` recall, or that a search ``found``. ``share`` is how many of a kind a prompt may have.
+    """
+    if tier == Memory.Tier.LONG_TERM and character is None:
+        return None
+    chosen = Memory.Tier(tier)
+    lists = [*HEADS[chosen], *(sql.format(scope=SCOPES[chosen]) for sql in OTHERS)]
+    parameters: dict[str, Any] = {
+        "owner": turn.owner_id,
+        "chat": turn.chat.pk,
+        "story": turn.chat.story,
+        "character": character.pk if character else None,
+        "index": turn.index - 1,
+        "scene_end": turn.scene_end,
+        "of_kind": share + KIND_MARGIN,
+        "kinds": Memory.Kind.values,
+        "words": list(words),
+        "found": list(found),
+    }
+    composed = ids_of(" UNION ".join(f"({sql})" for sql in lists), **parameters)
+    return SqlWithParameters(composed.sql, composed.params)

@@ -1,0 +1,132 @@
+"""A prompt's memories are chosen from few candidates as they would be from all of them."""
+
+from dataclasses import replace
+from itertools import pairwise
+from math import ceil
+
+import pytest
+from django.db.models import F
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from apps.chats.models import Chat, Message
+from apps.chats.operations import branch_chat
+from apps.extraction.settings.queries import settings_of
+from apps.injection.retrieval import candidates, choices
+from apps.injection.retrieval.choices import Wanted, choose, memories_of_tier
+from apps.injection.turns import UserTurn, turn_from_message
+from apps.memories.models import Memory, Supersession
+from tests.factories import make_chat, make_memory
+
+CAP = 4
+
+rows = st.fixed_dictionaries(
+    {
+        "tier": st.sampled_from(["session", "long_term"]),
+        "kind": st.sampled_from(["fact", "preference", "scene"]),
+        "importance": st.integers(1, 3),
+        "confidence": st.sampled_from([0.3, 0.5, 0.7, 1.0]),
+        "state": st.sampled_from(["active", "active", "active", "superseded", "retired"]),
+        "expiration": st.sampled_from(["scene", "session", "permanent"]),
+        "pinned": st.booleans(),
+        "hidden": st.sampled_from([False, False, True]),
+        "triggers": st.sampled_from([[], [], ["key"]]),
+    }
+)
+placed_rows = st.lists(st.tuples(rows, st.integers(0, 2), st.integers(0, 9), st.integers(0, 9)), max_size=30)
+
+
+def limited(turn: UserTurn) -> UserTurn:
+    """Give the turn memory settings with low caps."""
+    turn.__dict__["memory_settings"] = replace(settings_of(turn.chat), session_cap=CAP, long_term_cap=CAP)
+    return turn
+
+
+def best_of_all(turn, tier, character, wanted):
+    """Return the priorities of those chosen in Python from all memories that were known.
+
+    Without vectors, no memory is nearer than another.
+    """
+    rows = memories_of_tier(turn, tier, character).known_at(turn.chat, turn.index - 1)
+    known = rows.annotate(place=F("begins_here"), sureness=F("confidence_here"))
+
+    def is_in_scene(memory):
+        in_chat = memory.valid_from_id is None or (memory.place is not None and memory.place > turn.scene_end)
+        return memory.expiration != "scene" or in_chat
+
+    def priority(memory):
+        value = 0.1 * memory.importance + 0.2 * memory.sureness + 10 * memory.pinned
+        if tier == "session":
+            value += 0.3 * bool(set(memory.triggers) & set(wanted.words))
+            value += 0.2 * (memory.place or 0) / max(turn.index, 1)
+        return round(value, 9), memory.pk
+
+    ranked = sorted(filter(is_in_scene, known), key=priority, reverse=True)
+    if tier == "long_term":
+        share, ranked_of_kind = ceil(CAP / 4), {}
+        for memory in ranked:
+            ranked_of_kind.setdefault(memory.kind, []).append(memory)
+        best = {memory.pk for of_kind in ranked_of_kind.values() for memory in of_kind[:share]}
+        ranked = [memory for memory in ranked if memory.pk in best or memory.pinned]
+    return sorted(priority(memory)[0] for memory in ranked[:CAP])
+
+
+@pytest.mark.parametrize("tier", ["session", "long_term"])
+# Each example writes a branch and a chat: to shrink one would take minutes.
+@settings(phases=[Phase.generate], max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(placed=placed_rows, asked_at=st.sampled_from([2, 6, 10]))
+def test_candidates_are_enough(tier, placed, asked_at, chat, monkeypatch):
+    """Whatever memories there are: of the chat, of another one, of a branch, replaced in either, at any turn."""
+    for module in (candidates, choices):
+        monkeypatch.setattr(module, "KIND_MARGIN", 0)
+    Memory.objects.for_owner(chat.owner).all().delete()
+    Chat.objects.for_owner(chat.owner).exclude(pk=chat.pk).delete()
+    character = chat.character
+    chats = [chat, make_chat(chat.owner, "Hello.", "Well met.", character=character)]
+    made = []
+    for number, (fields, place, first, last) in enumerate(placed):
+        if number == len(placed) // 2:
+            chats.append(branch_chat(chat.owner, chat.pk, at=6))
+        home = chats[place % len(chats)]
+        messages = list(Message.objects.for_owner(chat.owner).filter(chat=home).order_by("index")[:10])
+        ends = messages[last % len(messages)] if fields["state"] != "active" else None
+        made.append(
+            make_memory(home, f"Memory {number}.", valid_from=messages[first % len(messages)], valid_to=ends, **fields)
+        )
+    for older, newer in pairwise(made):
+        if older.state == "superseded" and older.story != newer.story:
+            Memory.objects.for_owner(chat.owner).filter(pk=older.pk).update(superseded_by=newer)
+            Supersession.objects.create(owner_id=chat.owner_id, memory=older, successor=newer)
+    for here in (chat, *chats[2:]):
+        at = min(asked_at, here.message_count - 1)
+        message = Message.objects.for_owner(chat.owner).filter(chat=here, index=at).with_swipes().get()
+        turn = limited(turn_from_message(here, message))
+        wanted = Wanted(words=["key"])
+        found = sorted(round(choice.priority, 9) for choice in choose(turn, tier, character, wanted) if choice.always)
+        assert found == best_of_all(turn, tier, character, wanted)
+
+
+def test_of_many_memories_no_list_is_forgotten(chat):
+    """Of a session with more memories than any list: the newest, the best, the near, the pinned and the recalled."""
+    first, last = (Message.objects.for_owner(chat.owner).get(chat=chat, index=index) for index in (0, 29))
+    near, pinned, recalled, best = (
+        make_memory(chat, text, tier="session", valid_from=first, **{"importance": 1, "confidence": 0} | fields)
+        for text, fields in [
+            ("Near.", {}),
+            ("Pinned.", {"pinned": True}),
+            ("Recalled.", {"triggers": ["key"]}),
+            ("Best.", {"importance": 3, "confidence": 1}),
+        ]
+    )
+    common = {"owner_id": chat.owner_id, "chat": chat, "story": chat.story, "tier": "session", "kind": "fact"}
+    Memory.objects.bulk_create(
+        Memory(**common, text=f"Memory {number}.", importance=2, confidence=0.5, valid_from=first)
+        for number in range(2 * candidates.LIST_LENGTH)
+    )
+    newest = make_memory(chat, "Newest.", tier="session", valid_from=last, importance=2, confidence=0.5)
+    turn = turn_from_message(chat, Message.objects.for_owner(chat.owner).with_swipes().get(chat=chat, index=30))
+    wanted = Wanted(words=["key"], required=[near.pk])
+    chosen = {choice.id: choice for choice in choose(turn, "session", chat.character, wanted)}
+    assert {near.pk, pinned.pk, recalled.pk, best.pk, newest.pk} <= set(chosen)
+    assert [chosen[memory.pk].always for memory in (pinned, best, newest)] == [True] * 3
+    assert sum(choice.always for choice in chosen.values()) == settings_of(chat).session_cap
