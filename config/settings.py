@@ -117,19 +117,19 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "apps.accounts.row_scope.RowScopeMiddleware",
-    "apps.accounts.languages.LanguageMiddleware",
-    "apps.accounts.sessions.LastSeenMiddleware",
+    "apps.accounts.middleware.row_scope.RowScopeMiddleware",
+    "apps.accounts.middleware.languages.LanguageMiddleware",
+    "apps.accounts.middleware.last_seen.LastSeenMiddleware",
     "apps.common.http.request_logging.RequestLogMiddleware",
-    "apps.accounts.closing.ClosedAccountMiddleware",
+    "apps.accounts.middleware.closed_accounts.ClosedAccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "apps.accounts.suspension.SuspensionMiddleware",
-    "apps.accounts.encoded_bodies.RequestBodyMiddleware",
-    "apps.accounts.throttling.ThrottleMiddleware",
-    "apps.accounts.concurrency.ConcurrencyMiddleware",
+    "apps.accounts.middleware.suspension.SuspensionMiddleware",
+    "apps.accounts.middleware.encoded_bodies.RequestBodyMiddleware",
+    "apps.accounts.middleware.throttling.ThrottleMiddleware",
+    "apps.accounts.middleware.concurrency.ConcurrencyMiddleware",
     "apps.common.pages.problems.ProblemPageMiddleware",
     "apps.common.http.retries.RetryMiddleware",
     "apps.sync.idempotency.IdempotencyMiddleware",
@@ -230,14 +230,14 @@ ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_UNIQUE_EMAIL = True
-ACCOUNT_ADAPTER = "apps.accounts.invitations.AccountAdapter"
+ACCOUNT_ADAPTER = "apps.accounts.sign_in.invitations.AccountAdapter"
 ACCOUNT_FORMS = {
-    "signup": "apps.accounts.invitations.InvitedSignupForm",
-    "change_password": "apps.accounts.passwords.ChangePasswordForm",
-    "reset_password_from_key": "apps.accounts.passwords.ResetPasswordForm",
+    "signup": "apps.accounts.sign_in.invitations.InvitedSignupForm",
+    "change_password": "apps.accounts.sign_in.passwords.ChangePasswordForm",
+    "reset_password_from_key": "apps.accounts.sign_in.passwords.ResetPasswordForm",
 }
 ACCOUNT_EMAIL_NOTIFICATIONS = True  # of changed passwords, addresses and second factors
-MFA_ADAPTER = "apps.accounts.second_factors.MFAAdapter"
+MFA_ADAPTER = "apps.accounts.sign_in.second_factors.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_ISSUER = "Loci"

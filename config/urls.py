@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from apps.accounts import invitations
+from apps.accounts.sign_in import invitations
 from apps.chats.views.usage import usage
 from apps.common import health
 from apps.common.pages import theme
