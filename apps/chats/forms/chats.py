@@ -12,11 +12,11 @@ from django.utils.translation import gettext_lazy as _
 from apps.accounts.models import User
 from apps.chats.dates import timestamp
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
+from apps.chats.message_data.scenes import SceneBreak
 from apps.chats.models import MAX_TAG_LENGTH, MAX_TAGS, Chat, Message, Persona, refuse_comma
 from apps.chats.operations.organizing import Action
 from apps.chats.operations.patches import Patch
 from apps.chats.queries import default_persona, list_personas
-from apps.chats.scenes import SceneBreak
 
 USER = "user"  # the key of the speaker of a chat without a persona
 
