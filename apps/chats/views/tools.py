@@ -16,7 +16,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from apps.accounts.authentication import writer_of
 from apps.accounts.models import User
-from apps.chats.forms.chats import BranchForm, MessageForm, MoveForm, SceneForm, SwipeForm, VersionForm
+from apps.chats.forms.chats import BranchForm
+from apps.chats.forms.messages import MessageForm, MoveForm, SwipeForm, VersionForm
+from apps.chats.forms.scenes import SceneForm
 from apps.chats.locking import Guard
 from apps.chats.message_data.namespaces import leave_out_change
 from apps.chats.message_data.scenes import scene_break_change, scene_break_removal
