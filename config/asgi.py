@@ -14,7 +14,7 @@ sys.setswitchinterval(0.0005)
 # Models and settings can only be imported after Django's setup.
 django_application = get_asgi_application()
 
-from apps.accounts.arriving_bodies import BodyLimits  # noqa: E402
+from apps.accounts.middleware.arriving_bodies import BodyLimits  # noqa: E402
 from apps.llm.embeddings import get_embedder  # noqa: E402
 
 application = BodyLimits(django_application)

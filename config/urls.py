@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from apps.accounts import invitations
+from apps.accounts.sign_in import invitations
 from apps.chats.views.usage import usage
 from apps.common import health
 from apps.common.pages import theme
@@ -33,7 +33,7 @@ urlpatterns = [
     path("settings/snapshots/", include("apps.snapshots.urls")),
     path("settings/models/", include("apps.llm.urls")),
     path("settings/moderation/", include("apps.moderation.urls")),
-    path("settings/", include("apps.extraction.settings_urls")),
+    path("settings/", include("apps.extraction.settings.urls")),
     path("settings/", include("apps.accounts.urls")),
     path(settings.ADMIN_PATH, admin.site.urls),
     path("api/v1/", include("config.api_urls")),

@@ -18,7 +18,7 @@ from config.variables import VARIABLES, page
 def defaults_read() -> dict[str, Any]:
     """The variables that the configuration asks the environment for; with their defaults where these are values."""
     found: dict[str, Any] = {}
-    for path in (ROOT / "config" / "env.py", ROOT / "config" / "settings.py"):
+    for path in (ROOT / "config" / "env.py", *(ROOT / "config" / "settings").glob("*.py")):
         for call in ast.walk(ast.parse(path.read_text())):
             if isinstance(call, ast.Call) and re.fullmatch(r"env\.\w+", ast.unparse(call.func)):
                 name = ast.literal_eval(call.args[0])

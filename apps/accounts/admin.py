@@ -11,11 +11,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from apps.accounts.deletion import delete_account
-from apps.accounts.invitations import create_invitation
 from apps.accounts.models import ApiToken, Invitation, User
-from apps.accounts.operations import revoke_token
-from apps.accounts.second_factors import remove_second_factors
+from apps.accounts.operations import delete_account, revoke_token
+from apps.accounts.sign_in.invitations import create_invitation
+from apps.accounts.sign_in.second_factors import remove_second_factors
 from apps.common.admin import ClosedListAdmin, OwnedAdmin
 
 admin.site.unregister(Authenticator)  # its data is secret; users remove their factors, and an action below

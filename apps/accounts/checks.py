@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import Error, register
 
-from apps.accounts.invitations import OPEN, SIGN_UP_MODES
+from apps.accounts.sign_in.invitations import OPEN, SIGN_UP_MODES
 from apps.common.http.rate_limits import Rate
 
 SIGN_UP_HINT = "Set EMAIL_URL and EMAIL_VERIFICATION=mandatory, or SIGN_UP=invitation."

@@ -1,12 +1,9 @@
 """Suspension of users: they may read and export, but not write."""
 
 import datetime as dt
-from collections.abc import Callable
 from typing import Any, cast
 
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext
@@ -15,14 +12,7 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from apps.accounts.models import User
-from apps.common.http.caching import API_PREFIXES
 from apps.common.problems import Problem, ProblemType
-
-# Forms that suspended users may send: to answer, to take their data along, to leave, and what only changes a cookie.
-OPEN_VIEWS = {
-    *("moderation:answer", "snapshots:index", "settings:closing", "settings:keep-account"),
-    *("theme", "admin:logout"),
-}
 
 
 class Suspended(Problem):
@@ -67,23 +57,3 @@ class NotSuspended(BasePermission):
         if not is_read and not getattr(view, "open_to_suspended", False):
             refuse_suspended(cast(User, request.user))
         return True
-
-
-class SuspensionMiddleware:
-    """Middleware that refuses writes of suspended users on pages. The API has a permission for it."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
-
-    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
-        """Return a page with reason and end of the suspension, or None to go on."""
-        if request.method in SAFE_METHODS or request.path.startswith(API_PREFIXES):
-            return None
-        match = request.resolver_match
-        is_open = view.__module__.startswith("allauth.") or (match is not None and match.view_name in OPEN_VIEWS)
-        if is_open or not is_suspended(request.user):
-            return None
-        return render(request, "accounts/suspended.html", status=403)

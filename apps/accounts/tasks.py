@@ -6,7 +6,7 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from apps.accounts import deletion, storage
+from apps.accounts import operations
 from apps.common.http.leases import delete_ended_leases
 from apps.common.http.rate_limits import delete_unused
 
@@ -21,11 +21,11 @@ def sweep_rate_limits(**kwargs: Any) -> None:
 @shared_task
 def delete_due_accounts(**kwargs: Any) -> None:
     """Delete the accounts whose period of grace has ended."""
-    deletion.delete_due_accounts(timezone.now())
+    operations.delete_due_accounts(timezone.now())
 
 
 @shared_task
 def count_storage(**kwargs: Any) -> None:
     """Count the storage of all users, where it is limited."""
     if settings.QUOTA_MEGABYTES:
-        storage.count_all()
+        operations.count_all()

@@ -13,7 +13,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts import operations
-from apps.accounts.closing import close_account, keep_account
 from apps.accounts.forms import ClosingForm, ProfileForm, TokenForm
 from apps.accounts.models import ApiToken, User
 
@@ -40,7 +39,7 @@ def closing(request: HttpRequest) -> HttpResponse:
     user = cast(User, request.user)
     form = ClosingForm(user, request.POST or None)
     if form.is_valid():
-        close_account(user)
+        operations.close_account(user)
         return redirect("settings:closing")
     context = {"form": form, "days": settings.ACCOUNT_DELETION_DAYS}
     return render(request, "accounts/closing.html", context, status=400 if form.errors else 200)
@@ -50,7 +49,7 @@ def closing(request: HttpRequest) -> HttpResponse:
 @require_POST
 def keep(request: HttpRequest) -> HttpResponse:
     """Keep an account that was to be deleted."""
-    keep_account(cast(User, request.user))
+    operations.keep_account(cast(User, request.user))
     messages.success(request, gettext("Your account stays, with everything in it."))
     return redirect("settings:index")
 

@@ -8,7 +8,7 @@ from django.db.models import Sum
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from apps.accounts.storage import stored_bytes
+from apps.accounts.operations import stored_bytes
 from apps.chats.models import Chat
 from apps.common.problems import Problem, ProblemType
 

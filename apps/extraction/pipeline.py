@@ -6,9 +6,7 @@ messages it read have not changed and that this worker still owns the run.
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from math import ceil
+from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from django.db import transaction
@@ -22,67 +20,17 @@ from apps.common.problems import Missing
 from apps.extraction import progress, runs
 from apps.extraction.invalidation import invalidate_chat
 from apps.extraction.models import ExtractionProgress, ExtractionRun, RunStep
-from apps.extraction.prompts.transcript import MAX_TURN
-from apps.extraction.settings.queries import reads_at_once, settings_of
-from apps.extraction.stages import (
-    arcs,
-    canon,
-    consolidation,
-    continuity,
-    epistemic,
-    extraction,
-    ledger,
-    profiles,
-    reading,
-    scenes,
-    summary,
-)
+from apps.extraction.settings.queries import settings_of
 from apps.extraction.stages.context import Context, StageOutcome, Window
-from apps.extraction.stages.turns import parts_of
+from apps.extraction.stages.order import CLOSING_STAGES, Stage, reading_stages
 from apps.extraction.waiting import wait_on_failure
+from apps.extraction.windows import next_windows, reading_tiers
 from apps.llm.backends import backend_for
 from apps.llm.generation import Refused
-from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory
 from apps.memories.witnesses import learners
 
 MAX_ATTEMPTS = 3  # attempts at a window whose messages change while they are read
-
-
-@dataclass(frozen=True)
-class Stage:
-    """Stage of the pipeline, which runs if one of its ``tiers`` does.
-
-    ``reads``: a window counts as read for the tiers after this stage. If ``per_member``, the stage runs for each member
-    of a group chat, else once.
-    """
-
-    name: str
-    tiers: tuple[str, ...]
-    run: Callable[[Context, Window], StageOutcome]
-    reads: bool = True
-    per_member: bool = False
-
-
-SUMMARY = Stage("summary", ("summary",), summary.run)
-# A window is read by one stage for all tiers, or by a stage for each.
-READING_STAGES = (SUMMARY, Stage("reading", reading.TIERS, reading.run))
-SEPARATE_STAGES = (
-    SUMMARY,
-    Stage("scenes", ("scenes",), scenes.run),
-    Stage("epistemic", ("epistemic",), epistemic.run),
-    Stage("session", ("session",), extraction.run_session),
-    Stage("session_consolidation", ("session",), consolidation.run_session, reads=False),
-    Stage("long_term", ("long_term",), extraction.run_long_term, per_member=True),
-    Stage("long_term_consolidation", ("long_term",), consolidation.run_long_term, reads=False, per_member=True),
-    Stage("arcs", ("arcs",), arcs.run),
-    Stage("ledger", ("ledger",), ledger.run),
-)
-CLOSING_STAGES = (
-    Stage("profiles", ("profiles",), profiles.run, per_member=True),
-    Stage("canon", ("canon",), canon.run, per_member=True),
-    Stage("continuity", ("continuity",), continuity.run),
-)
 
 
 class MessagesChanged(Exception):
@@ -117,8 +65,8 @@ def _run_steps(context: Context) -> Iterator[None]:
     """Run every unfinished step, and yield after each."""
     invalidate_chat(context.owner_id, context.chat.pk)  # the task that follows an edit may not have run yet
     if context.run.again and not context.run.done and context.run.first is not None:
-        progress.mark_not_extracted_from(context.chat, _reading_tiers(context), context.run.first.index)
-    if _reading_tiers(context) and not context.run.done and not _next_windows(context):
+        progress.mark_not_extracted_from(context.chat, reading_tiers(context), context.run.first.index)
+    if reading_tiers(context) and not context.run.done and not next_windows(context):
         return
     members = learners(context.chat)
     attempts = 0
@@ -137,9 +85,9 @@ def _run_steps(context: Context) -> Iterator[None]:
 
 def _read_windows(context: Context, members: Sequence[Character | None]) -> Iterator[None]:
     """Read windows until no message is new. Read a window again if it changes in the meantime."""
-    stages = _reading_stages(context)
+    stages = reading_stages(context)
     attempts = 0
-    while windows := _next_windows(context):
+    while windows := next_windows(context):
         steps = 0
         try:
             for window in windows:
@@ -162,11 +110,6 @@ def _read_windows(context: Context, members: Sequence[Character | None]) -> Iter
 
 def _forget_steps(run: ExtractionRun, windows: Sequence[Window]) -> None:
     run.steps.filter(window__in=[window.key for window in windows]).delete()
-
-
-def _reading_stages(context: Context) -> Sequence[Stage]:
-    is_at_once = reads_at_once(context.owner_id, context.settings, context.backend)
-    return READING_STAGES if is_at_once else SEPARATE_STAGES
 
 
 def _run_stages(
@@ -267,65 +210,6 @@ def _is_refused_in_part(run: ExtractionRun, stage: Stage, window: Window) -> boo
     if window.part is None:
         return False
     return run.steps.filter(stage=stage.name, first=window.messages[0]).exclude(error="").exists()
-
-
-def _reading_tiers(context: Context) -> list[str]:
-    return [tier for tier in context.run.tiers if tier in runs.READING_TIERS]
-
-
-def _next_windows(context: Context) -> list[Window]:
-    """Return the next consecutive messages that one of the run's tiers has not read, as a window.
-
-    Return several windows for a message that is too long for one prompt, none if there are no such messages.
-    """
-    tiers = _reading_tiers(context)
-    if not tiers:
-        return []
-    start, end = _bounds(context.run)
-    new = progress.messages_to_extract(context.chat, tiers, max(start, context.position), end)
-    if context.position > start and not new.exists():
-        new = progress.messages_to_extract(context.chat, tiers, start, end)  # earlier messages that have changed
-    if context.position == 0 and (count := new.count()):
-        _estimate_total(context, count)
-    messages: list[Message] = []
-    budget = context.token_budget
-    for message in new.with_swipes()[: context.settings.chunk]:
-        budget -= count_tokens(message.mes)
-        is_long = budget < 0 or len(message.mes) > MAX_TURN
-        if messages and (is_long or message.index != messages[-1].index + 1):
-            break
-        messages.append(message)
-        if is_long:
-            break
-    context.position = messages[0].index if messages else 0
-    if len(messages) == 1 and is_long:
-        parts = parts_of(messages[0].mes, context.token_budget, MAX_TURN)
-        return [Window(messages, part, number, part is parts[-1]) for number, part in enumerate(parts)]
-    return [Window(messages)] if messages else []
-
-
-def _bounds(run: ExtractionRun) -> tuple[int, int]:
-    """Return the indexes between which the run reads, the second exclusive.
-
-    They are looked up each time, since earlier messages may be deleted or inserted during a run.
-    """
-    if runs.is_read_only(run.chat):
-        return 0, 0
-    ends = [pk for pk in (run.first_id, run.last_id) if pk]
-    indexes = dict(Message.objects.for_owner(run.owner_id).filter(pk__in=ends).values_list("pk", "index"))
-    end = indexes[run.last_id] + 1 if run.last_id in indexes else runs.end_of_window(run.chat)
-    return indexes.get(run.first_id, 0) if run.again else 0, end
-
-
-def _estimate_total(context: Context, new: int) -> None:
-    """Store the expected number of steps for ``new`` messages to extract."""
-    members = len(learners(context.chat))
-    each_window, closing = (
-        sum(members if stage.per_member else 1 for stage in stages if set(stage.tiers) & set(context.run.tiers))
-        for stages in (_reading_stages(context), CLOSING_STAGES)
-    )
-    done = context.run.steps.count()
-    jobs.heartbeat(context.run, total=done + ceil(new / context.settings.chunk) * each_window + closing)
 
 
 def _check_unchanged(context: Context, window: Window) -> None:

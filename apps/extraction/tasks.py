@@ -16,7 +16,7 @@ from apps.common.database.restriction import restrict
 from apps.common.problems import Conflict, Missing
 from apps.common.scoping import Owner, system_scope
 from apps.extraction import pipeline, runs
-from apps.extraction.checks import check_is_due
+from apps.extraction.continuity_checks import check_is_due
 from apps.extraction.invalidation import inherit_from_parent, invalidate_chat
 from apps.extraction.jobs import embedding_jobs, index_jobs, model_tests
 from apps.extraction.models import EmbeddingJob, ExtractionRun, IndexJob, ModelTest

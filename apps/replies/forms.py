@@ -8,7 +8,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from apps.chats.forms.chats import TextField
+from apps.chats.forms.fields import TextField
 from apps.chats.models import Character, Chat
 from apps.replies.models import (
     MAX_REPETITION_PENALTY,

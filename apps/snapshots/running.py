@@ -9,7 +9,7 @@ from django.db.models import F
 from django.utils.translation import gettext_noop
 
 from apps.common import jobs
-from apps.common.job_progress import Progress
+from apps.common.jobs.progress import Progress
 from apps.common.problems import Missing, Problem
 from apps.snapshots.archives import Archive
 from apps.snapshots.models import Restore, Snapshot

@@ -19,6 +19,7 @@ from apps.chats.change_log import PAGE_BYTES
 from apps.chats.dates import timestamp
 from apps.chats.formats.layout import dump
 from apps.chats.locking import Guard
+from apps.common.database.locking import get_or_create_locked
 from apps.common.documents.json_patch import PatchTestFailed
 from apps.common.documents.patches import DocumentPatch
 from apps.common.problems import Conflict, Invalid, ProblemType, TooLarge, pointer_of
@@ -122,14 +123,11 @@ def _keys(patch: DocumentPatch) -> list[str]:
 
 def _lock(owner: Owner) -> SettingsDocument:
     """Return the owner's document, created if missing, locked until the transaction ends."""
-    documents = SettingsDocument.objects.for_owner(owner)
-    while True:
-        document, created = documents.get_or_create(owner_id=owner_id_of(owner))
-        if created:
-            SettingsChange.objects.create(owner_id=owner_id_of(owner), rev=document.rev, integrity=document.integrity)
-        # A restore that held the lock has put another row in its place.
-        if locked := documents.select_for_update().first():
-            return locked
+    owner_id = owner_id_of(owner)
+    document, created = get_or_create_locked(SettingsDocument.objects.for_owner(owner), owner_id=owner_id)
+    if created:
+        SettingsChange.objects.create(owner_id=owner_id, rev=document.rev, integrity=document.integrity)
+    return document
 
 
 def _load(document: SettingsDocument) -> Settings:

@@ -10,10 +10,10 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.sessions.backends.db import SessionStore
 from django.urls import get_resolver
 
-from apps.accounts.arriving_bodies import BodyLimits
+from apps.accounts.middleware.arriving_bodies import BodyLimits
+from apps.accounts.middleware.throttling import MEGABYTE
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
-from apps.accounts.throttling import MEGABYTE
 from tests.conftest import WebServer
 from tests.factories import UserFactory
 

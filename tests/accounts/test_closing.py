@@ -11,9 +11,8 @@ from django.test import Client
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from apps.accounts.deletion import delete_due_accounts
 from apps.accounts.models import User
-from apps.accounts.operations import create_token
+from apps.accounts.operations import create_token, delete_due_accounts
 from apps.chats.operations import create_chat
 from apps.memories.models import Memory
 from tests.contract.conftest import client_of

@@ -12,8 +12,8 @@ from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 from django.test.utils import CaptureQueriesContext
 
-from apps.accounts import concurrency
-from apps.accounts.concurrency import LIFETIME, ConcurrencyMiddleware
+from apps.accounts.middleware import concurrency
+from apps.accounts.middleware.concurrency import LIFETIME, ConcurrencyMiddleware
 from apps.accounts.models import User
 from apps.accounts.tasks import sweep_rate_limits
 from apps.common.http.leases import give_back_lease, take_lease

@@ -15,8 +15,8 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.accounts.checks import check_sign_up
-from apps.accounts.invitations import create_invitation
 from apps.accounts.models import Invitation, User
+from apps.accounts.sign_in.invitations import create_invitation
 
 TOMORROW = dt.timedelta(days=1)
 

@@ -28,7 +28,8 @@ from apps.chats.operations import create_chat
 from apps.chats.operations import messages as storing
 from apps.chats.tasks import request_import, sweep_import_jobs
 from apps.chats.transfer import import_jobs, imports
-from apps.common import job_progress, jobs
+from apps.common import jobs
+from apps.common.jobs import progress
 from tests.contract.conftest import client_of
 from tests.extraction.engine.test_workers import kill_hard
 from tests.factories import UserFactory
@@ -119,7 +120,7 @@ def stopped_at(number: int, meanwhile: Callable[[], None], monkeypatch: pytest.M
             yield message
             on_progress(count)
 
-    monkeypatch.setattr(job_progress, "HEARTBEAT_INTERVAL", 0.01)
+    monkeypatch.setattr(progress, "HEARTBEAT_INTERVAL", 0.01)
     monkeypatch.setattr(
         imports.SpeakerCollector, "collect", lambda self, messages, on_progress: slow(messages, on_progress)
     )

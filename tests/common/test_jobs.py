@@ -14,6 +14,7 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.chats.models import ImportJob
 from apps.common import jobs
+from apps.common.jobs import turns
 from apps.common.registry import Registry
 from apps.extraction.models import EmbeddingJob, ExtractionRun, ModelTest
 from tests.factories import UserFactory, make_chat
@@ -336,7 +337,7 @@ def test_a_job_that_is_not_finished_after_its_slice_is_sent_again(
 
     kinds: Registry[jobs.Kind] = Registry()
     kinds.register(jobs.Kind(ExtractionRun, "tests", execute, sent.append))
-    monkeypatch.setattr(jobs, "kinds", kinds)
+    monkeypatch.setattr(turns, "kinds", kinds)
     for _ in range(3):  # the third message finds nothing to do
         jobs.run_next("tests")
     assert sent == [job.pk]

@@ -7,9 +7,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.accounts.invitations import create_invitation
 from apps.accounts.models import ApiToken, User
 from apps.accounts.operations import create_token
+from apps.accounts.sign_in.invitations import create_invitation
 from apps.chats.models import Chat
 from apps.chats.operations import append_messages
 from apps.extraction.models import ExtractionRun

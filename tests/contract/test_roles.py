@@ -13,9 +13,9 @@ from django.urls import get_resolver
 from django.utils import timezone
 from drf_spectacular.generators import SchemaGenerator
 
+from apps.accounts.middleware.suspension import OPEN_VIEWS
 from apps.accounts.models import ApiToken, User
 from apps.accounts.operations import suspend
-from apps.accounts.suspension import OPEN_VIEWS
 from apps.moderation.roles import MODERATORS
 from tests.contract.conftest import client_of
 from tests.contract.test_owner_scope import routes, routes_with_ids, things_of_alice, url_of

@@ -22,7 +22,7 @@ from apps.chats.api.uploads import (
     read_picture,
 )
 from apps.chats.formats.cards.pictures import WEBP, BrokenPicture
-from apps.chats.pictures import MAX_UPLOAD_BYTES
+from apps.chats.images.encoding import MAX_UPLOAD_BYTES
 from apps.chats.queries import access_chat, access_chat_image
 from apps.common.problems import Invalid
 

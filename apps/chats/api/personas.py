@@ -23,8 +23,8 @@ from apps.chats.api.uploads import (
     read_picture,
 )
 from apps.chats.formats.cards.pictures import WEBP, BrokenPicture
+from apps.chats.images.encoding import MAX_UPLOAD_BYTES
 from apps.chats.models import Character, Persona
-from apps.chats.pictures import MAX_UPLOAD_BYTES
 from apps.chats.queries import access_avatar, access_persona, list_personas
 from apps.common.api.pagination import NewestFirstPagination
 from apps.common.api.serializer_fields import StrictBooleanField, TextField

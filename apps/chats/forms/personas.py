@@ -9,9 +9,9 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
 from apps.chats.formats.cards.pictures import BrokenPicture
-from apps.chats.forms.chats import TextField
+from apps.chats.forms.fields import TextField
+from apps.chats.images.encoding import MAX_UPLOAD_BYTES, make_avatar
 from apps.chats.models import Persona
-from apps.chats.pictures import MAX_UPLOAD_BYTES, make_avatar
 
 
 class NameForm(forms.Form):

@@ -10,9 +10,9 @@ from django.utils.translation import gettext
 
 from apps.chats.formats.cards.pictures import BrokenPicture
 from apps.chats.formats.cards.reading import ParsedCard
+from apps.chats.images.encoding import make_avatar
 from apps.chats.models import Avatar, Character, CharacterImage, Chat, ImportJob, Lorebook, Participant
 from apps.chats.operations.lorebooks import store_book
-from apps.chats.pictures import make_avatar
 from apps.chats.signals import characters_merged, chat_list_changed
 from apps.common.problems import Invalid, Missing
 from apps.common.scoping import Owner, owner_id_of

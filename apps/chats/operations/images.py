@@ -5,10 +5,10 @@ from uuid import UUID
 from django.db import transaction
 from django.utils.translation import gettext
 
-from apps.chats.images import ImageAddress
+from apps.chats.images.encoding import make_image
+from apps.chats.images.references import ImageAddress
 from apps.chats.locking import lock_chat
 from apps.chats.models import ChatImage
-from apps.chats.pictures import make_image
 from apps.common.problems import Invalid
 from apps.common.scoping import Owner
 

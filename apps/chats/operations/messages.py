@@ -23,8 +23,9 @@ from apps.chats.locking import (
 )
 from apps.chats.models import Chat, ChatChange, Message, Swipe
 from apps.chats.operations.attachments import saved_attachments
+from apps.chats.operations.drafts import Draft, swipe_state
 from apps.chats.operations.patches import Patch
-from apps.chats.operations.patching import Batch, Draft, swipe_state
+from apps.chats.operations.patching import Batch
 from apps.chats.operations.rows import message_row, participant_ids, save_order, swipe_rows, with_date
 from apps.chats.quotas import require_room_for_messages
 from apps.common.metrics import count

@@ -8,10 +8,10 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from apps.chats.images.encoding import make_avatar
 from apps.chats.models import Avatar, Chat, Persona
 from apps.chats.operations.bin import BIN_PERIOD
 from apps.chats.operations.chats import update_chat
-from apps.chats.pictures import make_avatar
 from apps.chats.queries import access_persona
 from apps.common.database.default_rows import claim_default, update_row
 from apps.common.jobs import lock_owner

@@ -224,7 +224,7 @@ def _save_swipes(message: Message, state: dict[str, Any]) -> None:
 
 
 def _message_of(state: dict[str, Any], chat: Chat, participants: set[UUID]) -> Message:
-    """Return the row for a ``patching.message_state``, without its participant if that has left the chat."""
+    """Return the row for a ``drafts.message_state``, without its participant if that has left the chat."""
     participant = UUID(state["participant"]) if state["participant"] else None
     active = state["swipes"][state["swipe_id"]]
     return Message(

@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererProtocol
 from markdown_it.token import Token
 
-from apps.chats.images import ImageAddress
+from apps.chats.images.references import ImageAddress
 
 # In characters, not counting images. Longer texts are displayed without markup, since rendering it would take too long.
 MAX_MARKUP_LENGTH = 100_000

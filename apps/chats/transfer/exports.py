@@ -8,11 +8,11 @@ from itertools import chain
 from apps.chats.dates import humanized_date
 from apps.chats.formats.layout import forget_layout
 from apps.chats.formats.sillytavern_lines import render_header, render_message
-from apps.chats.images import with_data_urls
+from apps.chats.images.references import with_data_urls
+from apps.chats.message_data.scenes import break_after
 from apps.chats.models import Chat, Message
 from apps.chats.operations.rows import parsed_message
 from apps.chats.queries import message_batches
-from apps.chats.scenes import break_after
 from apps.chats.serializers import chat_document, message_document
 from apps.chats.transfer.carried import with_carried
 from apps.chats.transfer.carried_lorebooks import exported_lorebooks, metadata_with_lorebooks

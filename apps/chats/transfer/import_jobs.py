@@ -19,7 +19,7 @@ from apps.chats.models import Character, ImportJob
 from apps.chats.transfer.imports import AlreadyImported, import_chats
 from apps.chats.transfer.repeats import Match
 from apps.common import jobs
-from apps.common.job_progress import Progress
+from apps.common.jobs.progress import Progress
 from apps.common.problems import Invalid, Missing, Problem, TooLarge
 from apps.common.scoping import Owner, owner_id_of, system_scope
 

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from apps.accounts.models import User
 from apps.chats import operations
 from apps.chats.forms.characters import CharacterForm, MergeForm
-from apps.chats.forms.chats import SearchForm
+from apps.chats.forms.chat_list import SearchForm
 from apps.chats.forms.personas import NameForm, first_name_form
 from apps.chats.models import Character, Lorebook
 from apps.chats.pages.chat_list import chat_entries

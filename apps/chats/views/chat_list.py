@@ -15,10 +15,11 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from apps.accounts.invitations import OPEN
 from apps.accounts.models import User
+from apps.accounts.sign_in.invitations import OPEN
 from apps.chats import operations
-from apps.chats.forms.chats import ChatForm, ChatListForm, NewChatForm
+from apps.chats.forms.chat_list import ChatListForm
+from apps.chats.forms.chats import ChatForm, NewChatForm
 from apps.chats.forms.personas import first_name_form
 from apps.chats.models import Character, Chat
 from apps.chats.operations.bin import BIN_PERIOD

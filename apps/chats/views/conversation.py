@@ -13,7 +13,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from apps.accounts.authentication import writer_of
 from apps.accounts.models import User
 from apps.chats.change_log import HistoryGone
-from apps.chats.forms.chats import EditForm, MessageForm, PositionForm
+from apps.chats.forms.messages import EditForm, MessageForm, PositionForm
 from apps.chats.locking import Guard, IntegrityConflict, PatchConflict
 from apps.chats.models import Chat, Message
 from apps.chats.operations import append_messages, patch_messages, update_chat

@@ -12,7 +12,7 @@ from django.utils.translation import gettext, ngettext_lazy
 from django.views.decorators.http import require_POST
 
 from apps.chats import operations
-from apps.chats.forms.chats import OrganizeForm
+from apps.chats.forms.chat_list import OrganizeForm
 from apps.chats.operations.organizing import INVERSE, Action
 
 # What happened to a number of chats.

@@ -16,12 +16,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from apps.accounts.authentication import writer_of
 from apps.accounts.models import User
-from apps.chats.forms.chats import BranchForm, MessageForm, MoveForm, SceneForm, SwipeForm, VersionForm
+from apps.chats.forms.chats import BranchForm
+from apps.chats.forms.messages import MessageForm, MoveForm, SwipeForm, VersionForm
+from apps.chats.forms.scenes import SceneForm
 from apps.chats.locking import Guard
 from apps.chats.message_data.namespaces import leave_out_change
+from apps.chats.message_data.scenes import scene_break_change, scene_break_removal
 from apps.chats.models import Chat, Message
 from apps.chats.operations import Patch, PatchResult, branch_chat, patch_messages, undo_change
-from apps.chats.scenes import scene_break_change, scene_break_removal
 from apps.chats.views.access import own_chat, own_message, redirect_page, wants_partial
 from apps.chats.views.conversation import turn_response
 from apps.common.problems import Problem

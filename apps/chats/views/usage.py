@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
-from apps.accounts.storage import FRESH, stored_bytes
+from apps.accounts.operations.storage import FRESH, stored_bytes
 from apps.chats.quotas import MEGABYTE, chats_of, messages_of
 from apps.llm.usage.limits import effective_limit, usage_today
 

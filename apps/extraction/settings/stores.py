@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from apps.chats.formats.layout import dump
 from apps.chats.models import Character, Chat
 from apps.common.database.compiled_queries import CompiledQuery
+from apps.common.database.locking import get_or_create_locked
 from apps.common.problems import Conflict, ProblemType
 from apps.common.scoping import Owner, owner_id_of
 from apps.extraction.models.settings import ScopedSettings
@@ -105,11 +106,7 @@ class SettingsStore:
     def _locked_row(self, owner: Owner, character: Character | None, chat: Chat | None) -> Any:
         """Return the row of a user, a character or a chat, created if there is none, and locked."""
         rows = self.model.objects.for_owner(owner)
-        while True:
-            row, _ = rows.get_or_create(owner_id=owner_id_of(owner), character=character, chat=chat)
-            # A restore that held the lock has put another row in its place.
-            if locked := rows.select_for_update().filter(pk=row.pk).first():
-                return locked
+        return get_or_create_locked(rows, owner_id=owner_id_of(owner), character=character, chat=chat)[0]
 
     def move(self, character: Character, into: Character) -> None:
         """Move the settings of a merged character if ``into`` has none of its own."""

@@ -1,10 +1,9 @@
 """Reports of users, and the case that they open."""
 
-from typing import Any
-
 from django.db import transaction
 from django.utils.translation import gettext
 
+from apps.common.database.locking import get_or_create_locked
 from apps.common.problems import Conflict
 from apps.common.scoping import Owner, owner_id_of
 from apps.moderation.models import Case, Report
@@ -13,13 +12,15 @@ from apps.moderation.targets import Target
 
 def open_case(target: Target) -> Case:
     """Return the open case about a thing, locked until the transaction ends; create it if there is none."""
-    lookup: dict[str, Any] = {"kind": target.kind, "target_id": target.pk, "state": Case.State.OPEN}
-    cases = Case.objects.for_owner(target.owner_id)
-    while True:
-        found, _ = cases.get_or_create(**lookup, defaults={"owner_id": target.owner_id, "chat_id": target.chat_id})
-        # A moderator may decide it between the two statements; then there is another one to create.
-        if case := cases.select_for_update().filter(pk=found.pk, state=Case.State.OPEN).first():
-            return case
+    # A moderator may decide it before it is locked; then there is another one to create.
+    case, _ = get_or_create_locked(
+        Case.objects.for_owner(target.owner_id),
+        kind=target.kind,
+        target_id=target.pk,
+        state=Case.State.OPEN,
+        defaults={"owner_id": target.owner_id, "chat_id": target.chat_id},
+    )
+    return case
 
 
 @transaction.atomic

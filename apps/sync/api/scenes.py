@@ -10,10 +10,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from apps.chats.message_data.scenes import (
+    Scene,
+    access_scene,
+    scene_break_change,
+    scene_break_removal,
+    scene_change,
+    scenes_of,
+)
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, patch_messages
 from apps.chats.queries import access_chat
-from apps.chats.scenes import Scene, access_scene, scene_break_change, scene_break_removal, scene_change, scenes_of
 from apps.common.api.serializer_fields import JSONObjectField, PositionField, StrictBooleanField, TextField
 from apps.common.problems import Missing
 from apps.memories.operations.scenes import dismiss_break

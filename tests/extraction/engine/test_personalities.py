@@ -12,6 +12,7 @@ from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import add_participant, append_messages, create_chat
 from apps.common import jobs
+from apps.common.jobs import transitions
 from apps.extraction import pipeline, runs
 from apps.extraction.models import ExtractionProgress, ExtractionRun, ModelCall
 from apps.extraction.progress import refused_messages
@@ -202,7 +203,7 @@ def test_workers_killed_at_every_step_pay_for_no_stored_reply_twice(
 
     monkeypatch.setattr(runs, "record_call", record_call)
     monkeypatch.setattr(runs, "finish_step", finish)
-    monkeypatch.setattr(jobs, "MAX_CLAIMS", 1000)
+    monkeypatch.setattr(transitions, "MAX_CLAIMS", 1000)
     monkeypatch.setattr(f"{__name__}.MAX_ROUNDS", 400)
     chat = cast(owner_with(connect, reading))
     read_to_the_end(chat)

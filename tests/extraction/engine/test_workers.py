@@ -20,8 +20,8 @@ from apps.chats.operations import purge_chat
 from apps.common import jobs
 from apps.extraction import runs, tasks
 from apps.extraction.models import ExtractionRun, RunStep
-from apps.extraction.pipeline import CLOSING_STAGES, SEPARATE_STAGES
 from apps.extraction.settings.operations import change_settings
+from apps.extraction.stages.order import CLOSING_STAGES, SEPARATE_STAGES
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.layers import Row, told
 from tests.extraction.engine.story import STORY, swipe, tell

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.accounts.second_factors import rotate_second_factors
+from apps.accounts.sign_in.second_factors import rotate_second_factors
 from apps.llm.key_rotation import rotate_keys
 
 

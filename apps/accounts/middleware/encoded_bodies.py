@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponseBase
 
-from apps.accounts.throttling import BodyCounter, user_id_of
+from apps.accounts.middleware.throttling import BodyCounter, user_id_of
 from apps.common.api.problems import problem_response
 from apps.common.http.request_bodies import API_PREFIX, is_upload, limit_of, replace_body, too_large
 from apps.common.problems import Problem, ProblemType

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from apps.accounts.throttling import user_id_of
+from apps.accounts.middleware.throttling import user_id_of
 from apps.common.api.problems import refusal
 from apps.common.http.leases import give_back_lease, take_lease
 from apps.common.problems import Problem, ProblemType

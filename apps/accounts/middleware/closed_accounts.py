@@ -1,19 +1,15 @@
-"""Closing of accounts: their user has asked for the deletion, and can keep the account within a period of grace."""
+"""Middleware that lets the user of a closed account do little but keep it."""
 
 import datetime as dt
 from collections.abc import Callable
 
 from django.conf import settings
-from django.db import transaction
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import Resolver404, resolve
-from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from apps.accounts.models import ApiToken, User
-from apps.accounts.signals import token_revoked
 from apps.common.api.problems import refusal
 from apps.common.http.request_bodies import API_PREFIX
 from apps.common.problems import Problem, ProblemType
@@ -55,18 +51,3 @@ def _view_name(request: HttpRequest) -> str:
         return resolve(request.path_info).view_name
     except Resolver404:
         return ""
-
-
-@transaction.atomic
-def close_account(user: User) -> None:
-    """Have the account deleted after the period of grace. Do nothing if it is closed already."""
-    due = timezone.now() + dt.timedelta(days=settings.ACCOUNT_DELETION_DAYS)
-    User.objects.filter(pk=user.pk, deletion_due_at=None).update(deletion_due_at=due)
-    token_revoked.send(ApiToken, owner_id=user.pk)  # event streams end
-    user.refresh_from_db(fields=["deletion_due_at"])
-
-
-def keep_account(user: User) -> None:
-    """Withdraw the request to delete the account."""
-    User.objects.filter(pk=user.pk).update(deletion_due_at=None)
-    user.refresh_from_db(fields=["deletion_due_at"])

@@ -21,7 +21,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from apps.accounts.authentication import REALM, find_token
-from apps.accounts.throttling import FREE_BYTES, BodyCounter, TooMuchData
+from apps.accounts.middleware.throttling import FREE_BYTES, BodyCounter, TooMuchData
 from apps.common.api.problems import refusal
 from apps.common.database.errors import unavailable_after
 from apps.common.http.request_bodies import max_bytes, takes_files

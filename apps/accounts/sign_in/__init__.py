@@ -1,0 +1,1 @@
+"""What Loci adds to allauth's sign-up, passwords and second factors."""

@@ -1,0 +1,48 @@
+"""Forms of the list of chats: what is shown of it, and what is done with several chats."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from apps.chats.forms.fields import IdsField
+from apps.chats.models import MAX_TAG_LENGTH, refuse_comma
+from apps.chats.operations.organizing import Action
+
+
+class SearchForm(forms.Form):
+    """The search words in ``?q=``."""
+
+    q = forms.CharField(required=False, max_length=200)
+
+    def words(self) -> str:
+        """Return the words, or nothing if they can't be searched for."""
+        return str(self.cleaned_data["q"]) if self.is_valid() else ""
+
+
+class ChatListForm(SearchForm):
+    """The words, the tag and the archive that a list of chats is filtered by. An invalid filter is ignored."""
+
+    tag = forms.CharField(required=False, max_length=MAX_TAG_LENGTH, label=_("Tag"))
+    archived = forms.BooleanField(required=False)
+
+    def filters(self) -> dict[str, Any]:
+        """Return the arguments of ``queries.list_chats``. A search by words finds archived chats too."""
+        words = self.words()
+        archived = bool(self.cleaned_data.get("archived"))
+        return {
+            "words": words,
+            "tag": self.cleaned_data.get("tag", ""),
+            "archived": archived or (None if words else False),
+        }
+
+
+class OrganizeForm(forms.Form):
+    """The chats that an action applies to, and the tag that it adds or removes."""
+
+    chat = IdsField()
+    tag = forms.CharField(max_length=MAX_TAG_LENGTH, required=False, validators=[refuse_comma])
+
+    def __init__(self, data: Any, action: Action) -> None:
+        super().__init__(data)
+        self.fields["tag"].required = action in (Action.TAG, Action.UNTAG)

@@ -1,0 +1,44 @@
+"""Characters with the fields of their cards."""
+
+from django.db import models
+from django.utils import timezone
+
+from apps.common.database.fields import OrderedJSONField
+from apps.common.scoping import OwnedModel
+
+
+class Character(OwnedModel):
+    """A character, with the fields of a character card, version 3."""
+
+    name = models.CharField(max_length=200)
+    description = models.TextField(blank=True, default="")
+    personality = models.TextField(blank=True, default="")
+    scenario = models.TextField(blank=True, default="")
+    first_mes = models.TextField(blank=True, default="")
+    mes_example = models.TextField(blank=True, default="")
+    system_prompt = models.TextField(blank=True, default="")
+    post_history_instructions = models.TextField(blank=True, default="")
+    creator_notes = models.TextField(blank=True, default="")
+    alternate_greetings = OrderedJSONField(default=list, blank=True)
+    group_only_greetings = OrderedJSONField(default=list, blank=True)
+    tags = OrderedJSONField(default=list, blank=True)
+    creator = models.TextField(blank=True, default="")
+    character_version = models.TextField(blank=True, default="")
+    nickname = models.TextField(blank=True, default="")
+    creator_notes_multilingual = OrderedJSONField(default=dict, blank=True)
+    source = OrderedJSONField(default=list, blank=True)
+    extensions = OrderedJSONField(default=dict, blank=True)
+    card = OrderedJSONField(default=dict, blank=True, help_text="The card as imported.")
+    withheld = models.BooleanField(
+        default=False, editable=False, help_text="Moderators have hidden it: models never get it."
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        indexes = [models.Index("owner", "name", name="character_owner_name")]  # the list; lookup at import
+
+    @property
+    def called(self) -> str:
+        """Return the name in a prompt: the nickname, if there is one."""
+        return self.nickname or self.name

@@ -1,0 +1,152 @@
+"""A message and its swipes with patches applied, not saved yet."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from apps.chats.dates import parse_date
+from apps.chats.formats.layout import forget_layout
+from apps.chats.formats.parsed import ParsedSwipe
+from apps.chats.message_data.namespaces import check_extra, ends_scene, is_left_out
+from apps.chats.models import Message, Swipe
+from apps.chats.operations.patches import Patch
+from apps.common.documents import merge_patch
+from apps.common.problems import Invalid
+
+
+def message_state(message: Message, swipes: Sequence[Swipe]) -> dict[str, Any]:
+    """Return all stored fields of a message as JSON, from which undo restores it. ``swipes`` are ordered."""
+    return {
+        "id": str(message.pk),
+        "index": message.index,
+        "rev": message.rev,
+        "name": message.name,
+        "participant": str(message.participant_id) if message.participant_id else None,
+        "is_user": message.is_user,
+        "is_system": message.is_system,
+        "withheld": message.withheld,
+        "send_date": message.send_date,
+        "swipe_id": message.swipe_id,
+        "layout": message.layout,
+        "created_at": message.created_at.isoformat(),
+        "swipes": [swipe_state(swipe) for swipe in swipes],
+    }
+
+
+def swipe_state(swipe: Swipe) -> dict[str, Any]:
+    """Return the stored fields of a swipe as JSON."""
+    return {
+        "id": str(swipe.pk),
+        "mes": swipe.mes,
+        "extra": swipe.extra,
+        "info": swipe.info,
+        "instance": swipe.instance,
+        "created_at": swipe.created_at.isoformat(),
+    }
+
+
+class Draft:
+    """A message with patches applied. ``swipes`` are in their new order; ``before`` is the stored state.
+
+    Texts that the patches write are those of ``instance``.
+    """
+
+    def __init__(self, message: Message, swipes: Sequence[Swipe], instance: str = "") -> None:
+        self.message = message
+        self.instance = instance
+        self.swipes = list(swipes)
+        self.active = self.swipes[message.swipe_id]
+        self.before = message_state(message, swipes)
+        self.stored_swipe_ids = {swipe.pk for swipe in swipes}
+        self.is_changed = False
+        self._changed_keys: set[str] = set()  # keys of the message's line in a chat file
+
+    @property
+    def removed_swipe_ids(self) -> set[UUID]:
+        return self.stored_swipe_ids - {swipe.pk for swipe in self.swipes}
+
+    def apply(self, patch: Patch, pointer: str) -> bool:
+        """Apply the parts of a patch that stay within the message. Return whether they changed it. Raise Invalid."""
+        before = self._serialized()
+        if patch.add_swipe is not None:
+            self._add_swipe(patch.add_swipe)
+        if patch.delete_swipe is not None:
+            self._delete_swipe(patch.delete_swipe, f"{pointer}/delete_swipe")
+        if patch.swipe_order is not None:
+            self._reorder_swipes(patch.swipe_order, f"{pointer}/swipe_order")
+        if patch.swipe_id is not None:
+            self.active = self._swipe_at(patch.swipe_id, f"{pointer}/swipe_id")
+            self._changed_keys.add("swipes")
+        self._set_values(patch.values)
+        if patch.extra is not None:
+            self.active.extra = merge_patch.apply(self.active.extra, dict(patch.extra))
+            check_extra(self.active.extra, patch.extra, f"{pointer}/extra")
+            self._changed_keys.add("extra")
+        if patch.data is not None:
+            self.active.extra = patch.data.apply(self.active.extra)
+            self._changed_keys.add("extra")
+        if patch.splice is not None:
+            self._set_values({"mes": patch.splice.apply(self.active.mes, f"{pointer}/splice")})
+        self._update_derived_fields()
+        has_changed = self._serialized() != before
+        self.is_changed |= has_changed
+        return has_changed
+
+    def _add_swipe(self, parsed: ParsedSwipe) -> None:
+        owner_id = self.message.owner_id
+        self.active = Swipe(
+            owner_id=owner_id,
+            message=self.message,
+            mes=parsed.mes,
+            extra=parsed.extra,
+            info=parsed.info,
+            instance=self.instance,
+        )
+        self.swipes.append(self.active)
+        self._changed_keys.add("swipes")
+
+    def _delete_swipe(self, position: int, pointer: str) -> None:
+        deleted = self._swipe_at(position, pointer)
+        if len(self.swipes) == 1:
+            raise Invalid.at(pointer, "The only swipe of a message can't be deleted. Delete the message.")
+        self.swipes.remove(deleted)
+        if deleted is self.active:
+            self.active = self.swipes[min(position, len(self.swipes) - 1)]
+        self._changed_keys.add("swipes")
+
+    def _reorder_swipes(self, order: Sequence[int], pointer: str) -> None:
+        if sorted(order) != list(range(len(self.swipes))):
+            raise Invalid.at(pointer, f"It must name each of the {len(self.swipes)} swipes once.")
+        self.swipes = [self.swipes[position] for position in order]
+        self._changed_keys.add("swipes")
+
+    def _swipe_at(self, position: int, pointer: str) -> Swipe:
+        if position >= len(self.swipes):
+            raise Invalid.at(pointer, f"The message has {len(self.swipes)} swipes.")
+        return self.swipes[position]
+
+    def _set_values(self, values: Mapping[str, Any]) -> None:
+        if values.get("mes", self.active.mes) != self.active.mes:
+            self.active.instance = self.instance
+        for name, value in values.items():
+            setattr(self.active if name == "mes" else self.message, name, value)
+        if "send_date" in values:
+            self.message.sent_at = parse_date(self.message.send_date)
+        self._changed_keys.update(values.keys() - {"participant_id"})  # chat files identify speakers by name
+
+    def _serialized(self) -> str:
+        """Return all that a patch can change, except the index, as JSON text: in Python, 1, 1.0 and True are equal."""
+        return json.dumps(message_state(self.message, self.swipes))
+
+    def _update_derived_fields(self) -> None:
+        """Update the fields that are computed from others."""
+        message = self.message
+        for position, swipe in enumerate(self.swipes):
+            swipe.position = position
+        message.swipe_id = self.active.position
+        if self._changed_keys & {"extra", "swipes"}:
+            message.ends_scene = ends_scene(self.active.extra)
+            message.left_out = is_left_out(self.active.extra)
+        if message.layout:
+            message.layout = forget_layout(message.layout, self._changed_keys)

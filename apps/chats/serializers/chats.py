@@ -1,0 +1,65 @@
+"""Serializers of chats."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from apps.chats.models import MAX_TAGS, Chat
+from apps.chats.serializers.documents import chat_document
+from apps.chats.serializers.fields import OwnedCharacterField, OwnedPersonaField, TagsField
+from apps.common.api.serializer_fields import JSONObjectField, StrictBooleanField, StrictSerializer, TextField
+
+# Fields of a chat that say where it stands in the list. Changing them is no write to the chat.
+ORGANIZATION_FIELDS = ("pinned", "archived", "tags")
+
+
+class ChatSerializer(serializers.Serializer[Chat]):
+    """A chat in a response."""
+
+    id = serializers.UUIDField()
+    title = serializers.CharField()
+    character = serializers.UUIDField(allow_null=True)
+    user_name = serializers.CharField()
+    persona = serializers.UUIDField(allow_null=True)
+    metadata = JSONObjectField()
+    integrity = serializers.UUIDField()
+    rev = serializers.IntegerField()
+    message_count = serializers.IntegerField()
+    is_group = serializers.BooleanField()
+    parent = serializers.UUIDField(allow_null=True)  # type: ignore[assignment]
+    parent_index = serializers.IntegerField(allow_null=True)
+    is_checkpoint = serializers.BooleanField()
+    pinned = serializers.BooleanField()
+    archived = serializers.BooleanField()
+    tags = serializers.ListField(child=serializers.CharField())
+    last_active = serializers.DateTimeField()
+    last_used = serializers.DateTimeField(help_text="When its owner last wrote to it, changed or imported it.")
+    deleted_at = serializers.DateTimeField(allow_null=True, help_text="When it was put into the bin.")
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+
+    def to_representation(self, instance: Chat) -> dict[str, Any]:
+        return chat_document(instance)
+
+
+class ChatUpdateSerializer(StrictSerializer):
+    title = TextField(max_length=200, allow_blank=False, required=False)
+    character = OwnedCharacterField(required=False)
+    user_name = TextField(max_length=200, required=False, help_text="Default, if a persona is chosen: its name.")
+    persona = OwnedPersonaField(required=False)
+    pinned = StrictBooleanField(required=False)
+    archived = StrictBooleanField(required=False)
+    tags = TagsField(max_length=MAX_TAGS, required=False)
+
+
+class ChatCreateSerializer(StrictSerializer):
+    title = TextField(max_length=200, default="", help_text="Default: the character's name.")
+    character = OwnedCharacterField(default=None)
+    user_name = TextField(max_length=200, default="", help_text="Default: the persona's name.")
+    persona = OwnedPersonaField(
+        required=False, help_text="Default: the default persona, unless there is a `user_name`."
+    )
+    metadata = JSONObjectField(default=dict)
+    greeting = StrictBooleanField(
+        default=False, help_text="Begin with the character's first message; its alternatives become swipes."
+    )

@@ -1,0 +1,59 @@
+"""Fields of requests: things of the user, tags, dates."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from apps.chats.dates import parse_date
+from apps.chats.models import MAX_TAG_LENGTH, Character, Chat, Persona, refuse_comma
+from apps.common.api.serializer_fields import TextField
+
+
+class OwnedCharacterField(serializers.PrimaryKeyRelatedField[Character]):
+    """The id of one of the user's characters, or null."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(pk_field=serializers.UUIDField(), allow_null=True, **kwargs)
+
+    def get_queryset(self) -> Any:
+        return Character.objects.for_owner(self.context["request"].user)
+
+
+class OwnedPersonaField(serializers.PrimaryKeyRelatedField[Persona]):
+    """The id of one of the user's personas, or null."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(pk_field=serializers.UUIDField(), allow_null=True, **kwargs)
+
+    def get_queryset(self) -> Any:
+        return Persona.objects.for_owner(self.context["request"].user)
+
+
+class OwnedChatField(serializers.PrimaryKeyRelatedField[Chat]):
+    """The id of one of the user's chats, or null."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(pk_field=serializers.UUIDField(), allow_null=True, **kwargs)
+
+    def get_queryset(self) -> Any:
+        return Chat.objects.for_owner(self.context["request"].user)
+
+
+class TagsField(serializers.ListField):
+    """The tags of a chat. Repeated ones are left out."""
+
+    child = TextField(max_length=MAX_TAG_LENGTH, allow_blank=False, validators=[refuse_comma])
+
+    def to_internal_value(self, data: Any) -> list[str]:
+        return list(dict.fromkeys(super().to_internal_value(data)))
+
+
+class SendDateField(serializers.JSONField):
+    """A string or number that ``parse_date`` can read."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, bool) or not isinstance(data, str | int | float):
+            raise serializers.ValidationError("It must be a string or a number.")
+        if parse_date(data) is None:
+            raise serializers.ValidationError("This date can't be read.")
+        return data

@@ -1,0 +1,75 @@
+"""Users: how they sign up and in, and how their accounts end."""
+
+from config.env import env
+from config.settings.installation import REACHED_BY_OTHERS, SERVED_OVER_TLS
+from config.settings.mail import EMAIL_BACKEND
+
+AUTH_USER_MODEL = "accounts.User"
+SILENCED_SYSTEM_CHECKS = ["auth.W004"]  # a case-insensitive constraint makes e-mail addresses unique
+AUTHENTICATION_BACKENDS = [
+    "django.contrib.auth.backends.ModelBackend",
+    "allauth.account.auth_backends.AuthenticationBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+
+# Sign-in, sign-up and password resets are limited by allauth, which counts in the cache: one for all processes.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "LOCATION": "common_cache",
+        "OPTIONS": {"MAX_ENTRIES": 1_000_000},  # above it, counters that are still needed would be deleted
+    }
+}
+_sign_in = env.str("RATE_LIMIT_SIGN_IN", default="30/m")
+_sign_in_failed = env.str("RATE_LIMIT_SIGN_IN_FAILED", default="5/5m")
+_sign_up = env.str("RATE_LIMIT_SIGN_UP", default="20/m")
+ACCOUNT_RATE_LIMITS = {
+    "login": f"{_sign_in}/ip",
+    "login_failed": f"{_sign_in}/ip,{_sign_in_failed}/key",
+    "signup": f"{_sign_up}/ip",
+}
+# How many proxies stand in front and append to X-Forwarded-For: without them, the header is not believed.
+ALLAUTH_TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)
+
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "account_login"
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_UNIQUE_EMAIL = True
+ACCOUNT_ADAPTER = "apps.accounts.sign_in.invitations.AccountAdapter"
+ACCOUNT_FORMS = {
+    "signup": "apps.accounts.sign_in.invitations.InvitedSignupForm",
+    "change_password": "apps.accounts.sign_in.passwords.ChangePasswordForm",
+    "reset_password_from_key": "apps.accounts.sign_in.passwords.ResetPasswordForm",
+}
+ACCOUNT_EMAIL_NOTIFICATIONS = True  # of changed passwords, addresses and second factors
+MFA_ADAPTER = "apps.accounts.sign_in.second_factors.MFAAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_TOTP_ISSUER = "Loci"
+MFA_TOTP_TOLERANCE = 1  # steps of 30 seconds by which a phone's clock may be wrong
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not SERVED_OVER_TLS  # browsers allow it on localhost alone
+USERSESSIONS_TRACK_ACTIVITY = True  # by LastSeenMiddleware
+ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Loci] "
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_LOGOUT_REDIRECT_URL = LOGOUT_REDIRECT_URL
+# How long a user can keep an account that they asked to delete.
+ACCOUNT_DELETION_DAYS = env.int("ACCOUNT_DELETION_DAYS", default=14)
+
+# Nobody who signs up is told to open a mail that no server delivers.
+_verification = "none" if EMAIL_BACKEND.endswith("console.EmailBackend") else "mandatory"
+ACCOUNT_EMAIL_VERIFICATION = env.str("EMAIL_VERIFICATION", default=_verification)
+MFA_ALLOW_UNVERIFIED_EMAIL = ACCOUNT_EMAIL_VERIFICATION != "mandatory"
+# Who signs up without opening a mail learns whether the address has an account.
+_is_told = REACHED_BY_OTHERS and ACCOUNT_EMAIL_VERIFICATION != "mandatory"
+SIGN_UP = env.str("SIGN_UP", default="invitation" if _is_told else "open")

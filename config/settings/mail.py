@@ -1,0 +1,13 @@
+"""Mail, which is printed on the console unless EMAIL_URL is set."""
+
+from config.env import env
+
+EMAIL_CONFIG = env.email_url("EMAIL_URL", default="consolemail://")
+EMAIL_BACKEND = EMAIL_CONFIG["EMAIL_BACKEND"]
+EMAIL_HOST = EMAIL_CONFIG["EMAIL_HOST"] or "localhost"
+EMAIL_PORT = EMAIL_CONFIG["EMAIL_PORT"] or 25
+EMAIL_HOST_USER = EMAIL_CONFIG["EMAIL_HOST_USER"] or ""
+EMAIL_HOST_PASSWORD = EMAIL_CONFIG["EMAIL_HOST_PASSWORD"] or ""
+EMAIL_USE_TLS = EMAIL_CONFIG.get("EMAIL_USE_TLS", False)
+EMAIL_USE_SSL = EMAIL_CONFIG.get("EMAIL_USE_SSL", False)
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Loci <loci@localhost>")
