@@ -151,6 +151,10 @@ def test_the_list_costs_the_same_with_more_chats(alice, site, django_assert_max_
     site.get("/theme/")  # the first request of a session also writes when it was used
     with django_assert_max_num_queries(6):
         site.get("/")
+    for number in range(5):
+        make_group(alice, f"Mira {number}", f"Salt {number}", "Tam")
+    with django_assert_max_num_queries(7):  # one more names the members of all groups
+        assert "Mira 4, Salt 4 and Tam" in site.get("/").content.decode()
 
 
 # Start, rename, delete
@@ -355,12 +359,18 @@ def test_sittings_are_divided(alice, site):
         (["Mira", "Salt", "Tam", "Ione"], "Mira, Salt and 2 more"),
     ],
 )
-def test_the_head_of_a_group_names_its_members(alice, site, names, shown):
-    mira = make_character(alice, name="Mira")
-    chat = make_chat(alice, "Hello.", character=mira)
-    for name in names:
-        add_participant(alice, chat.pk, name=name, character=mira if name == "Mira" else None)
+def test_the_head_of_a_group_and_the_list_name_its_members(alice, site, names, shown):
+    chat = make_group(alice, *names)
     assert f'<p class="quiet">{shown} · <span data-count>' in site.get(f"/chats/{chat.pk}/").content.decode()
+    assert f'<span class="entry-who">{shown}</span>' in site.get("/").content.decode()
+
+
+def make_group(owner, first, *others):
+    character = make_character(owner, name=first)
+    chat = make_chat(owner, "Hello.", character=character)
+    for name in (first, *others):
+        add_participant(owner, chat.pk, name=name, character=character if name == first else None)
+    return chat
 
 
 def test_hidden_messages_are_folded_and_swipes_counted(alice, site):

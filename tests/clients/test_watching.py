@@ -3,7 +3,7 @@
 import datetime as dt
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import UUID
@@ -201,3 +201,39 @@ def test_events_come_at_once_to_asyncio(served: tuple[str, str]) -> None:
     # In a thread of its own: the browser tests leave a loop running in the main one.
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(anyio.run, talk).result() == ["One.", "More.", "More."]
+
+
+class LateBody(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """The body of a stream of events. The server listens for writes from when it is read."""
+
+    listens = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        self.listens = True
+        yield b"retry: 2000\n\n"
+        yield b": beat\n\n"
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for chunk in iter(self):
+            yield chunk
+
+
+def test_a_stream_starts_when_the_server_listens() -> None:
+    """What is written after the headers, but before that, is told by no event: it has to be read afterwards."""
+    body = LateBody()
+    transport = httpx.MockTransport(lambda request: httpx.Response(200, stream=body))
+    words = Loci("http://loci", "token", http=httpx.Client(transport=transport)).words("0198")
+    assert (next(words), body.listens) == (True, True)
+    assert list(words) == [False]
+
+
+def test_a_stream_starts_when_the_server_listens_to_asyncio() -> None:
+    body = LateBody()
+    transport = httpx.MockTransport(lambda request: httpx.Response(200, stream=body))
+
+    async def read() -> list[tuple[bool, bool]]:
+        loci = AsyncLoci("http://loci", "token", http=httpx.AsyncClient(transport=transport))
+        return [(word, body.listens) async for word in loci.words("0198")]
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(anyio.run, read).result() == [(True, True), (False, True)]

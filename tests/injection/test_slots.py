@@ -172,7 +172,10 @@ def test_an_edited_text_is_used_whole_in_the_one_block_too(api, chat, memories):
     url = f"/api/v1/chats/{chat.pk}/messages/{recall['message']}/recall/"
     heading = "Known from earlier conversations:"
     assert api.patch(url, {"text": heading + "\n- more" * 300}).status_code == 200
-    assert texts(api, chat)["unified"].count("- more") == 300
+    reply = api.post(f"/api/v1/chats/{chat.pk}/prompt/", {}).json()
+    unified = next(slot for slot in reply["slots"] if slot["name"] == "unified")
+    assert unified["text"].count("- more") == 300
+    assert unified["tokens"] > unified["budget"] == 100
 
 
 def test_a_macro_in_the_card_takes_the_text_from_its_slot(api, chat, story):

@@ -608,6 +608,17 @@ test("others' writes arrive by the stream, and by polling where there is none", 
   await c.close();
 });
 
+test("what is written while a stream opens is read once the server listens", async () => {
+  const server = new MemoryServer("one");
+  server.isDeaf = true;
+  const [a, b] = [await client(server), await client(server, { live: true, pollInterval: 60_000 })];
+  await pause(50); // a client that reads the changes at the headers has read them by now
+  await a.append({ mes: "meanwhile" });
+  server.listen();
+  await until(() => b.messages.length === 2);
+  await b.close();
+});
+
 test("a window follows what is written in it, and is read anew where places change before it", async () => {
   const server = new MemoryServer(...Array.from({ length: 30 }, (_, n) => `m${n}`));
   const [a, b] = [await client(server), await client(server, { load: false })];

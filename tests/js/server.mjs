@@ -37,6 +37,8 @@ export class MemoryServer {
   #keys = new Map();
   #held = [];
   #streams = new Set();
+  isDeaf = false; // whether streams have their headers only, until `listen`
+  #deaf = [];
 
   constructor(...texts) {
     this.chat.messages = texts.map((mes) => newMessage({ mes }));
@@ -243,12 +245,22 @@ export class MemoryServer {
       start: (it) => { controller = it; },
       cancel: () => this.#streams.delete(controller),
     });
-    this.#streams.add(controller);
+    const begin = () => {
+      this.#streams.add(controller);
+      controller.enqueue(new TextEncoder().encode("retry: 20\n\n"));
+    };
     signal?.addEventListener("abort", () => {
       if (this.#streams.delete(controller)) controller.error(new Error("aborted"));
     });
-    controller.enqueue(new TextEncoder().encode("retry: 20\n\n"));
+    if (this.isDeaf) this.#deaf.push(begin);
+    else begin();
     return new Response(body, { status: 200 });
+  }
+
+  /** Say the first words of the streams that have their headers only, and tell them what is written from now on. */
+  listen() {
+    this.isDeaf = false;
+    for (const begin of this.#deaf.splice(0)) begin();
   }
 
   get listeners() { return this.#streams.size; }

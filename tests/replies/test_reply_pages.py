@@ -10,6 +10,7 @@ from apps.chats.operations import Patch, add_participant, append_messages, patch
 from apps.common import jobs
 from apps.common.scoping import system_scope
 from apps.injection.models import SlotStatistics
+from apps.injection.operations import edit_recall, ensure_recall
 from apps.injection.settings.stores import settings_of
 from apps.replies.models import Generation
 from apps.replies.operations import UNCHECKED, request_generation
@@ -234,6 +235,18 @@ def test_pages_and_the_call_have_the_same_numbers_of_memory(site, chat, connect)
     numbers = less.content.decode().split('id="numbers-long_term"')[1].split("</span>")[0]
     assert 'hx-swap-oob="true"' in numbers
     assert int(re.search(r'value="(\d+)"', numbers)[1]) < called.tokens
+
+
+def test_pages_show_the_budget_of_an_edited_text_and_that_it_is_used_whole(site, chat, connect):  # noqa: F811
+    connect()
+    make_memory(chat, "The well has water.")
+    settings = reverse("injection:chat-settings", args=[chat.pk])
+    site.post(settings, {"long_term_budget": "60", "adaptive": "off"})
+    recall = ensure_recall(chat.owner, chat.pk, chat.messages.filter(is_user=True).latest("index").pk)
+    edit_recall(recall, recall.text + "\n- The well is deep." * 100, turn_hash=recall.turn_hash)
+    whole = "a text that you edited, used whole"
+    for url in (reverse("replies:prompt", args=[chat.pk]), settings):
+        assert re.search(r"[1-9]\d\d of 60 tokens · " + whole, site.get(url).content.decode())
 
 
 def test_the_page_shows_the_prompt_as_the_model_gets_it(site, chat, connect, server):  # noqa: F811

@@ -1,20 +1,37 @@
-"""Say in words who takes part in a chat besides the user."""
+"""Say in words who takes part in chats besides the user."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from uuid import UUID
 
 from django.utils.translation import gettext, ngettext
 
-from apps.chats.models import Chat
+from apps.chats.models import Chat, Participant
+from apps.common.scoping import Owner
 
 MOST_NAMED = 3  # of more, two are named and the others counted
 
 
-def company_of(chat: Chat) -> str:
-    """Return the names of a group's members, or the character's, or nothing where the title says it already."""
-    members = list(chat.participants.order_by("position").values_list("name", flat=True)) if chat.is_group else []
-    names = members or ([chat.character.name] if chat.character else [])
-    words = in_words(names)
-    return "" if words == chat.title else words
+def company_of(owner: Owner, chats: Iterable[Chat]) -> dict[UUID, str]:
+    """Return, for each chat, the names of a group's members, or the character's.
+
+    Where the title says the same, they are empty.
+    """
+    rows = list(chats)
+    members = _members_of(owner, [chat.pk for chat in rows if chat.is_group])
+    names = {chat.pk: members.get(chat.pk) or ([chat.character.name] if chat.character else []) for chat in rows}
+    words = {chat: in_words(of_chat) for chat, of_chat in names.items()}
+    return {chat.pk: "" if words[chat.pk] == chat.title else words[chat.pk] for chat in rows}
+
+
+def _members_of(owner: Owner, groups: Sequence[UUID]) -> dict[UUID, list[str]]:
+    """Return the names of the members of each group, in their order."""
+    names: defaultdict[UUID, list[str]] = defaultdict(list)
+    if groups:
+        members = Participant.objects.for_owner(owner).filter(chat__in=groups).order_by("position")
+        for chat, name in members.values_list("chat", "name"):
+            names[chat].append(name)
+    return names
 
 
 def in_words(names: Sequence[str]) -> str:

@@ -48,7 +48,7 @@ def _page(
 ) -> HttpResponse:
     context = {
         "chat": excerpt.chat,
-        "company": company_of(excerpt.chat),
+        "company": company_of(request.user, [excerpt.chat])[excerpt.chat.pk],
         "excerpt": excerpt,
         "at": at,
         "form": form or MessageForm(chat=excerpt.chat, user=cast(User, request.user)),

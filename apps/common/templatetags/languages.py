@@ -1,9 +1,10 @@
 """Template filters for words whose form depends on the language. Every template has them."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django import template
 from django.contrib.humanize.templatetags.humanize import NaturalTimeFormatter
+from django.utils import timezone
 from django.utils.timesince import timesince
 from django.utils.translation import get_language, gettext
 
@@ -28,6 +29,8 @@ def translated(text: str) -> str:
 
 @register.filter
 def timesince_ago(moment: datetime) -> str:
-    """Return the time since ``moment``: "3 hours ago"."""
+    """Return the time since ``moment``: "3 hours ago", or "just now" if it is less than a minute."""
+    if timezone.now() - moment < timedelta(minutes=1):
+        return gettext("just now")
     time = timesince(moment, time_strings=NaturalTimeFormatter.past_substrings)
     return gettext("%(time)s ago") % {"time": time}

@@ -48,7 +48,9 @@ class SlotSerializer(serializers.Serializer[Any]):
     tokens = serializers.IntegerField(help_text="Number of tokens of the text.")
     full_tokens = serializers.IntegerField(help_text="Number of tokens of all entries, including those left out.")
     trimmed = serializers.IntegerField(help_text="Number of entries left out.")
-    budget = serializers.IntegerField()
+    budget = serializers.IntegerField(
+        help_text="Number of tokens that the text may have. A text that a person edited may have more."
+    )
 
 
 class RecalledMemorySerializer(serializers.Serializer[Any]):

@@ -16,7 +16,8 @@ class FilledSlot:
     """A slot with its text in the prompt.
 
     ``tokens`` is the number of tokens of the text, ``full_tokens`` that of all entries, ``trimmed`` the number of
-    entries left out, ``budget`` the maximum number of tokens. ``left_out`` are the entries left out.
+    entries left out, ``budget`` the maximum number of tokens. ``left_out`` are the entries left out. ``edited``: a
+    person edited the text, which is used whole and may have more tokens than the budget.
     """
 
     slot: Slot
@@ -26,6 +27,12 @@ class FilledSlot:
     trimmed: int
     budget: int
     left_out: Sequence[Entry] = ()
+    edited: bool = False
+
+    @property
+    def room(self) -> int:
+        """Return the number of tokens that the text may take."""
+        return max(self.budget, self.tokens) if self.edited else self.budget
 
 
 def slots_of_entries(
@@ -43,16 +50,14 @@ def slot_of_entries(slot: Slot, fitted: FittedItems[Entry], budget: int) -> Fill
 
 
 def slots_of_text(plan: Plan, text: str, budgets: Mapping[str, int]) -> list[FilledSlot]:
-    """Return the slots of a recall, filled with the blocks of a text that a person edited.
-
-    The text is used whole: the budget of a block that is too large for it grows.
-    """
+    """Return the slots of a recall, filled with the blocks of a text that a person edited and that is used whole."""
     blocks = blocks_of_text(plan.slots, plan.names, text)
     slots = []
     for slot in RECALLED:
         block = blocks.get(slot.name, "") if plan.slots[slot.name].enabled else ""
         tokens = plan.count(block)
-        slots.append(FilledSlot(plan.slots[slot.name], block, tokens, tokens, 0, max(budgets[slot.name], tokens)))
+        budget = budgets[slot.name]
+        slots.append(FilledSlot(plan.slots[slot.name], block, tokens, tokens, 0, budget, edited=bool(block)))
     return slots
 
 

@@ -64,7 +64,7 @@ def place(filled: Sequence[FilledSlot], settings: Settings, texts: Iterable[str]
 def _united(slots: Sequence[FilledSlot], count: CountFunction) -> list[FilledSlot]:
     """Move the texts of the slots in UNIFIED_ORDER into the one block. Drop whole texts from its end if it is full.
 
-    The block has at least the budgets of its parts, which only a text that a person edited makes larger.
+    The block has room for all of its parts, of which only a text that a person edited exceeds its budget.
     """
     by_name = {item.slot.name: item for item in slots}
     unified = by_name[UNIFIED.name]
@@ -75,9 +75,16 @@ def _united(slots: Sequence[FilledSlot], count: CountFunction) -> list[FilledSlo
         text = join_blocks(lines)
         return resolve_macros(unified.slot.template, {"entries": text}).strip() if text else ""
 
-    budget = max(unified.budget, sum(item.budget + SEPARATOR_TOKENS for item in parts))
-    fitted = fit(blocks, budget, render, count)
-    merged = FilledSlot(unified.slot, fitted.text, fitted.tokens, fitted.full_tokens, fitted.trimmed, budget)
+    room = max(unified.budget, sum(item.room + SEPARATOR_TOKENS for item in parts))
+    fitted = fit(blocks, room, render, count)
+    merged = replace(
+        unified,
+        text=fitted.text,
+        tokens=fitted.tokens,
+        full_tokens=fitted.full_tokens,
+        trimmed=fitted.trimmed,
+        edited=any(item.edited for item in parts),
+    )
     names = {slot.name for slot in UNIFIED_ORDER}
     others = [_emptied(item) if item.slot.name in names else item for item in slots[:-1]]
     return [*others, merged]

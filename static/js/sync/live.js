@@ -75,13 +75,14 @@ export class EventFeed extends EventTarget {
     try {
       const reply = await this.#transport.stream("events/", stop.signal);
       if (reply.status !== 200) return false;
-      this.#tell({ kind: "open" });
-      opened = true;
       const parser = new EventParser((name, value) => this.#take(name, value));
       const decoder = new TextDecoder();
       for (const reader = reply.body.getReader(); ;) {
         const { done, value } = await reader.read();
-        if (done) return true;
+        if (done) return opened;
+        // What is written before the server's first words may be told to nobody: it listens from then on.
+        if (!opened) this.#tell({ kind: "open" });
+        opened = true;
         clearTimeout(watch);
         watch = setTimeout(end, SILENCE);
         parser.feed(decoder.decode(value, { stream: true }));

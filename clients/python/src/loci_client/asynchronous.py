@@ -131,6 +131,7 @@ class AsyncLoci:
     async def words(self, chat_id: str) -> AsyncGenerator[bool, None]:
         """Open the stream of events. Yield True at its start and for each write to the chat, False for other data.
 
+        It starts with its first data, not with the headers: the server may not listen for writes before.
         Ends when the stream ends, or immediately if the server offers none.
         """
         request = arguments(events_request(chat_id), self._base, self._token) | {"timeout": EVENTS_TIMEOUT}
@@ -139,9 +140,11 @@ class AsyncLoci:
             async with self._http.stream(**request) as response:
                 if response.status_code != httpx.codes.OK:
                     return
-                yield True
+                starts = True
                 async for text in response.aiter_text():
-                    yield any(concerns(event, chat_id) for event in parser.feed(text))
+                    told = [concerns(event, chat_id) for event in parser.feed(text)]
+                    yield starts or any(told)
+                    starts = False
 
 
 def _locked(

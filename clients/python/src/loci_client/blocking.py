@@ -129,6 +129,7 @@ class Loci:
     def words(self, chat_id: str) -> Generator[bool, None, None]:
         """Open the stream of events. Yield True at its start and for each write to the chat, False for other data.
 
+        It starts with its first data, not with the headers: the server may not listen for writes before.
         Ends when the stream ends, or immediately if the server offers none.
         """
         request = arguments(events_request(chat_id), self._base, self._token) | {"timeout": EVENTS_TIMEOUT}
@@ -136,9 +137,11 @@ class Loci:
         with suppress(httpx.TransportError), self._http.stream(**request) as response:
             if response.status_code != httpx.codes.OK:
                 return
-            yield True
+            starts = True
             for text in response.iter_text():
-                yield any(concerns(event, chat_id) for event in parser.feed(text))
+                told = [concerns(event, chat_id) for event in parser.feed(text)]
+                yield starts or any(told)
+                starts = False
 
 
 def _locked(method: Callable[Concatenate[SessionCore, P], Flow[T]]) -> Callable[Concatenate["ChatSession", P], T]:
