@@ -11,11 +11,11 @@ from django.test import Client
 
 from apps.accounts.models import StorageUse
 from apps.accounts.tasks import count_storage
-from apps.chats.models import Chat, Message
-from apps.chats.operations import append_messages, create_chat, delete_chat
+from apps.chats.models import Character, Chat, Message, Persona
+from apps.chats.operations import append_messages, create_chat, delete_chat, introduce
 from apps.chats.quotas import QuotaExceeded
 from tests.contract.conftest import client_of
-from tests.factories import UserFactory, make_chat, parsed
+from tests.factories import UserFactory, make_character, make_chat, parsed
 
 LINES = [{"user_name": "Alice", "character_name": "Mira"}, *({"name": "Mira", "mes": f"{n}"} for n in range(4))]
 
@@ -55,8 +55,13 @@ def test_messages_beyond_the_quota_are_refused_and_nothing_of_them_is_stored(db:
     site = Client()
     site.force_login(alice)
     page = site.post(f"/chats/{chat.pk}/write/", {"text": "f"}, headers={"HX-Request": "true"})
-    assert (page.status_code, page["HX-Retarget"]) == (413, "#toasts")
+    assert (page.status_code, page["HX-Retarget"]) == (400, "#composer-errors")
     assert "You can have 5 messages" in page.content.decode()
+    message = chat.messages.get(index=1)
+    for url in (f"/chats/{chat.pk}/write/", f"/chats/{chat.pk}/messages/{message.pk}/insert/"):
+        page = site.post(url, {"text": "A long thought."})
+        assert "You can have 5 messages" in page.content.decode()
+        assert "A long thought.</textarea>" in page.content.decode()
     delete_chat(other)
     with pytest.raises(QuotaExceeded):  # the bin is included
         append_messages(alice, chat.pk, [parsed("e")])
@@ -69,9 +74,21 @@ def test_chats_beyond_the_quota_are_refused(db: None, settings: Any) -> None:
     assert [api.post("/api/v1/chats/", {"title": "x"}).status_code for _ in range(3)] == [201, 201, 413]
     site = Client()
     site.force_login(alice)
-    page = site.post("/chats/new/", {"title": "x"})
-    assert (page.status_code, "You can have 2 chats, and have 2." in page.content.decode()) == (413, True)
+    mira = make_character(alice, name="Mira")
+    for url, fields in (
+        ("/chats/new/", {"title": "The long road", "character": "Ione", "user_name": "Ali"}),
+        (f"/characters/{mira.pk}/start/", {"name": "Ali"}),
+    ):
+        page = site.post(url, fields)
+        html = page.content.decode()
+        assert (page.status_code, "You can have 2 chats, and have 2." in html) == (400, True)
+        assert all(f'value="{value}"' in html for value in fields.values())
     assert Chat.objects.for_owner(alice).count() == 2
+    assert [row.name for row in Character.objects.for_owner(alice)] == ["Mira"]
+    assert not Persona.objects.for_owner(alice).exists()
+    introduce(alice, "Al")
+    page = site.post(f"/characters/{mira.pk}/start/")  # nothing was written that could be lost
+    assert page.status_code == 413
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,13 +1,14 @@
 """Tabs stay in step, and nothing that one writes is lost: offline, in a conflict, over a restart of the server."""
 
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
-from playwright.sync_api import Browser, BrowserContext, FloatRect, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, FloatRect, Locator, Page, Route, expect
 
 from apps.accounts.models import User
 from apps.chats.locking import Guard
@@ -145,6 +146,39 @@ def test_an_editor_stays_when_its_message_moves_out_of_the_window(context: Brows
     patch_messages(alice, chat.pk, [Patch(index=0, insert_before=parsed("A prologue."))], OLD)
     expect(page.locator("[data-count]")).to_have_text("201 messages")
     expect(page.locator(".editor textarea")).to_have_value("Half a thought")
+
+
+def test_a_window_asked_for_before_a_change_repeats_no_message(context: BrowserContext, alice: User):
+    texts = [f"This is turn {number}." for number in range(200)]
+    chat = make_chat(alice, *texts, character=make_character(alice))
+    windows: list[Route] = []
+    places: list[Route] = []
+    context.route("**/window/?after=*", lambda route: windows.append(route))
+    context.route("**/turns/?*", lambda route: places.append(route))
+    page = open_chat(context, chat, "?at=20")
+    last = page.locator("#messages .turn[data-id]").last
+    last.hover()
+    edited = page.locator(f".turn[data-id='{last.get_attribute('data-id')}']")
+    edited.get_by_role("link", name="Edit").click()
+    page.locator(".editor textarea").fill("Half a thought")
+    patch_messages(alice, chat.pk, [Patch(index=0, insert_before=parsed("A prologue."))], OLD)
+    wait_for(page, lambda: windows and places)
+    windows[0].continue_()
+    expect(page.locator("#messages .turn[data-index='75']")).to_be_attached()
+    places[0].continue_()
+    expect(page.locator("[data-count]")).to_have_text("201 messages")
+    expect(edited).to_have_count(1)
+    expect(edited.locator(".editor textarea")).to_have_value("Half a thought")
+    indexes = page.locator("#messages .turn[data-id]").evaluate_all("turns => turns.map(turn => +turn.dataset.index)")
+    assert indexes == list(range(indexes[0], indexes[0] + len(indexes)))
+
+
+def wait_for(page: Page, holds: Callable[[], object]) -> None:
+    """Wait until ``holds`` returns something true, while the page's events are treated."""
+    deadline = time.monotonic() + PATIENCE / 1000
+    while not holds():
+        assert time.monotonic() < deadline
+        page.wait_for_timeout(20)
 
 
 def test_edits_made_offline_survive_the_page_and_arrive_once(context: BrowserContext, chat: Chat):

@@ -97,6 +97,20 @@ def test_a_significant_entry_is_written_edited_deleted_and_restored(owner: User,
     assert "We moved to Rome." in page.get(restored["Location"]).content.decode()
 
 
+def test_marks_in_entries_are_shown_as_what_they_mean(owner: User, page: Client) -> None:
+    merge_daily(owner, period=dt.date(2026, 11, 17), instance="", text="- Ana was **late** <i>.")
+    keep(owner, NOW)
+    week = JournalEntry.objects.for_owner(owner).get(period="2026-W47")
+    edit_entry(week, editor="a", text="A *quiet* week.\n\nAnd rain.")
+    assert "Ana was <strong>late</strong> &lt;i&gt;." in page.get("/journal/?period=2026-11-17").content.decode()
+    assert "A <em>quiet</em> week." in page.get("/journal/?period=2026-W47").content.decode()
+    assert "A quiet week. And rain." in page.get("/journal/?period=2026-11").content.decode()
+    page.post("/journal/", {"day": "2026-11-18", "title": "Moved", "text": "We *moved* <b>.\n\n> at last"})
+    moved = page.get("/journal/?period=2026-11-18").content.decode()
+    assert "We <em>moved</em> &lt;b&gt;." in moved
+    assert "<blockquote>" in moved
+
+
 def test_a_stale_entry_says_so_and_can_be_made_again(owner: User, page: Client) -> None:
     for day in (17, 18):
         merge_daily(owner, period=dt.date(2026, 11, day), instance="", text=f"- Day {day}.")

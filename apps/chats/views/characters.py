@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.files.uploadedfile import UploadedFile
 from django.core.paginator import Paginator
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -18,9 +19,10 @@ from apps.chats import operations
 from apps.chats.forms.characters import CharacterForm, MergeForm
 from apps.chats.forms.chat_list import SearchForm
 from apps.chats.forms.personas import NameForm, first_name_form
-from apps.chats.models import Character, Lorebook
+from apps.chats.models import Character, Chat, Lorebook
 from apps.chats.pages.chat_list import chat_entries
 from apps.chats.queries import default_persona, image_of, list_characters, list_chats, list_personas, lorebook_of
+from apps.chats.quotas import QuotaExceeded
 from apps.chats.transfer.cards import CardImportResult, import_card
 from apps.chats.views.access import own_character, redirect_page, wants_partial
 from apps.common.problems import Problem
@@ -136,10 +138,22 @@ def start(request: HttpRequest, character_id: UUID) -> HttpResponse:
     form = NameForm(request.POST)
     if "name" in request.POST and not form.is_valid():
         return _sheet(request, character, form, status=400)
+    try:
+        chat = _start(user, character, form)
+    except QuotaExceeded as problem:
+        if not form.is_valid():
+            raise
+        form.add_error("name", problem.detail)
+        return _sheet(request, character, form, status=400)
+    return redirect("chats:detail", chat_id=chat.pk)
+
+
+@transaction.atomic
+def _start(user: User, character: Character, form: NameForm) -> Chat:
+    """Start a chat as the persona of a valid form's name, else as the default one. Raise QuotaExceeded."""
     persona = operations.introduce(user, form.cleaned_data["name"]) if form.is_valid() else default_persona(user)
     user_name = persona.name if persona else user.get_short_name()[:200]
-    chat = operations.start_conversation(user, character, user_name=user_name, persona=persona)
-    return redirect("chats:detail", chat_id=chat.pk)
+    return operations.start_conversation(user, character, user_name=user_name, persona=persona)
 
 
 @login_required

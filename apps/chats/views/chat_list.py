@@ -26,6 +26,7 @@ from apps.chats.operations.bin import BIN_PERIOD
 from apps.chats.pages.chat_list import chat_entries
 from apps.chats.pages.plugins import activities_of
 from apps.chats.queries import list_chats, overview_of
+from apps.chats.quotas import QuotaExceeded
 from apps.chats.views.access import or_404, own_chat, wants_partial
 
 PAGE_SIZE = 40
@@ -71,18 +72,27 @@ def new(request: HttpRequest) -> HttpResponse:
     user = cast(User, request.user)
     form = NewChatForm(user, request.POST or None)
     if form.is_valid():
-        fields = form.cleaned_data
-        name = fields.pop("character")
-        if form.asks_first_name and fields["user_name"]:
-            fields["persona"] = operations.introduce(user, fields["user_name"])
-        if name:
-            chat = operations.start_conversation(user, operations.find_or_create_character(user, name), **fields)
+        try:
+            chat = _create(user, form)
+        except QuotaExceeded as problem:
+            form.add_error(None, problem.detail)
         else:
-            chat = operations.create_chat(user, **fields)
-        return redirect("chats:detail", chat_id=chat.pk)
+            return redirect("chats:detail", chat_id=chat.pk)
     names = Character.objects.for_owner(user).order_by("name").values_list("name", flat=True).distinct()
     context = {"form": form, "names": names[:100]}
     return render(request, "chats/new.html", context, status=400 if form.errors else 200)
+
+
+@transaction.atomic
+def _create(user: User, form: NewChatForm) -> Chat:
+    """Create the chat of a valid form, with the character and the persona that it names. Raise QuotaExceeded."""
+    fields = dict(form.cleaned_data)
+    name = fields.pop("character")
+    if form.asks_first_name and fields["user_name"]:
+        fields["persona"] = operations.introduce(user, fields["user_name"])
+    if name:
+        return operations.start_conversation(user, operations.find_or_create_character(user, name), **fields)
+    return operations.create_chat(user, **fields)
 
 
 @login_required

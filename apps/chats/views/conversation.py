@@ -4,6 +4,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -21,6 +22,7 @@ from apps.chats.pages import conversation as pages
 from apps.chats.pages.chat_list import chat_entries
 from apps.chats.pages.company import company_of
 from apps.chats.queries import access_chat, list_chats
+from apps.chats.quotas import QuotaExceeded
 from apps.chats.views.access import own_chat, own_message, wants_partial
 
 LISTED_CHATS = 30  # shown in the sidebar of the conversation
@@ -110,10 +112,20 @@ def write(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     form = MessageForm(request.POST, chat=chat, user=cast(User, request.user))
     if not form.is_valid():
         return _composer_errors(request, chat, form)
+    try:
+        chat = _append(request, chat, form)
+    except QuotaExceeded as problem:
+        form.add_error("text", problem.detail)
+        return _composer_errors(request, chat, form)
+    return _new_turns(request, chat) if wants_partial(request) else redirect("chats:detail", chat_id=chat.pk)
+
+
+@transaction.atomic
+def _append(request: HttpRequest, chat: Chat, form: MessageForm) -> Chat:
+    """Append the message of a valid form. Return the chat as it is then. Raise QuotaExceeded."""
     if form.persona:
         update_chat(chat, persona=form.persona)
-    chat = append_messages(request.user, chat.pk, [form.parsed()], Guard(writer=writer_of(request))).chat
-    return _new_turns(request, chat) if wants_partial(request) else redirect("chats:detail", chat_id=chat.pk)
+    return append_messages(request.user, chat.pk, [form.parsed()], Guard(writer=writer_of(request))).chat
 
 
 def _new_turns(request: HttpRequest, chat: Chat) -> HttpResponse:

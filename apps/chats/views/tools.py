@@ -24,6 +24,7 @@ from apps.chats.message_data.namespaces import leave_out_change
 from apps.chats.message_data.scenes import scene_break_change, scene_break_removal
 from apps.chats.models import Chat, Message
 from apps.chats.operations import Patch, PatchResult, branch_chat, patch_messages, undo_change
+from apps.chats.quotas import QuotaExceeded
 from apps.chats.views.access import own_chat, own_message, redirect_page, wants_partial
 from apps.chats.views.conversation import turn_response
 from apps.common.problems import Problem
@@ -115,8 +116,12 @@ def insert(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespons
     row = own_message(request, chat_id, message_id)
     form = MessageForm(request.POST or None, chat=row.chat, user=cast(User, request.user))
     if form.is_valid():
-        result = _patch(request, row, insert_before=form.parsed())
-        return _redirect_with_undo(request, result, row.index, gettext("The message is inserted."))
+        try:
+            result = _patch(request, row, insert_before=form.parsed())
+        except QuotaExceeded as problem:
+            form.add_error("text", problem.detail)
+        else:
+            return _redirect_with_undo(request, result, row.index, gettext("The message is inserted."))
     return _render_form(
         request, row, form, gettext("Insert before message %(index)s") % {"index": row.index}, "", "insert"
     )

@@ -19,6 +19,7 @@ const atEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.client
 const toEnd = () => { scroller.scrollTop = scroller.scrollHeight; };
 const MARGIN = 20; // turns read beyond those shown while somebody writes in one, which others may have moved
 const isBusy = (turn) => turn.querySelector(".editor, textarea:focus, input:focus") !== null;
+const isTracked = (turn) => "tracked" in turn.dataset;
 const isSame = (a, b) => a.dataset.rev === b.dataset.rev && a.dataset.index === b.dataset.index;
 
 export class Turns {
@@ -36,7 +37,7 @@ export class Turns {
     this.#url = url;
     this.#track(shown());
     // htmx adds windows on scrolling, and replaces a turn after an action of its menu.
-    document.body.addEventListener("htmx:afterSwap", () => { this.#track(shown()); this.showUnsaved(); this.onShown(); });
+    document.body.addEventListener("htmx:afterSwap", () => { dropRepeated(); this.#track(shown()); this.showUnsaved(); this.onShown(); });
     pill.addEventListener("click", () => (showsEnd() ? toEnd() : location.assign(this.#url)));
     scroller.addEventListener("scroll", () => atEnd() && this.#showBelow(0), { passive: true });
     this.showUnsaved();
@@ -199,7 +200,7 @@ export class Turns {
   }
 
   #track(turns) {
-    this.#sync.track(turns.filter((turn) => !turn.dataset.tracked).map((turn) => {
+    this.#sync.track(turns.filter((turn) => !isTracked(turn)).map((turn) => {
       turn.dataset.tracked = "";
       return JSON.parse(turn.querySelector(":scope > script").textContent);
     }));
@@ -231,6 +232,16 @@ function arrange(parts) {
     if (part === cursor) cursor = cursor.nextElementSibling;
     else list.insertBefore(part, cursor);
   }
+}
+
+/**
+ * Remove added turns that are on the page already: places have changed since their window was asked for. What is on the
+ * page stays, since somebody may write in it, and is updated by the change itself.
+ */
+function dropRepeated() {
+  const [old, added] = [shown().filter(isTracked), shown().filter((turn) => !isTracked(turn))];
+  const known = new Set(old.map((turn) => turn.dataset.id));
+  for (const turn of added) if (known.has(turn.dataset.id)) turn.remove();
 }
 
 function showPlain(prose, text) {
