@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.db.models import Q
@@ -198,7 +197,6 @@ class Memory(StoryModel):
             models.Index("owner", "chat", "tier", "state", name="memory_owner_chat"),
             models.Index(fields=["owner", "-id"], name="memory_owner_newest"),  # for the paginated list
             models.Index("owner", "deleted_at", name="memory_tombstones", condition=Q(deleted_at__isnull=False)),
-            GinIndex(fields=["lexemes"], name="memory_lexemes"),
         ]
 
     @property
