@@ -1,19 +1,21 @@
-"""The search's BM25 is that of the textbook, though the database counts words in patterns and stops at three."""
+"""The search's BM25 is that of the textbook, though the database counts words in patterns and stops at seven."""
 
 import math
 import random
+import re
 from collections import Counter
 
 import numpy as np
 import pytest
 from django.core.management import call_command
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.memories.lexemes import Lexemes, lexemes_of
 from apps.memories.models import Memory
-from apps.memories.search import SearchQuery, find, scan
+from apps.memories.search import SearchQuery, bm25, find, scan
 from apps.memories.search.bm25 import K1, LEXEMES_PER_PATTERN, pattern_count, score_words
 from tests.factories import UserFactory, make_chat, make_memory
 
@@ -22,7 +24,7 @@ WORDS = (
     " horse window storm mountain brother"
 ).split()
 
-counts = st.lists(st.lists(st.integers(0, 6), min_size=15, max_size=15), min_size=1, max_size=12)
+counts = st.lists(st.lists(st.integers(0, 12), min_size=15, max_size=15), min_size=1, max_size=12)
 
 
 def plain_bm25(rows, lengths, b):
@@ -41,7 +43,7 @@ def plain_bm25(rows, lengths, b):
 def patterns_of(rows):
     for number in range(pattern_count(len(rows[0]))):
         own = [row[number * LEXEMES_PER_PATTERN :][:LEXEMES_PER_PATTERN] for row in rows]
-        yield np.array([sum(min(tf, 3) * 4**n for n, tf in enumerate(row)) for row in own], dtype=float)
+        yield np.array([sum(min(tf, 7) * 8**n for n, tf in enumerate(row)) for row in own], dtype=float)
 
 
 @given(counts, st.sampled_from([0.3, 0.75]))
@@ -52,7 +54,7 @@ def test_the_exact_score_lies_between_the_least_and_the_greatest(rows, b):
         least, greatest = max(words.least[number], 0), max(words.greatest[number], 0)
         assert least - 1e-9 <= expected <= greatest + 1e-9
         assert words.exact(number, dict(enumerate(rows[number]))) == pytest.approx(expected)
-        if max(rows[number]) < 3:
+        if max(rows[number]) < 7:
             assert least == pytest.approx(greatest)
 
 
@@ -77,7 +79,7 @@ def test_the_best_hits_by_words_are_those_of_the_formula(chat, monkeypatch, seed
     """Also where words are repeated more often than a pattern says, and where more rows match than are returned."""
     monkeypatch.setattr(scan, "HITS_PER_RETRIEVER", 6)
     rng = random.Random(seed)
-    texts = [" ".join(rng.choices(WORDS[: rng.randint(2, 20)], k=rng.randint(1, 30))) for _ in range(40)]
+    texts = [" ".join(rng.choices(WORDS[: rng.randint(2, 20)], k=rng.randint(1, 60))) for _ in range(40)]
     memories = {remember(chat, text).pk: occurrences(text) for text in texts}
     query = " ".join(rng.sample(WORDS, words))
     lexemes = lexemes_of(query)
@@ -87,6 +89,19 @@ def test_the_best_hits_by_words_are_those_of_the_formula(chat, monkeypatch, seed
     hits = find(chat.owner_id, SearchQuery(query, preset="bm25", tiers=tuple(Memory.Tier.values))).hits
     scores = {hit.id: hit.signals["lexical"] for hit in hits}
     assert scores == {pk: pytest.approx(expected[pk], abs=1e-6) for pk in best if expected[pk] > 0}
+
+
+def test_rows_that_all_repeat_a_word_cost_no_more_than_some(chat, monkeypatch):
+    monkeypatch.setattr(scan, "HITS_PER_RETRIEVER", 5)
+    monkeypatch.setattr(bm25, "MOST_REACHING", 10)
+    for number in range(30):
+        remember(chat, "storm " * (7 + number))
+    query = SearchQuery("storm", preset="bm25", tiers=tuple(Memory.Tier.values))
+    with CaptureQueriesContext(connection) as captured:
+        hits = find(chat.owner_id, query).hits
+    assert len(hits) == 5
+    counted = next(query["sql"] for query in captured if "cardinality" in query["sql"])
+    assert 10 <= len(re.findall(r"[0-9a-f]{32}", counted.rpartition("{")[2])) <= 15
 
 
 def test_memories_without_words_are_not_found_by_them(chat):

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-# Terms are lexemes as numbers, with how often each occurs: 3 stands for three times or more. They are for the search
+# Terms are lexemes as numbers, with how often each occurs: 7 stands for seven times or more. They are for the search
 # alone (see apps.memories.search.statements), so that no model loads them. Postgres computes them where lexemes change.
 FUNCTIONS = """
 CREATE FUNCTION search_term(lexeme text) RETURNS int LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -10,7 +10,7 @@ CREATE FUNCTION search_terms(lexemes tsvector) RETURNS sparsevec LANGUAGE sql IM
 RETURN (
     SELECT ('{' || string_agg(term || ':' || times, ',') || '}/1000000000')::sparsevec
     FROM (
-        SELECT search_term(lexeme) AS term, least(max(cardinality(positions)), 3) AS times
+        SELECT search_term(lexeme) AS term, least(max(cardinality(positions)), 7) AS times
         FROM unnest(lexemes) GROUP BY 1 LIMIT 16000  -- as many as a sparsevec holds
     ) AS counted
 );
@@ -19,7 +19,7 @@ CREATE FUNCTION search_pattern(lexemes text[]) RETURNS sparsevec LANGUAGE sql IM
 RETURN (
     SELECT ('{' || string_agg(term || ':' || digit, ',') || '}/1000000000')::sparsevec
     FROM (
-        SELECT search_term(lexeme) AS term, sum(1 << 2 * (place - 1)::int) AS digit
+        SELECT search_term(lexeme) AS term, sum(1 << 3 * (place - 1)::int) AS digit
         FROM unnest(lexemes) WITH ORDINALITY AS query (lexeme, place) GROUP BY 1
     ) AS digits
 );

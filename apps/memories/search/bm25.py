@@ -1,7 +1,7 @@
 """BM25 of rows whose words are given as patterns. Without database access.
 
-A pattern is a number whose digits, to the base 4, say how often a row contains each of 12 lexemes of the query. A digit
-of 3 stands for three times or more, which leaves a range of scores.
+A pattern is a number whose digits, to the base 8, say how often a row contains each of 8 lexemes of the query. A digit
+of 7 stands for seven times or more, which leaves a range of scores.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 K1 = 1.2  # BM25's saturation of repeated words, at its usual value
-LEXEMES_PER_PATTERN = 12  # digits to the base 4 that the 24 bits of a float hold
-MOST_TIMES = 3
+LEXEMES_PER_PATTERN = 8  # digits of three bits that the 24 bits of a float hold
+MOST_TIMES = 7
+MOST_REACHING = 1000  # more rows than that all repeat one word time and again
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,14 @@ class WordScores:
     weights: np.ndarray
     norms: np.ndarray
 
-    def unsure(self, score: float = 0.0) -> list[int]:
-        """Return the rows without an exact score that could have this one or a greater one."""
-        return np.flatnonzero((self.greatest > self.least) & (self.greatest >= score)).tolist()
+    def is_exact(self, row: int) -> bool:
+        """Return whether the row has a single score."""
+        return bool(self.greatest[row] == self.least[row])
+
+    def reaching(self, score: float) -> list[int]:
+        """Return the rows without an exact score that could have this one or a greater one, the likeliest of many."""
+        rows = np.flatnonzero((self.greatest > self.least) & (self.greatest >= score))
+        return rows[np.argsort(-self.greatest[rows], kind="stable")[:MOST_REACHING]].tolist()
 
     def exact(self, row: int, times: Mapping[int, int]) -> float:
         """Return the score of a row by how often it contains each lexeme, by the lexeme's place in the query."""
@@ -58,8 +64,8 @@ def score_words(patterns: Sequence[np.ndarray], lengths: np.ndarray, lexemes: in
 
 def _occurrences(patterns: np.ndarray, place: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows in which the digit of a place isn't 0, and these digits."""
-    rows = np.flatnonzero(patterns & (3 << 2 * place) != 0)
-    return rows, patterns[rows] >> 2 * place & 3
+    rows = np.flatnonzero(patterns & (MOST_TIMES << 3 * place) != 0)
+    return rows, patterns[rows] >> 3 * place & MOST_TIMES
 
 
 def _weights(frequencies: np.ndarray, rows: int) -> np.ndarray:

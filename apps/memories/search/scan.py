@@ -75,9 +75,9 @@ def _make_exact(
     These rows are the best ones by their least scores, and those of which the greatest score reaches them.
     """
     candidates = {row for rows in best.values() for row in rows}
-    candidates |= {row for name, each in words.items() for row in each.unsure(_least_of(each, best[name]))}
+    candidates |= {row for name, each in words.items() for row in each.reaching(_least_of(each, best[name]))}
     for name, each in words.items():
-        unsure = {scan.id(row): row for row in candidates.intersection(each.unsure())}
+        unsure = {scan.id(row): row for row in candidates if not each.is_exact(row)}
         for found in _rows(times_sql(table, name), parameters, unsure):
             row = unsure[found["id"].bytes]
             each.least[row] = each.exact(row, dict(zip(found["places"], found["times"], strict=True)))
