@@ -1,7 +1,6 @@
 """The model of the journal: what happened in a day, a week, a month or a year, and what a person wrote by hand."""
 
 from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.db.models import F, Q
@@ -81,7 +80,6 @@ class JournalEntry(OwnedModel):
         indexes = [
             models.Index(fields=["owner", "starts", "ends"], name="journal_owner_range"),  # the calendar
             models.Index(fields=["owner", "-id"], name="journal_owner_newest"),  # for the paginated list
-            GinIndex(fields=["lexemes"], name="journal_lexemes"),
         ]
 
     @property

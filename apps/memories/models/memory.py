@@ -214,7 +214,6 @@ class Memory(StoryModel):
             models.Index("owner", "chat", "tier", "state", "id", name="memory_owner_chat_newest"),
             models.Index(fields=["owner", "-id"], name="memory_owner_newest"),  # for the paginated list
             models.Index("owner", "deleted_at", name="memory_tombstones", condition=Q(deleted_at__isnull=False)),
-            GinIndex(fields=["lexemes"], name="memory_lexemes"),
             # A prompt chooses from the memories of highest standing, from pinned ones and those of trigger words.
             models.Index(
                 "owner",

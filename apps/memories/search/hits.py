@@ -20,7 +20,8 @@ from apps.memories.models import Entity, Memory
 from apps.memories.search.presets import Preset
 from apps.memories.search.questions import ParsedQuery, Speaker, mentions
 from apps.memories.search.ranking import Hit, TurnPosition, recency, relative_length
-from apps.memories.search.statements import SearchTable, search_sql
+from apps.memories.search.scan import best_rows
+from apps.memories.search.statements import SearchTable
 
 MESSAGES = "messages"
 JOURNAL = "journal"
@@ -29,7 +30,7 @@ PASSAGES = SearchTable(
     vectors={"vector": "embedding", "window_vector": "window_embedding"},
     words={"lexical": ("lexemes", "p.length"), "window_lexical": ("window_lexemes", "p.window_length")},
     columns="m.id, p.chat_id, p.session, m.index, p.speaker, p.is_user, p.is_question, p.length,"
-    " coalesce(m.sent_at, m.created_at) AS at",
+    " extract(epoch FROM now() - coalesce(m.sent_at, m.created_at))::float / 86400 AS age",
     joins="JOIN chats_message m ON m.id = p.message_id",
 )
 MEMORIES = SearchTable(
@@ -37,7 +38,7 @@ MEMORIES = SearchTable(
     vectors={"vector": "embedding"},
     words={"lexical": ("lexemes", "length(p.lexemes)")},
     columns="p.id, p.tier, p.text, p.importance, p.pinned, p.source_instance, p.participating_instances,"
-    " p.created_at AS at",
+    " extract(epoch FROM now() - p.created_at)::float / 86400 AS age",
 )
 ENTRIES = SearchTable(
     table="memories_journalentry",
@@ -115,7 +116,7 @@ def find_messages(
     if MESSAGES not in scope.tiers or scope.kind:
         return []
     mean_lengths = _mean_turn_lengths(speakers)
-    rows = _fetch_rows(PASSAGES, _passages_condition(scope), terms, preset, scope)
+    rows = best_rows(PASSAGES, _passages_condition(scope), preset, scope.parameters | terms.parameters)
     rows = [row for row in rows if scope.before is None or row["index"] < scope.before]
     return [_message_hit(row, parsed, mean_lengths) for row in rows]
 
@@ -135,7 +136,7 @@ def _message_hit(row: dict[str, Any], parsed: ParsedQuery, mean_lengths: dict[bo
         "subject": float(row["speaker"] in parsed.subjects),
         "length": relative_length(row["length"], mean_lengths.get(row["is_user"], 0)),
         "question": float(row["is_question"]),
-        "recency": recency(_age_in_days(row["at"])),
+        "recency": recency(row["age"]),
     }
     turn = TurnPosition(row["chat_id"], row["session"], row["index"], row["speaker"], row["is_question"])
     return Hit(row["id"], MESSAGES, row["retrievers"], traits, turn)
@@ -148,7 +149,7 @@ def find_memories(scope: SearchScope, terms: EncodedQuery, preset: Preset, parse
     """
     if not set(scope.tiers) & set(Memory.Tier.values):
         return []
-    rows = _fetch_rows(MEMORIES, _memories_condition(scope), terms, preset, scope)
+    rows = best_rows(MEMORIES, _memories_condition(scope), preset, scope.parameters | terms.parameters)
     entity_shares = _entity_shares(scope, text, [row["id"] for row in rows])
     return [_memory_hit(row, parsed, entity_shares.get(row["id"], 0.0), scope.instance) for row in rows]
 
@@ -158,7 +159,7 @@ def _memory_hit(row: dict[str, Any], parsed: ParsedQuery, entity_share: float, i
     window_retrievers = {f"window_{name}": value for name, value in row["retrievers"].items()}
     traits = {
         "subject": float(any(mentions(row["text"], name) for name in parsed.subjects)),
-        "recency": recency(_age_in_days(row["at"])),
+        "recency": recency(row["age"]),
         "graph": entity_share,
         "instance": float(bool(instance) and instance in instances),
         "importance": (row["importance"] - 1) / 2,
@@ -171,7 +172,7 @@ def find_entries(scope: SearchScope, terms: EncodedQuery, preset: Preset, parsed
     """Return the journal entries of the scope that any retriever finds; none of a character, whom no entry names."""
     if JOURNAL not in scope.tiers or scope.kind or (scope.character and not scope.chat):
         return []
-    rows = _fetch_rows(ENTRIES, _entries_condition(scope), terms, preset, scope)
+    rows = best_rows(ENTRIES, _entries_condition(scope), preset, scope.parameters | terms.parameters)
     return [_entry_hit(row, parsed, scope.instance) for row in rows]
 
 
@@ -192,15 +193,13 @@ def _entity_shares(scope: SearchScope, query: str, memory_ids: Sequence[UUID]) -
     rows = entities.filter(position__gt=0).values_list("pk", "name")
     # Entities of different chats can share a name. In queries, names of things often lack capital letters.
     names_by_id = {pk: name.casefold() for pk, name in rows if mentions(query.casefold(), name.casefold())}
+    if not names_by_id:
+        return {}
     links = Memory.entities.through.objects.filter(memory_id__in=memory_ids, entity_id__in=names_by_id)
     names: dict[UUID, set[str]] = defaultdict(set)
     for memory_id, entity_id in links.values_list("memory_id", "entity_id"):
         names[memory_id].add(names_by_id[entity_id])
     return {memory_id: len(matched) / len(set(names_by_id.values())) for memory_id, matched in names.items()}
-
-
-def _age_in_days(at: dt.datetime) -> float:
-    return (timezone.now() - at).total_seconds() / 86400
 
 
 # SQL
@@ -276,19 +275,3 @@ def _memories_condition(scope: SearchScope) -> str:
     if days := _days_condition(scope, f"coalesce(({_SAID_AT}), p.created_at)"):
         conditions.append(days)
     return " AND ".join(conditions)
-
-
-def _fetch_rows(
-    table: SearchTable, where: str, terms: EncodedQuery, preset: Preset, scope: SearchScope
-) -> list[dict[str, Any]]:
-    """Run the statement. Return its rows by column, with the retrievers' values also under ``retrievers``."""
-    sentences = len(terms.vectors) - 1
-    sql = search_sql(table, where, preset, vectors=bool(terms.vectors), words=bool(terms.lexemes), sentences=sentences)
-    if not sql:
-        return []
-    with reading_connection().cursor() as cursor:
-        cursor.execute(sql, scope.parameters | terms.parameters)
-        names = [column.name for column in cursor.description]
-        rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-    retrievers = [name for name in names if name in preset.retrievers]
-    return [row | {"retrievers": {name: float(row[name]) for name in retrievers}} for row in rows]

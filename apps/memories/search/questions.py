@@ -106,4 +106,4 @@ def _names_pattern(names: Sequence[str]) -> str:
 
 
 def _case_flag(text: str) -> re.RegexFlag:
-    return re.NOFLAG if any(letter.isupper() for letter in text) else re.IGNORECASE
+    return re.IGNORECASE if text == text.lower() else re.NOFLAG

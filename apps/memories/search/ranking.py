@@ -80,24 +80,20 @@ def rank(hits: Sequence[Hit], preset: Preset, vector_preference: float = 0.0) ->
     """Return the hits, best first; equal ones in the order of their ids."""
     weights = _shift_weights(preset.weights, vector_preference if preset.adaptive else 0.0)
     matches = _match_scores(hits, weights, preset.relative)
-    traits = [dict(hit.traits) for hit in hits]
-    for signals, answer in zip(traits, _answer_scores(hits, matches), strict=True):
-        signals["answer"] = answer
-    scores = [
-        match + sum(weights.get(name, 0) * value for name, value in signals.items())
-        for match, signals in zip(matches, traits, strict=True)
-    ]
+    answers = _answer_scores(hits, matches)
+    scores = _trait_scores(hits, matches, answers, weights)
     sessions = _session_scores(hits, scores)
     max_score = sum(weight for weight in weights.values() if weight > 0) or 1
+    session_weight = weights.get("session", 0)
     ranked = [
         RankedHit(
             hit,
-            min(max((score + weights.get("session", 0) * session) / max_score, 0.0), 1.0),
-            NO_SIGNALS | hit.retrievers | signals | {"session": session},
+            min(max((score + session_weight * session) / max_score, 0.0), 1.0),
+            {**NO_SIGNALS, **hit.retrievers, **hit.traits, "answer": answer, "session": session},
         )
-        for hit, score, session, signals in zip(hits, scores, sessions, traits, strict=True)
+        for hit, score, session, answer in zip(hits, scores, sessions, answers, strict=True)
     ]
-    return sorted(ranked, key=lambda ranked_hit: (-ranked_hit.score, str(ranked_hit.hit.id)))
+    return sorted(ranked, key=lambda ranked_hit: (-ranked_hit.score, ranked_hit.hit.id.int))
 
 
 def _shift_weights(weights: Mapping[str, float], vector_preference: float) -> dict[str, float]:
@@ -109,36 +105,55 @@ def _shift_weights(weights: Mapping[str, float], vector_preference: float) -> di
 
 def _match_scores(hits: Sequence[Hit], weights: Mapping[str, float], relative: bool) -> list[float]:
     """Return the weighted sum of each hit's retrievers. With ``relative``, each is divided by its best value."""
-    best = {name: max((hit.retrievers.get(name, 0) for hit in hits), default=0) for name in RETRIEVERS}
-    scale = {name: best[name] if relative and best[name] > 0 else 1 for name in RETRIEVERS}
-    values = [hit.retrievers.items() for hit in hits]
-    return [sum(weights.get(name, 0) * max(value, 0) / scale[name] for name, value in items) for items in values]
+    scores = [0.0] * len(hits)
+    for name in RETRIEVERS:
+        if weight := weights.get(name):
+            values = [max(hit.retrievers.get(name, 0.0), 0.0) for hit in hits]
+            scale = (max(values, default=0.0) or 1) if relative else 1
+            scores = [score + weight * value / scale for score, value in zip(scores, values, strict=True)]
+    return scores
+
+
+def _trait_scores(
+    hits: Sequence[Hit], matches: Sequence[float], answers: Sequence[float], weights: Mapping[str, float]
+) -> list[float]:
+    """Return the matches plus the weighted sums of the hits' traits and of the questions that they answer."""
+    answer_weight = weights.get("answer", 0)
+    trait_weights = [(name, weights[name]) for name in TRAITS if weights.get(name)]
+    scores = []
+    for hit, match, answer in zip(hits, matches, answers, strict=True):
+        score = match + answer_weight * answer
+        for name, weight in trait_weights:
+            if value := hit.traits.get(name):
+                score += weight * value
+        scores.append(score)
+    return scores
 
 
 def _answer_scores(hits: Sequence[Hit], matches: Sequence[float]) -> list[float]:
     """Return, for each hit by a subject that follows another speaker's question, that question's match, else 0."""
-    by_position = {
-        (turn.chat, turn.session, turn.index): (turn, match)
+    questions = {
+        (turn.chat.int, turn.session, turn.index): (turn.speaker, match)
         for hit, match in zip(hits, matches, strict=True)
-        if (turn := hit.turn)
+        if (turn := hit.turn) and turn.is_question
     }
 
     def answer(hit: Hit) -> float:
         turn = hit.turn
         if turn is None or not hit.traits.get("subject"):
             return 0.0
-        previous, match = by_position.get((turn.chat, turn.session, turn.index - 1), (None, 0.0))
-        return match if previous and previous.is_question and previous.speaker != turn.speaker else 0.0
+        speaker, match = questions.get((turn.chat.int, turn.session, turn.index - 1), (turn.speaker, 0.0))
+        return match if speaker != turn.speaker else 0.0
 
     return [answer(hit) for hit in hits]
 
 
 def _session_scores(hits: Sequence[Hit], scores: Sequence[float]) -> list[float]:
     """Return the best score in each hit's session; for a memory its own score."""
-    best: dict[tuple[UUID, int], float] = {}
-    for hit, score in zip(hits, scores, strict=True):
-        if turn := hit.turn:
-            best[turn.chat, turn.session] = max(score, best.get((turn.chat, turn.session), score))
-    return [
-        best[hit.turn.chat, hit.turn.session] if hit.turn else score for hit, score in zip(hits, scores, strict=True)
-    ]
+    # The int of a UUID is hashed several times as fast.
+    sessions = [(turn.chat.int, turn.session) if (turn := hit.turn) else None for hit in hits]
+    best: dict[tuple[int, int], float] = {}
+    for session, score in zip(sessions, scores, strict=True):
+        if session:
+            best[session] = max(score, best.get(session, score))
+    return [best[session] if session else score for session, score in zip(sessions, scores, strict=True)]

@@ -1,9 +1,12 @@
-"""SQL of the search: one statement for each table, which runs all retrievers and returns the best hits of each.
+"""SQL of the search: a statement that scans a scope, one for words of single rows, and one for single rows.
 
-Each row of the scope is read once, with its cosines and its lexemes of the query. Vectors are compared exactly: an
-approximate index loses recall under a filter. Words are scored by BM25 (or ts_rank) with document frequencies of the
-searched rows. Parameters: ``lexemes``, ``any`` (a tsquery that matches any of them), ``model``, ``whole``,
-``sentence_0`` and so on, and those of the scope.
+The scan returns one row: the values of all rows in the scope, packed by column. Vectors are compared exactly: an
+approximate index loses recall under a filter. The words of the query are read from a row's ``terms``, numbers of its
+lexemes, by a dot product with ``search_pattern()``, which yields a pattern (see ``bm25``). Postgres computes the terms:
+see the migration 0006.
+
+Parameters: ``lexemes``, ``any`` (a tsquery that matches any of them), ``model``, ``whole``, ``sentence_0`` and so on,
+and those of the scope; for single rows ``ids``.
 """
 
 # ruff: noqa: S608 - composed of our own constants; user input is always a parameter
@@ -11,10 +14,8 @@ searched rows. Parameters: ``lexemes``, ``any`` (a tsquery that matches any of t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from apps.memories.search.bm25 import LEXEMES_PER_PATTERN, pattern_count
 from apps.memories.search.presets import Preset
-
-HITS_PER_RETRIEVER = 100  # more hits didn't change the results in conversations of 700 turns
-K1 = 1.2  # BM25's saturation of repeated words, at its usual value
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class SearchTable:
     """A searchable table, named ``p`` in the statement.
 
     ``vectors``: the column of each retriever. ``words``: for each retriever the column of lexemes and the length of its
-    text. ``columns`` are returned with the retrievers, from ``p`` and ``joins``.
+    text. ``columns`` are of ``p`` and ``joins``.
     """
 
     table: str
@@ -32,32 +33,51 @@ class SearchTable:
     joins: str = ""
 
 
-def search_sql(table: SearchTable, scope: str, preset: Preset, *, vectors: bool, words: bool, sentences: int) -> str:
-    """Return the statement for the rows of ``table`` in ``scope``, or an empty string if no retriever can run."""
-    by_vector = [name for name in preset.retrievers if vectors and name in table.vectors]
-    by_words = [name for name in preset.retrievers if words and name in table.words]
-    if not by_vector and not by_words:
-        return ""
-    is_bm25 = preset.word_score == "bm25"
-    columns = [f"{_similarity_sql(table, name, preset, sentences)} AS {name}" for name in by_vector]
-    for name in by_words:
-        columns += _bm25_columns(table, name) if is_bm25 else [_ts_rank_column(table, name)]
-    parts = [f"scoped AS MATERIALIZED (SELECT p.id, {', '.join(columns)} FROM {table.table} p WHERE {scope})"]
-    if by_words and is_bm25:
-        parts += [_corpus_cte(by_words), *(_bm25_ctes(name, preset.b) for name in by_words)]
-    scores = {name: ("scoped", name) for name in by_vector}
-    scores |= {name: (name, "score") if is_bm25 else ("scoped", name) for name in by_words}
-    pool = " UNION ".join(f"({_best_ids_sql(cte, column)})" for cte, column in scores.values())
-    values = ", ".join(f"coalesce({cte}.{column}, 0) AS {name}" for name, (cte, column) in scores.items())
-    joins = " ".join(f"LEFT JOIN {name} ON {name}.id = p.id" for name in by_words if is_bm25)
-    return (
-        f"WITH {', '.join(parts)}, pool AS ({pool}) SELECT {table.columns}, {values}"
-        f" FROM pool JOIN {table.table} p ON p.id = pool.id JOIN scoped ON scoped.id = p.id {table.joins} {joins}"
-    )
+def scan_sql(table: SearchTable, scope: str, columns: Mapping[str, str]) -> str:
+    """Return the statement that reads ``columns`` of all rows of ``table`` in ``scope``.
+
+    It yields the ids and each column as bytes: 16 for an id, 4 for a number, which is NaN for null.
+    """
+    values = ["uuid_send(p.id)", *(f"float4send(coalesce(({sql})::real, 'NaN'))" for sql in columns.values())]
+    packed = ", ".join(f"string_agg({value}, '')" for value in values)
+    return f"SELECT {packed} FROM {table.table} p WHERE {scope}"
 
 
-def _best_ids_sql(cte: str, column: str) -> str:
-    return f"SELECT id FROM {cte} WHERE {column} IS NOT NULL ORDER BY {column} DESC, id LIMIT {HITS_PER_RETRIEVER}"
+def scan_columns(table: SearchTable, preset: Preset, *, vectors: bool, lexemes: int, sentences: int) -> dict[str, str]:
+    """Return the SQL of the columns that the preset's retrievers need; nothing if none can run.
+
+    ``lexemes`` and ``sentences`` are how many the query has.
+    """
+    columns = {}
+    for name in preset.retrievers:
+        if vectors and name in table.vectors:
+            columns[name] = _similarity_sql(table, name, preset, sentences)
+        elif lexemes and name in table.words and preset.word_score == "ts_rank":
+            columns[name] = _ts_rank_sql(table, name)
+        elif lexemes and name in table.words:
+            columns[f"{name}_length"] = table.words[name][1]
+            columns |= {f"{name}_{n}": _pattern_sql(table, name, n) for n in range(pattern_count(lexemes))}
+    return columns
+
+
+def times_sql(table: SearchTable, retriever: str) -> str:
+    """Return the statement for the query's lexemes in single rows, and how often each occurs there.
+
+    Without the other lexemes, unnest() takes half the time.
+    """
+    own = f"ts_filter(setweight(p.{table.words[retriever][0]}, 'A', %(lexemes)s::text[]), '{{a}}')"
+    return f"""
+        SELECT p.id, array_agg(array_position(%(lexemes)s::text[], lexeme) - 1) AS places,
+            array_agg(cardinality(positions)) AS times
+        FROM {table.table} p CROSS JOIN LATERAL unnest({own})
+        WHERE p.owner_id = %(owner)s AND p.id = ANY(%(ids)s::uuid[]) GROUP BY p.id"""
+
+
+def rows_sql(table: SearchTable) -> str:
+    """Return the statement for the columns of single rows."""
+    return f"""
+        SELECT p.id AS row_id, {table.columns} FROM {table.table} p {table.joins}
+        WHERE p.owner_id = %(owner)s AND p.id = ANY(%(ids)s::uuid[])"""
 
 
 def _similarity_sql(table: SearchTable, retriever: str, preset: Preset, sentences: int) -> str:
@@ -73,44 +93,14 @@ def _similarity_sql(table: SearchTable, retriever: str, preset: Preset, sentence
     return f"CASE WHEN p.embedding_model = %(model)s THEN {similarity} END"
 
 
-def _ts_rank_column(table: SearchTable, retriever: str) -> str:
+def _ts_rank_sql(table: SearchTable, retriever: str) -> str:
     column, _ = table.words[retriever]
     matched = f"p.{column} @@ %(any)s::tsquery"
-    return f"CASE WHEN {matched} THEN ts_rank(p.{column}, %(any)s::tsquery) END AS {retriever}"
+    return f"CASE WHEN {matched} THEN ts_rank(p.{column}, %(any)s::tsquery) END"
 
 
-def _bm25_columns(table: SearchTable, retriever: str) -> list[str]:
-    """Return the length of the text and its lexemes that are the query's.
-
-    Deleting all others before unnest() halves its time, most of which goes into their positions.
-    """
-    column, length = table.words[retriever]
-    own = f"ts_delete(p.{column}, tsvector_to_array(ts_delete(p.{column}, %(lexemes)s::text[])))"
-    return [
-        f"{length}::float AS {retriever}_length",
-        f"CASE WHEN p.{column} @@ %(any)s::tsquery THEN {own} END AS {retriever}_lexemes",
-    ]
-
-
-def _corpus_cte(retrievers: list[str]) -> str:
-    means = ", ".join(f"greatest(avg({name}_length), 1)::float AS {name}_mean" for name in retrievers)
-    return f"corpus AS MATERIALIZED (SELECT count(*)::float AS n, {means} FROM scoped)"
-
-
-def _bm25_ctes(retriever: str, b: float) -> str:
-    """Return the CTEs of BM25 as a fraction of its maximum."""
-    return f"""
-        {retriever}_hits AS MATERIALIZED (
-            SELECT id, {retriever}_length AS length, hit.lexeme, cardinality(hit.positions) AS tf
-            FROM scoped CROSS JOIN LATERAL unnest({retriever}_lexemes) AS hit
-            WHERE {retriever}_lexemes IS NOT NULL
-        ),
-        {retriever}_idf AS MATERIALIZED (
-            SELECT lexeme, ln(1 + (n - count(*) + 0.5) / (count(*) + 0.5)) AS idf
-            FROM {retriever}_hits, corpus GROUP BY lexeme, n
-        ),
-        {retriever} AS MATERIALIZED (
-            SELECT hits.id, sum(idf * tf / (tf + {K1} * ({1 - b} + {b} * length / {retriever}_mean)))
-                / (SELECT sum(idf) FROM {retriever}_idf) AS score
-            FROM {retriever}_hits AS hits JOIN {retriever}_idf USING (lexeme), corpus GROUP BY hits.id
-        )"""
+def _pattern_sql(table: SearchTable, retriever: str, number: int) -> str:
+    """Return the pattern of a number; null for a row without words. ``<#>`` is the negative dot product."""
+    terms = table.words[retriever][0].replace("lexemes", "terms")
+    first = number * LEXEMES_PER_PATTERN + 1
+    return f"-(p.{terms} <#> search_pattern((%(lexemes)s::text[])[{first}:{first + LEXEMES_PER_PATTERN - 1}]))"

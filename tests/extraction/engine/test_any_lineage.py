@@ -120,7 +120,7 @@ class Stories:
         in_prompt = active_at(find_turn(chat, "Where does Mira live?"), ["long_term"], self.character, [])["long_term"]
         return {
             *found,
-            *(active.memory for active in in_prompt),
+            *Memory.objects.for_owner(self.owner).filter(pk__in=[active.id for active in in_prompt]),
             *active_memories(chat, "long_term", self.character.pk),
             *Memory.objects.for_owner(self.owner).active_in(chat),
         }

@@ -68,7 +68,7 @@ def seen(chat: Chat) -> list[str]:
     query = SearchQuery("Where does Mira live?", chat=chat.pk, character=chat.character_id, tiers=["long_term"])
     found = {result.memory.text for result in search(owner, query).results if result.memory}
     turn = find_turn(chat, "Where does Mira live?")
-    in_prompt = {one.memory.text for one in active_at(turn, ["long_term"], character, [], QueryVectors())["long_term"]}
+    in_prompt = {one.text for one in active_at(turn, ["long_term"], character, [], QueryVectors())["long_term"]}
     rows = Memory.objects.for_owner(owner)
     vectors, model = [row.embedding for row in rows], rows.first()
     compared = find_neighbours(Scope(chat, "long_term"), [""] * len(rows), [], vectors, model.embedding_model)

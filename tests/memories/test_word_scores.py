@@ -1,0 +1,142 @@
+"""The search's BM25 is that of the textbook, though the database counts words in patterns and stops at seven."""
+
+import math
+import random
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apps.memories.lexemes import Lexemes, lexemes_of
+from apps.memories.models import Memory
+from apps.memories.search import SearchQuery, bm25, find, scan
+from apps.memories.search.bm25 import K1, LEXEMES_PER_PATTERN, pattern_count, score_words
+from tests.factories import UserFactory, make_chat, make_memory
+
+WORDS = (
+    "harbour letter garden winter lantern promise market violin illness journey bread shadow wedding cellar river"
+    " horse window storm mountain brother"
+).split()
+
+counts = st.lists(st.lists(st.integers(0, 12), min_size=15, max_size=15), min_size=1, max_size=12)
+
+
+def plain_bm25(rows, lengths, b):
+    """Return the score of each row by the formula, as a fraction of the maximum."""
+    mean = max(sum(lengths) / len(lengths), 1)
+    found = [sum(row[n] > 0 for row in rows) for n in range(len(rows[0]))]
+    idf = [math.log(1 + (len(rows) - df + 0.5) / (df + 0.5)) if df else 0 for df in found]
+    most = sum(idf) or 1
+    norms = [K1 * (1 - b + b * length / mean) for length in lengths]
+    return [
+        sum(weight * tf / (tf + norm) for weight, tf in zip(idf, row, strict=True)) / most
+        for row, norm in zip(rows, norms, strict=True)
+    ]
+
+
+def patterns_of(rows):
+    for number in range(pattern_count(len(rows[0]))):
+        own = [row[number * LEXEMES_PER_PATTERN :][:LEXEMES_PER_PATTERN] for row in rows]
+        yield np.array([sum(min(tf, 7) * 8**n for n, tf in enumerate(row)) for row in own], dtype=float)
+
+
+@given(counts, st.sampled_from([0.3, 0.75]))
+def test_the_exact_score_lies_between_the_least_and_the_greatest(rows, b):
+    lengths = [sum(row) + 1 for row in rows]
+    words = score_words(list(patterns_of(rows)), np.array(lengths, dtype=float), len(rows[0]), b)
+    for number, expected in enumerate(plain_bm25(rows, lengths, b)):
+        least, greatest = max(words.least[number], 0), max(words.greatest[number], 0)
+        assert least - 1e-9 <= expected <= greatest + 1e-9
+        assert words.exact(number, dict(enumerate(rows[number]))) == pytest.approx(expected)
+        if max(rows[number]) < 7:
+            assert least == pytest.approx(greatest)
+
+
+@pytest.fixture
+def chat(db):
+    return make_chat(UserFactory())
+
+
+def remember(chat, text):
+    return make_memory(chat, text, lexemes=Lexemes(text))
+
+
+def occurrences(text):
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT lexeme, cardinality(positions) FROM unnest(to_tsvector('english', %s))", [text])
+        return Counter(dict(cursor.fetchall()))
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("words", [2, 9, 20])
+def test_the_best_hits_by_words_are_those_of_the_formula(chat, monkeypatch, seed, words):
+    """Also where words are repeated more often than a pattern says, and where more rows match than are returned."""
+    monkeypatch.setattr(scan, "HITS_PER_RETRIEVER", 6)
+    rng = random.Random(seed)
+    texts = [" ".join(rng.choices(WORDS[: rng.randint(2, 20)], k=rng.randint(1, 60))) for _ in range(40)]
+    memories = {remember(chat, text).pk: occurrences(text) for text in texts}
+    query = " ".join(rng.sample(WORDS, words))
+    lexemes = lexemes_of(query)
+    rows = [[counted[lexeme] for lexeme in lexemes] for counted in memories.values()]
+    expected = dict(zip(memories, plain_bm25(rows, [len(each) for each in memories.values()], 0.3), strict=True))
+    best = sorted(expected, key=lambda pk: (-round(expected[pk], 9), pk))[:6]
+    hits = find(chat.owner_id, SearchQuery(query, preset="bm25", tiers=tuple(Memory.Tier.values))).hits
+    scores = {hit.id: hit.signals["lexical"] for hit in hits}
+    assert scores == {pk: pytest.approx(expected[pk], abs=1e-6) for pk in best if expected[pk] > 0}
+
+
+def test_rows_that_all_repeat_a_word_cost_no_more_than_some(chat, monkeypatch):
+    monkeypatch.setattr(scan, "HITS_PER_RETRIEVER", 5)
+    monkeypatch.setattr(bm25, "MOST_REACHING", 10)
+    for number in range(30):
+        remember(chat, "storm " * (7 + number))
+    query = SearchQuery("storm", preset="bm25", tiers=tuple(Memory.Tier.values))
+    with CaptureQueriesContext(connection) as captured:
+        hits = find(chat.owner_id, query).hits
+    assert len(hits) == 5
+    counted = next(query["sql"] for query in captured if "cardinality" in query["sql"])
+    assert 10 <= len(re.findall(r"[0-9a-f]{32}", counted.rpartition("{")[2])) <= 15
+
+
+def test_memories_without_words_are_not_found_by_them(chat):
+    make_memory(chat, "...", lexemes=None)
+    remember(chat, "...")
+    found = remember(chat, "The violin.")
+    query = SearchQuery("violin", preset="bm25", tiers=tuple(Memory.Tier.values))
+    assert [hit.id for hit in find(chat.owner_id, query).hits] == [found.pk]
+
+
+def test_a_text_of_very_many_different_words_is_stored_and_found(chat):
+    memory = remember(chat, " ".join(f"w{number}" for number in range(20_000)))
+    query = SearchQuery(" ".join(f"w{number}" for number in range(20)), tiers=tuple(Memory.Tier.values))
+    assert [hit.id for hit in find(chat.owner_id, query).hits] == [memory.pk]
+
+
+def test_words_are_found_by_their_changed_text(chat):
+    memory = remember(chat, "The violin.")
+    Memory.objects.for_owner(chat.owner_id).filter(pk=memory.pk).update(lexemes=Lexemes("The lantern."))
+    tiers = tuple(Memory.Tier.values)
+    assert not find(chat.owner_id, SearchQuery("violin", preset="bm25", tiers=tiers)).hits
+    assert find(chat.owner_id, SearchQuery("lantern", preset="bm25", tiers=tiers)).hits
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_was_stored_before_the_terms_is_found_after_the_migration_and_back():
+    chat = make_chat(UserFactory())
+    vector = np.ones(384) / 384**0.5
+    memory = make_memory(chat, "The violin.", lexemes=Lexemes("The violin."), embedding=vector, embedding_model="m")
+    query = SearchQuery("violin", preset="bm25", tiers=tuple(Memory.Tier.values))
+    try:
+        call_command("migrate", "memories", "0005", verbosity=0)
+    finally:
+        call_command("migrate", "memories", verbosity=0)
+    assert [hit.id for hit in find(chat.owner_id, query).hits] == [memory.pk]
+    memory.refresh_from_db()
+    assert np.allclose(np.array(memory.embedding), vector, atol=1e-3)
+    assert memory.embedding_model == "m"
