@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 from uuid import UUID
 
 from django.db.models import F, QuerySet
 
 from apps.chats.models import Character, Chat, Message, Swipe
-from apps.common.scoping import Owner
+from apps.common.database.compiled_queries import CompiledQuery
+from apps.common.scoping import Owner, owner_id_of
 from apps.proxy.conversation import Turn, key_of, normalized, unspaced
 from apps.proxy.matching import is_same_chat, plan_changes
 from apps.proxy.models import ProxiedChat
@@ -139,21 +141,29 @@ def _shown_keys(chat: Chat, ids: Sequence[UUID]) -> dict[UUID, int]:
     return {pk: key_of(chat.owner_id, is_user=is_user, text=text) for pk, is_user, text in rows}
 
 
+def _latest(owner_id: Any, fingerprints: Any, story: Any, character_id: Any) -> QuerySet[ProxiedChat]:
+    """Return what clients know of chats that share a message with these fingerprints, the latest first."""
+    found = ProxiedChat.objects.for_owner(owner_id).filter(chat__deleted_at=None, fingerprints__overlap=fingerprints)
+    if story is not None:
+        found = found.filter(chat__story=story)
+    if character_id is not None:
+        found = found.filter(chat__character=character_id)
+    latest: QuerySet[ProxiedChat] = found.select_related("chat__character").order_by("-updated_at")[:MAX_FOUND]
+    return latest
+
+
+LATEST: CompiledQuery[ProxiedChat] = CompiledQuery(_latest)
+
+
 def find_chat(owner: Owner, request: Request, *, story: UUID | None = None) -> Compared | None:
     """Return the chat, of a story if one is given, that shares most with a request, or None if it isn't certain.
 
     A chat of another character than the client names is none of them. Of two that share as much, one is chosen only if
     the request changes nothing in it.
     """
-    found = ProxiedChat.objects.for_owner(owner).filter(
-        chat__deleted_at=None, fingerprints__overlap=request.fingerprints
-    )
-    if story:
-        found = found.filter(chat__story=story)
-    if request.character and request.is_named:
-        found = found.filter(chat__character=request.character)
+    character = request.character if request.is_named else None
     sought = set(request.fingerprints)
-    latest = found.select_related("chat__character").order_by("-updated_at")[:MAX_FOUND]
+    latest = LATEST.rows(owner_id_of(owner), list(request.fingerprints), story, character.pk if character else None)
     rows = sorted(latest, key=lambda row: -len(sought & set(row.fingerprints)))
     openings: dict[Chat, set[int]] = {}
     for row in rows:
