@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from apps.chats.models import Chat, Message
-from apps.chats.operations import branch_chat
+from apps.chats.operations import add_participant, append_messages, branch_chat
 from apps.extraction.settings.queries import settings_of
 from apps.injection.retrieval import candidates, choices
 from apps.injection.retrieval.choices import Wanted, choose, memories_of_tier
 from apps.injection.turns import UserTurn, turn_from_message
 from apps.memories.models import Memory, Supersession
-from tests.factories import make_chat, make_memory
+from tests.factories import make_character, make_chat, make_memory, parsed
 
 CAP = 4
 
@@ -77,8 +77,7 @@ def best_of_all(turn, tier, character, wanted):
 @given(placed=placed_rows, asked_at=st.sampled_from([2, 6, 10]))
 def test_candidates_are_enough(tier, placed, asked_at, chat, monkeypatch):
     """Whatever memories there are: of the chat, of another one, of a branch, replaced in either, at any turn."""
-    for module in (candidates, choices):
-        monkeypatch.setattr(module, "KIND_MARGIN", 0)
+    monkeypatch.setattr(candidates, "KIND_MARGIN", 0)
     Memory.objects.for_owner(chat.owner).all().delete()
     Chat.objects.for_owner(chat.owner).exclude(pk=chat.pk).delete()
     character = chat.character
@@ -130,3 +129,53 @@ def test_of_many_memories_no_list_is_forgotten(chat):
     assert {near.pk, pinned.pk, recalled.pk, best.pk, newest.pk} <= set(chosen)
     assert [chosen[memory.pk].always for memory in (pinned, best, newest)] == [True] * 3
     assert sum(choice.always for choice in chosen.values()) == settings_of(chat).session_cap
+
+
+def test_what_others_witnessed_takes_no_place_of_a_member(alice):
+    """Nor in a group with more of such memories than any list."""
+    group, mira, tom = make_chat(alice), *(make_character(alice, name) for name in ("Mira", "Tom"))
+    for member in (mira, tom):
+        add_participant(alice, group.pk, name=member.name, character=member)
+    group = append_messages(alice, group.pk, [parsed("Hello.", is_user=True)]).chat
+    of_tom = [group.participants.get(character=tom).pk]
+    make_many(group, tier="session", importance=3, confidence=1, witnessed_by=of_tom)
+    best = make_memory(group, "Best.", tier="session", importance=3)
+    make_many(group, tier="session", importance=1)
+    turn = turn_from_message(group, Message.objects.for_owner(alice).with_swipes().get(chat=group))
+    assert best.pk in {choice.id for choice in choose(turn, "session", mira, Wanted())}
+
+
+def test_what_other_chats_alone_remember_takes_no_place_of_a_kind(chat):
+    """A long-term memory that expires with its session is not carried to other chats."""
+    other = make_chat(chat.owner, "Hello.", character=chat.character)
+    fact = make_memory(chat, "Fact.", importance=3)
+    make_many(other, tier="long_term", importance=3, confidence=1, expiration="session")
+    for kind in ("relationship", "preference", "event"):
+        make_memory(chat, f"A {kind}.", kind=kind)
+    make_memory(chat, "Pinned.", kind="event", pinned=True, importance=1)
+    message = Message.objects.for_owner(chat.owner).with_swipes().get(chat=chat, index=30)
+    turn = limited(turn_from_message(chat, message))
+    assert fact.pk in {choice.id for choice in choose(turn, "long_term", chat.character, Wanted())}
+
+
+@pytest.mark.parametrize(("tier", "fields"), [("long_term", {}), ("session", {"expiration": "scene"})])
+def test_memories_are_not_all_compared_if_the_lists_lack_none(tier, fields, chat, monkeypatch):
+    """Such as those of a character with few relationships, or those about scenes that have ended."""
+    first = Message.objects.for_owner(chat.owner_id).get(chat=chat, index=0)
+    for kind in ("fact", "preference", "event"):
+        make_many(chat, tier=tier, kind=kind, valid_from=first, **fields)
+    make_memory(chat, "Mira trusts Alice.", tier=tier, kind="relationship")
+    turn = turn_from_message(chat, Message.objects.for_owner(chat.owner_id).with_swipes().get(chat=chat, index=30))
+    turn.__dict__["scene_end"] = 10
+    asked, chosen = [], choices._chosen
+    monkeypatch.setattr(choices, "_chosen", lambda *keys: asked.append(keys[-1]) or chosen(*keys))
+    assert choose(turn, tier, chat.character, Wanted())
+    assert len(asked) == 1
+    assert asked[0] is not None
+
+
+def make_many(chat, **fields):
+    """Store more equal memories of a chat than a list has."""
+    common = {"owner_id": chat.owner_id, "chat": chat, "story": chat.story, "character": chat.character, "kind": "fact"}
+    rows = (Memory(**common | fields, text=f"Memory {number}.") for number in range(candidates.LIST_LENGTH))
+    Memory.objects.bulk_create(rows)

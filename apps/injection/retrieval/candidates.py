@@ -10,8 +10,8 @@ from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from apps.chats.models import Character
 from apps.injection.turns import UserTurn
+from apps.injection.witnessing import Viewpoint
 from apps.memories.lineage import SUPERSEDED_BY_ANOTHER_STORY_SQL, ids_of
 from apps.memories.models import Memory
 from apps.memories.models.memory import STANDING_SQL
@@ -29,19 +29,29 @@ IS_CURRENT = (
     "SELECT id FROM chats_message WHERE chat_id = %(chat)s AND index > %(scene_end)s))"
 )
 IS_OF_STORY = "(chat_id = %(chat)s OR story IS DISTINCT FROM %(story)s)"
+IS_CARRIED = "(chat_id = %(chat)s OR expiration <> 'session')"
+IS_WITNESSED = "(%(witness)s::uuid[] IS NULL OR witnessed_by = '{}' OR witnessed_by && %(witness)s::uuid[])"
 IS_ELIGIBLE = f"{IS_VISIBLE} AND {HAS_BEGUN} AND {IS_CURRENT}"
+OF_SESSION = f"{IS_OF_SESSION} AND {IS_ELIGIBLE} AND {IS_WITNESSED}"
+OF_KIND = f"{IS_LONG_TERM} AND kind = kinds.name AND {IS_ELIGIBLE} AND {IS_OF_STORY} AND {IS_CARRIED}"
+KINDS = "unnest(%(kinds)s::text[]) AS kinds(name)"
+BEST_FIRST = f"ORDER BY {STANDING_SQL} DESC, id DESC"
 MEMORIES = "SELECT id FROM memories_memory WHERE"
 
 HEADS = {
     Memory.Tier.SESSION: [
-        f"{MEMORIES} {IS_OF_SESSION} AND {IS_ELIGIBLE} ORDER BY id DESC LIMIT {LIST_LENGTH}",
-        f"{MEMORIES} {IS_OF_SESSION} AND {IS_ELIGIBLE} ORDER BY {STANDING_SQL} DESC, id DESC LIMIT {LIST_LENGTH}",
+        f"{MEMORIES} {OF_SESSION} ORDER BY id DESC LIMIT {LIST_LENGTH}",
+        f"{MEMORIES} {OF_SESSION} {BEST_FIRST} LIMIT {LIST_LENGTH}",
     ],
     Memory.Tier.LONG_TERM: [
-        f"SELECT best.id FROM unnest(%(kinds)s::text[]) AS kinds(name) CROSS JOIN LATERAL ("
-        f"{MEMORIES} {IS_LONG_TERM} AND kind = kinds.name AND {IS_ELIGIBLE} AND {IS_OF_STORY}"
-        f" ORDER BY {STANDING_SQL} DESC, id DESC LIMIT %(of_kind)s) AS best",
+        f"SELECT best.id FROM {KINDS} CROSS JOIN LATERAL ({MEMORIES} {OF_KIND} {BEST_FIRST} LIMIT %(of_kind)s) AS best",
     ],
+}
+# Whether there are memories after the head of a list.
+MORE = {
+    Memory.Tier.SESSION: f"SELECT EXISTS ({MEMORIES} {OF_SESSION} {BEST_FIRST} OFFSET {LIST_LENGTH} LIMIT 1)",
+    Memory.Tier.LONG_TERM: f"SELECT EXISTS (SELECT FROM {KINDS} CROSS JOIN LATERAL "
+    f"({MEMORIES} {OF_KIND} {BEST_FIRST} OFFSET %(of_kind)s LIMIT 1) AS more)",
 }
 SCOPES = {Memory.Tier.SESSION: IS_OF_SESSION, Memory.Tier.LONG_TERM: IS_LONG_TERM}
 # Whatever their state: what the chat inherited, and what was replaced later, or by another story, may be active in it.
@@ -63,28 +73,42 @@ class SqlWithParameters(NamedTuple):
 
 
 def candidates_sql(
-    turn: UserTurn, tier: str, character: Character | None, words: Sequence[str], found: Collection[UUID], share: int
+    turn: UserTurn, tier: str, view: Viewpoint, words: Sequence[str], found: Collection[UUID], share: int
 ) -> SqlWithParameters | None:
     """Return SQL and parameters of the ids of a tier's candidates, or None if all of its memories are candidates.
 
     These are the newest ones (of a session) and those of highest standing (of long-term ones, of each kind); those that
     are pinned, that ``words`` recall, or that a search ``found``. ``share`` is how many of a kind a prompt may have.
     """
-    if tier == Memory.Tier.LONG_TERM and character is None:
+    if tier == Memory.Tier.LONG_TERM and view.character is None:
         return None
     chosen = Memory.Tier(tier)
     lists = [*HEADS[chosen], *(sql.format(scope=SCOPES[chosen]) for sql in OTHERS)]
-    parameters: dict[str, Any] = {
+    sought = {"kinds": Memory.Kind.values, "words": list(words), "found": list(found)}
+    return _composed(" UNION ".join(f"({sql})" for sql in lists), **_parameters(turn, view, share), **sought)
+
+
+def more_sql(turn: UserTurn, tier: str, view: Viewpoint, kinds: Sequence[str], share: int) -> SqlWithParameters:
+    """Return SQL and parameters that tell whether there are memories that no list has, of long-term ones of ``kinds``.
+
+    They are not candidates, though the chat may see them as far as a simple condition tells.
+    """
+    return _composed(MORE[Memory.Tier(tier)], **_parameters(turn, view, share), kinds=list(kinds))
+
+
+def _parameters(turn: UserTurn, view: Viewpoint, share: int) -> dict[str, Any]:
+    return {
         "owner": turn.owner_id,
         "chat": turn.chat.pk,
         "story": turn.chat.story,
-        "character": character.pk if character else None,
+        "character": view.character.pk if view.character else None,
+        "witness": view.ids,
         "index": turn.index - 1,
         "scene_end": turn.scene_end,
         "of_kind": share + KIND_MARGIN,
-        "kinds": Memory.Kind.values,
-        "words": list(words),
-        "found": list(found),
     }
-    composed = ids_of(" UNION ".join(f"({sql})" for sql in lists), **parameters)
+
+
+def _composed(sql: str, **parameters: Any) -> SqlWithParameters:
+    composed = ids_of(sql, **parameters)
     return SqlWithParameters(composed.sql, composed.params)

@@ -3,6 +3,7 @@
 One statement reads the candidates of the tier. The condition of its rows is composed by the ORM, as for all others.
 """
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +22,7 @@ from pgvector.django import MaxInnerProduct
 from apps.chats.keys import ChatKeys, ChatOrKeys, keys_of
 from apps.chats.models import Character
 from apps.common.database.compiled_queries import CompiledQuery
-from apps.injection.retrieval.candidates import KIND_MARGIN, SqlWithParameters, candidates_sql
+from apps.injection.retrieval.candidates import SqlWithParameters, candidates_sql, more_sql
 from apps.injection.turns import UserTurn
 from apps.injection.witnessing import Viewpoint
 from apps.memories.models import Memory
@@ -65,7 +66,7 @@ always AS MATERIALIZED (SELECT id FROM ({ranked}) AS ranked ORDER BY priority DE
 triggered AS MATERIALIZED (
     SELECT id FROM placed WHERE is_current AND has_trigger ORDER BY similarity DESC, id LIMIT %s
 )
-SELECT id, priority, id IN (SELECT id FROM always) FROM placed
+SELECT id, kind, priority, id IN (SELECT id FROM always) FROM placed
 WHERE id IN (SELECT id FROM always) OR id IN (SELECT id FROM triggered) OR id = ANY(%s) ORDER BY id
 """
 
@@ -87,6 +88,7 @@ class Choice(NamedTuple):
     """A chosen memory, and its priority in the prompt. ``always``: it is in the prompt whatever the turn says."""
 
     id: UUID
+    kind: str
     priority: float
     always: bool
 
@@ -98,11 +100,11 @@ def choose(turn: UserTurn, tier: str, character: Character | None, wanted: Wante
     pinned ones; those that a trigger word recalls; and the required ones. They are chosen from candidates; if too few
     of these were known before the turn, from all memories of the tier.
     """
-    near = {*wanted.required, *wanted.near}
-    candidates = candidates_sql(turn, tier, character, wanted.words, near, _share_of_kind(turn))
-    chosen = _chosen(turn, tier, character, wanted, candidates)
-    if candidates and sum(choice.always for choice in chosen) < _cap(turn, tier) and _are_many(turn, tier, character):
-        return _chosen(turn, tier, character, wanted, None)
+    view, near = Viewpoint(turn.chat, character), {*wanted.required, *wanted.near}
+    candidates = candidates_sql(turn, tier, view, wanted.words, near, _share_of_kind(turn))
+    chosen = _chosen(turn, tier, view, wanted, candidates)
+    if candidates and _may_lack(turn, tier, view, [choice for choice in chosen if choice.always]):
+        return _chosen(turn, tier, view, wanted, None)
     return chosen
 
 
@@ -115,15 +117,21 @@ def _share_of_kind(turn: UserTurn) -> int:
     return min(ceil(turn.memory_settings.long_term_cap / LONG_TERM_KINDS), MAX_MEMORIES)
 
 
-def _are_many(turn: UserTurn, tier: str, character: Character | None) -> bool:
-    """Return whether there are more memories than the shortest list of candidates has."""
-    return memories_of_tier(turn, tier, character).order_by()[KIND_MARGIN:].exists()
+def _may_lack(turn: UserTurn, tier: str, view: Viewpoint, chosen: Sequence[Choice]) -> bool:
+    """Return whether too few candidates were chosen, of long-term ones of a kind, and there are more memories."""
+    if len(chosen) >= _cap(turn, tier):
+        return False
+    share, number_of = _share_of_kind(turn), Counter(choice.kind for choice in chosen)
+    kinds = [kind for kind in Memory.Kind.values if number_of[kind] < share]
+    with connection.cursor() as cursor:
+        cursor.execute(*more_sql(turn, tier, view, kinds, share))
+        return bool(cursor.fetchone()[0])
 
 
 def _chosen(
-    turn: UserTurn, tier: str, character: Character | None, wanted: Wanted, candidates: SqlWithParameters | None
+    turn: UserTurn, tier: str, view: Viewpoint, wanted: Wanted, candidates: SqlWithParameters | None
 ) -> list[Choice]:
-    known, parameters = _known(turn, tier, character, wanted, of_candidates=candidates is not None)
+    known, parameters = _known(turn, tier, view, wanted, of_candidates=candidates is not None)
     sql = CHOICE.format(
         candidates=f"candidates AS MATERIALIZED ({candidates.sql})," if candidates else "",
         known=known,
@@ -140,13 +148,12 @@ def _chosen(
 
 
 def _known(
-    turn: UserTurn, tier: str, character: Character | None, wanted: Wanted, *, of_candidates: bool
+    turn: UserTurn, tier: str, view: Viewpoint, wanted: Wanted, *, of_candidates: bool
 ) -> tuple[str, Sequence[Any]]:
     """Return SQL and parameters of the tier's memories known before the turn, with ``COLUMNS``."""
-    chat, view = turn.chat, Viewpoint(turn.chat, character)
-    vector, character_id = vector_text(wanted.vectors), character.pk if character else None
-    keys = (keys_of(chat), character_id, view.ids, turn.index - 1, list(wanted.words), wanted.vectors.model, vector)
-    return KNOWN[Memory.Tier(tier), of_candidates].sql(*keys)
+    vector, character_id = vector_text(wanted.vectors), view.character.pk if view.character else None
+    of_turn = (keys_of(turn.chat), character_id, view.ids, turn.index - 1)
+    return KNOWN[Memory.Tier(tier), of_candidates].sql(*of_turn, list(wanted.words), wanted.vectors.model, vector)
 
 
 def _known_rows(
