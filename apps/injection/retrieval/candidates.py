@@ -24,10 +24,9 @@ IS_LONG_TERM = "owner_id = %(owner)s AND character_id = %(character)s AND tier =
 IS_VISIBLE = "state = 'active' AND NOT hidden AND NOT in_bin AND deleted_at IS NULL"
 LATER_MESSAGES = "SELECT id FROM chats_message WHERE chat_id = %(chat)s AND index > %(index)s"
 HAS_BEGUN = f"(valid_from_id IS NULL OR valid_from_id NOT IN ({LATER_MESSAGES}))"
-IS_CURRENT = (
-    "(expiration <> 'scene' OR valid_from_id IS NULL OR valid_from_id IN ("
-    "SELECT id FROM chats_message WHERE chat_id = %(chat)s AND index > %(scene_end)s))"
-)
+# Looked up for each memory of a list: without an ended scene, all messages of the chat would be read.
+FIRST_INDEX = "SELECT index FROM chats_message WHERE id = valid_from_id AND chat_id = %(chat)s"
+IS_CURRENT = f"(expiration <> 'scene' OR valid_from_id IS NULL OR ({FIRST_INDEX}) > %(scene_end)s)"
 IS_OF_STORY = "(chat_id = %(chat)s OR story IS DISTINCT FROM %(story)s)"
 IS_CARRIED = "(chat_id = %(chat)s OR expiration <> 'session')"
 IS_WITNESSED = "(%(witness)s::uuid[] IS NULL OR witnessed_by = '{}' OR witnessed_by && %(witness)s::uuid[])"
