@@ -21,6 +21,17 @@ pytestmark = pytest.mark.django_db
 
 BY_ID = CompiledQuery(lambda owner, chat: Chat.objects.for_owner(owner).filter(pk=chat).select_related("owner"))
 TITLES: CompiledQuery[Any] = CompiledQuery(titles)
+NOT_THE_TITLE = "not the title"
+TITLES_BY_ID: CompiledQuery[Any] = CompiledQuery(
+    lambda owner, chat: (
+        Chat.objects.for_owner(owner).filter(pk=chat).exclude(title=NOT_THE_TITLE).values_list("title", flat=True)
+    )
+)
+CONSTANTS = ("100 % sure, %s or %%s", 'it\'s \\ "quoted"', "{braces} %(name)s", "🌊")
+OF_CONSTANTS: list[CompiledQuery[Any]] = [
+    CompiledQuery(lambda owner, title=title: Chat.objects.for_owner(owner).filter(title__contains=title))
+    for title in CONSTANTS
+]
 BY_TITLE = CompiledQuery(
     lambda owner, titles: Chat.objects.for_owner(owner).filter(title__any=titles, is_group=False).order_by("title")
 )
@@ -106,3 +117,24 @@ def test_the_statement_of_keys_has_them_as_parameters(alice: User):
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
         assert cursor.fetchall() == [("One",)]
+
+
+def test_the_server_plans_a_query_once_for_all_keys(alice: User, bob: User):
+    chats = [create_chat(owner, title="One") for owner in (alice, bob)]
+    with connection.cursor() as cursor:
+        cursor.execute("DEALLOCATE ALL")
+        for chat in chats * 4:
+            assert TITLES_BY_ID.first(chat.owner_id, chat.pk) == "One"
+        cursor.execute(
+            "SELECT generic_plans, custom_plans FROM pg_prepared_statements WHERE statement LIKE %s",
+            [f"%{NOT_THE_TITLE}%"],
+        )
+        plans = cursor.fetchall()
+    assert plans == [(len(chats * 4), 0)]
+
+
+def test_constants_may_have_any_characters(alice: User):
+    for title in CONSTANTS:
+        create_chat(alice, title=title)
+    for title, rows in zip(CONSTANTS, OF_CONSTANTS, strict=True):
+        assert [chat.title for chat in rows.rows(alice.pk)] == [title]

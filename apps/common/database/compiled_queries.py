@@ -1,6 +1,10 @@
-"""Queries that are compiled to SQL once, for paths where compiling one takes longer than running it."""
+"""Queries that are compiled to SQL once, for paths where compiling and planning one takes longer than running it.
 
-from collections.abc import Callable, Iterator
+The server prepares them: it parses and plans each once for a connection.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import count
@@ -8,6 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.models.sql.compiler import SQLCompiler
+from psycopg.sql import Literal
 
 M = TypeVar("M", bound=models.Model)
 
@@ -28,7 +33,7 @@ class CompiledQuery(Generic[M]):
         compiled = self._compiled_for(keys)
         sql, values = compiled.sql, compiled.values(keys)
         compiler, query = copy(compiled.compiler), copy(compiled.compiler.query)
-        compiler.connection = connections[DEFAULT_DB_ALIAS]
+        compiler.connection = _preparing_connection()
         compiler.as_sql = lambda *args, **kwargs: (sql, values)  # type: ignore[method-assign]
         query.get_compiler = lambda *args, **kwargs: compiler  # type: ignore[method-assign]
         return _with_query(compiled.queryset, query)
@@ -48,24 +53,62 @@ class CompiledQuery(Generic[M]):
             numbers = count()
             queryset = self._build(*(_placed(key, numbers) for key in keys))
             compiler = queryset.query.get_compiler(DEFAULT_DB_ALIAS)
-            self._compiled[shape] = _Compiled(queryset, compiler, *compiler.as_sql())
+            self._compiled[shape] = _Compiled(queryset, compiler, *_with_constants(*compiler.as_sql()))
         return self._compiled[shape]
 
 
 @dataclass(frozen=True)
 class _Compiled:
-    """A queryset that isn't evaluated, its compiler after its work, the SQL, and its parameters."""
+    """A queryset that isn't evaluated, its compiler after its work, the SQL, and the keys that are its parameters."""
 
     queryset: models.QuerySet[Any]
     compiler: SQLCompiler
     sql: str
-    parameters: tuple[Any, ...]
+    places: tuple["_Place", ...]
 
     def values(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the parameters with ``keys`` in their places."""
         flat = [key for key in _flat(keys) if key is not None]
-        places = (item.value if isinstance(item, models.Value) else item for item in self.parameters)
-        return tuple(flat[item.number] if isinstance(item, _Place) else item for item in places)
+        return tuple(flat[place.number] for place in self.places)
+
+
+def _with_constants(sql: str, parameters: Sequence[Any]) -> tuple[str, tuple["_Place", ...]]:
+    """Return SQL in which parameters that are the same for all keys are literals, and its other parameters.
+
+    The server infers no type of some of them, and knows for a plan what they are.
+    """
+    values = [item.value if isinstance(item, models.Value) else item for item in parameters]
+    literals = ("%s" if isinstance(value, _Place) else _literal(value) for value in values)
+    text = re.sub("%%|%s", lambda match: "%%" if match[0] == "%%" else next(literals), sql)
+    return text, tuple(value for value in values if isinstance(value, _Place))
+
+
+def _literal(value: Any) -> str:
+    connection = connections[DEFAULT_DB_ALIAS]
+    connection.ensure_connection()
+    return Literal(value).as_string(connection.connection).replace("%", "%%")
+
+
+def prepared_cursor() -> Any:
+    """Return a cursor of the primary whose statements the server parses and plans once for each connection."""
+    return _preparing_connection().cursor()
+
+
+def _preparing_connection() -> Any:
+    return _PreparingConnection(connections[DEFAULT_DB_ALIAS])
+
+
+class _PreparingConnection:
+    """A connection of which the cursors prepare their statements."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    def cursor(self) -> Any:
+        return self._connection.prepared_cursor()
 
 
 def _with_query(queryset: models.QuerySet[M], query: Any) -> models.QuerySet[M]:

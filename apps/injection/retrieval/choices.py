@@ -12,7 +12,6 @@ from math import ceil
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import BooleanField, Case, ExpressionWrapper, F, FloatField, Q, QuerySet, Value, When
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast
@@ -21,7 +20,7 @@ from pgvector.django import MaxInnerProduct
 
 from apps.chats.keys import ChatKeys, ChatOrKeys, keys_of
 from apps.chats.models import Character
-from apps.common.database.compiled_queries import CompiledQuery
+from apps.common.database.compiled_queries import CompiledQuery, prepared_cursor
 from apps.injection.retrieval.candidates import SqlWithParameters, candidates_sql, more_sql
 from apps.injection.turns import UserTurn
 from apps.injection.witnessing import Viewpoint
@@ -123,7 +122,7 @@ def _may_lack(turn: UserTurn, tier: str, view: Viewpoint, chosen: Sequence[Choic
         return False
     share, number_of = _share_of_kind(turn), Counter(choice.kind for choice in chosen)
     kinds = [kind for kind in Memory.Kind.values if number_of[kind] < share]
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(*more_sql(turn, tier, view, kinds, share))
         return bool(cursor.fetchone()[0])
 
@@ -142,7 +141,7 @@ def _chosen(
     shares = [_share_of_kind(turn)] if is_long_term else []
     places: list[Any] = [turn.chat.pk, recency, turn.scene_end]
     limits: list[Any] = [*shares, cap, MAX_TRIGGERED, list(wanted.required)]
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(sql, [*(candidates.parameters if candidates else ()), *parameters, *places, *limits])
         return [Choice(*row) for row in cursor.fetchall()]
 
