@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import pytest
 from django.conf import settings
-from django.db import connection
+from django.db import connection, connections
 from django.test import Client, TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
 from kombu import pools
@@ -75,6 +75,19 @@ def django_db_setup(django_db_setup: None) -> Iterator[None]:
     yield
     app.close()
     pools.reset()
+
+
+@pytest.fixture
+def connection_pool(transactional_db: None) -> Iterator[None]:
+    """Take connections from a pool, as the processes that serve requests do."""
+    options = connections.settings["default"]["OPTIONS"]
+    connection.close()
+    options["pool"] = {"min_size": 1, "max_size": 8, "timeout": 15}
+    with connection.cursor():
+        yield
+    connection.close()
+    connection.close_pool()
+    del options["pool"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

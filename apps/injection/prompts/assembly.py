@@ -1,9 +1,11 @@
 """Assemble a prompt: recall for a turn, fill the slots, and place them in the conversation."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from typing import Any
 
-from django.db import OperationalError, transaction
+from django.db import OperationalError, connection, transaction
 
 from apps.chats.models import Character, Chat
 from apps.injection.models import PromptState, Recall
@@ -122,7 +124,7 @@ def _recalled_slots(
     if stored is not None and (stored.edited or stored.deleted or (keep and is_kept_for(turn, character, stored))):
         return _reuse(turn, character, stored, plan, leave_trace=leave_trace)
     try:
-        with transaction.atomic():  # after a database error, the transaction of an idempotent request can go on
+        with _savepoint():
             retrieved = retrieve(turn, character, plan)
     except (EmbeddingUnavailable, OperationalError):
         return _reuse(turn, character, stored, plan, leave_trace=leave_trace)
@@ -134,6 +136,14 @@ def _recalled_slots(
     if recall.edited or recall.deleted:  # by the user during retrieval
         return _reuse(turn, character, recall, plan, leave_trace=leave_trace)
     return (recall if recall.text else None), slots_of_entries(plan, retrieved.fitted, retrieved.budgets), retrieved
+
+
+def _savepoint() -> AbstractContextManager[Any]:
+    """Return a savepoint, with which the transaction of an idempotent request can go on after a database error.
+
+    Without a transaction there is no need for one, and reads may run at the same time.
+    """
+    return transaction.atomic() if connection.in_atomic_block else nullcontext()
 
 
 def _stored_recall(turn: UserTurn) -> Recall | None:

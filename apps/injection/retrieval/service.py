@@ -2,9 +2,11 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from apps.chats.models import Character, Message
+from apps.common.database.concurrent_reads import read_concurrently
 from apps.injection.retrieval.active import ActiveMemory, SourceMessage, active_memories
 from apps.injection.retrieval.entries import Entry
 from apps.injection.retrieval.excerpts import excerpt_around
@@ -66,7 +68,9 @@ def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> Retriev
 
     Raise EmbeddingUnavailable, OperationalError.
     """
-    related = search_related(turn, character, plan.surely_shown())
+    related, layers = read_concurrently(
+        partial(search_related, turn, character, plan.surely_shown()), partial(layer_entries, turn, character, plan)
+    )
     results_by_id = {result.id: result for result in related.results if result.memory}
     tiers = (LONG_TERM.name, SESSION.name)
     memories = active_memories(turn, tiers, character, results_by_id, related.vectors, related.near)
@@ -79,7 +83,7 @@ def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> Retriev
         for name, rows in memories.items()
     }
     always = {active.id for active in memories[LONG_TERM.name] if active.always}
-    entries = layer_entries(turn, character, plan) | {
+    entries = layers | {
         LONG_TERM.name: [entry for entry in found[LONG_TERM.name] if entry.id in always],
         SESSION.name: found[SESSION.name],
     }

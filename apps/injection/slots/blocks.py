@@ -18,6 +18,8 @@ def one_line(text: str) -> str:
 
     So text from a chat can't be mistaken for a heading or an entry.
     """
+    if text.isprintable() and "  " not in text:  # as nearly all texts are: their only white space is single spaces
+        return text.strip()
     return " ".join(_CONTROL_CHARACTERS.sub(" ", text).split())
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import structlog
 
 from apps.chats.models import Message
+from apps.common.database.concurrent_reads import read_concurrently
 from apps.common.database.replica import from_replica
 from apps.common.scoping import Owner, owner_id_of
 from apps.llm.backends import embedder_for
@@ -143,11 +144,12 @@ def find(owner_id: UUID, query: SearchQuery) -> FoundHits:
         preset = PRESETS["bm25"]
     lexemes = lexemes_of(parsed.text) if _uses(preset, "lexical") else []
     terms = EncodedQuery(lexemes, vectors.model, vectors.rows)
-    hits = [
-        *find_messages(scope, terms, preset, parsed, speakers),
-        *find_memories(scope, terms, preset, parsed, query.query),
-        *find_entries(scope, terms, preset, parsed),
-    ]
+    memories, others = read_concurrently(
+        partial(find_memories, scope, terms, preset, parsed, query.query),
+        lambda: (find_messages(scope, terms, preset, parsed, speakers), find_entries(scope, terms, preset, parsed)),
+    )
+    messages, entries = others
+    hits = [*messages, *memories, *entries]
     method = "text" if not terms.vectors else "hybrid" if terms.lexemes else "vector"
     return FoundHits(method, rank(hits, preset, vector_preference(speakers)), vectors)
 
