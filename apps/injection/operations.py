@@ -105,9 +105,8 @@ def store_recall(retrieved: RetrievalResult, *, overwrite: bool = False) -> Reca
     """
     turn, new_recall = retrieved.turn, unstored_recall(retrieved)
     message_id = lock_turn(turn)
-    recalls = Recall.objects.for_owner(turn.owner_id).filter(chat=turn.chat, message=message_id)
     # An edit doesn't lock the chat: with the row locked, it is either seen here or follows.
-    recall: Recall | None = recalls.select_for_update().first()
+    recall = LOCKED_RECALL.first(turn.owner_id, turn.chat.pk, message_id)
     if recall is None:
         new_recall.save(force_insert=True)
         return new_recall
@@ -115,6 +114,11 @@ def store_recall(retrieved: RetrievalResult, *, overwrite: bool = False) -> Reca
     if kept and recall.turn_hash == turn.hash and not overwrite:
         return recall
     return _update(recall, **undo_values(new_recall))
+
+
+LOCKED_RECALL = CompiledQuery(
+    lambda owner, chat, message: Recall.objects.for_owner(owner).filter(chat=chat, message=message).select_for_update()
+)
 
 
 def unstored_recall(retrieved: RetrievalResult) -> Recall:

@@ -8,13 +8,14 @@ from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext
 
 from apps.chats.dates import timestamp
 from apps.chats.message_data.namespaces import RECAP_NAMESPACE, DataChange, ends_scene, namespace_of
 from apps.chats.models import Chat, Message, Swipe
+from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.problems import Invalid, Missing
 
 
@@ -91,13 +92,21 @@ def _versions_of(data: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def scenes_of(chat: Chat) -> list[Scene]:
     """Return the ended scenes of a chat, by index."""
-    ends = Message.objects.for_owner(chat.owner_id).filter(chat=chat, ends_scene=True)
-    last_messages = list(ends.with_swipes().order_by("index"))
+    last_messages = list(LAST_MESSAGES.rows(chat.owner_id, chat.pk))
     starts = [0, *(message.index + 1 for message in last_messages)]
     return [
         Scene(message, namespace_of(message.extra, RECAP_NAMESPACE), start)
         for (start, _), message in zip(pairwise(starts), last_messages, strict=True)
     ]
+
+
+def _last_messages(owner_id: Any, chat_id: Any) -> QuerySet[Message]:
+    ends = Message.objects.for_owner(owner_id).filter(chat=chat_id, ends_scene=True)
+    rows: QuerySet[Message] = ends.with_swipes().order_by("index")
+    return rows
+
+
+LAST_MESSAGES = CompiledQuery(_last_messages)
 
 
 def access_scene(chat: Chat, scene_id: UUID) -> Scene:

@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import OperationalError, connection, transaction
+from django.db.models import QuerySet
 
 from apps.chats.models import Character, Chat
+from apps.common.database.compiled_queries import CompiledQuery
 from apps.injection.models import PromptState, Recall
 from apps.injection.operations import mark_reused, store_recall, unstored_recall
 from apps.injection.prompts.filled_slots import FilledSlot, slot_of_entries, slots_of_entries, slots_of_text
@@ -148,8 +150,15 @@ def _savepoint() -> AbstractContextManager[Any]:
 
 def _stored_recall(turn: UserTurn) -> Recall | None:
     """Return the recall stored for the turn, if it was made for the turn's current text."""
-    recalls = Recall.objects.for_owner(turn.owner_id).filter(chat=turn.chat, turn_hash=turn.hash)
-    return recalls.filter(message=turn.message).first()
+    return STORED.first(turn.owner_id, turn.chat.pk, turn.hash, turn.message.pk if turn.message else None)
+
+
+def _of_text(owner_id: Any, chat_id: Any, turn_hash: Any, message_id: Any) -> QuerySet[Recall]:
+    recalls: QuerySet[Recall] = Recall.objects.for_owner(owner_id).filter(chat=chat_id, turn_hash=turn_hash)
+    return recalls.filter(message=message_id)
+
+
+STORED = CompiledQuery(_of_text)
 
 
 def _reuse(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from apps.chats.models import Character, Chat
+from apps.common.database.compiled_queries import CompiledQuery
 from apps.injection.models import PromptState
 from apps.injection.prompts.prefix import digests_of, unchanged_count
 from apps.injection.retrieval.service import RetrievalResult
@@ -14,8 +15,13 @@ from apps.injection.turns import UserTurn, visible_messages
 
 def last_state(chat: Chat, character: Character | None) -> PromptState:
     """Return the state after the last prompt of a chat for a responding character, or an empty one."""
-    rows = PromptState.objects.for_owner(chat.owner_id).filter(chat=chat, character=character)
-    return rows.first() or PromptState(owner_id=chat.owner_id, chat=chat, character=character)
+    stored = STATE.first(chat.owner_id, chat.pk, character.pk if character else None)
+    return stored or PromptState(owner_id=chat.owner_id, chat=chat, character=character)
+
+
+STATE = CompiledQuery(
+    lambda owner, chat, character: PromptState.objects.for_owner(owner).filter(chat=chat, character=character)
+)
 
 
 def compare_whole(state: PromptState, messages: Sequence[Mapping[str, str]], *, store: bool) -> int:

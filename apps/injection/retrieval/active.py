@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -11,8 +12,9 @@ from django.db.models import QuerySet
 from apps.chats.keys import ChatKeys, keys_of
 from apps.chats.models import Character
 from apps.common.database.compiled_queries import CompiledQuery
+from apps.common.database.concurrent_reads import read_concurrently
 from apps.extraction.parsers.triggers import trigger_words
-from apps.injection.retrieval.choices import Wanted, choose, similarity_to, vector_text
+from apps.injection.retrieval.choices import Choice, Wanted, choose, similarity_to, vector_text
 from apps.injection.turns import UserTurn
 from apps.memories.models import Memory, MemorySource
 from apps.memories.search import NO_VECTORS, QueryVectors
@@ -68,7 +70,8 @@ def active_memories(
     an id in ``required``. ``vectors`` are those of the turn's text, ``near`` the ids of memories that are near to it.
     """
     wanted = Wanted(_triggers_in(turn, character), vectors, required, near)
-    chosen = {tier: choose(turn, tier, character, wanted) for tier in tiers}
+    reads = {tier: partial(choose, turn, tier, character, wanted) for tier in tiers}
+    chosen: dict[str, list[Choice]] = dict(zip(reads, read_concurrently(*reads.values()), strict=True))
     ids = [choice.id for choices in chosen.values() for choice in choices]
     rows = {row.pk: row for row in ROWS.rows(turn.owner_id, ids, vectors.model, vector_text(vectors))}
     names, sources = _by_memory(NAMES.rows(ids)), _by_memory(SOURCES.rows(ids))

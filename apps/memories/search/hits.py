@@ -8,15 +8,13 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from django.db.models import Value
-from django.db.models.functions import Lower, StrIndex
 from django.utils import timezone
 
 from apps.common.database.replica import reading_connection
 from apps.memories.journal_periods import Granularity
 from apps.memories.lexemes import match_any_query
 from apps.memories.lineage import SAID_IN_OTHER_BRANCHES_SQL, SUPERSEDED_BY_ANOTHER_STORY_SQL, SUPERSEDED_IN_SQL
-from apps.memories.models import Entity, Memory
+from apps.memories.models import Memory
 from apps.memories.search.presets import Preset
 from apps.memories.search.questions import ParsedQuery, Speaker, mentions
 from apps.memories.search.ranking import Hit, TurnPosition, recency, relative_length
@@ -189,8 +187,10 @@ def _entry_hit(row: dict[str, Any], parsed: ParsedQuery, instance: str | None) -
 
 def _entity_shares(scope: SearchScope, query: str, memory_ids: Sequence[UUID]) -> dict[UUID, float]:
     """Return, for each memory, the share of the query's entities that it names."""
-    entities = Entity.objects.for_owner(scope.owner_id).alias(position=StrIndex(Value(query.lower()), Lower("name")))
-    rows = entities.filter(position__gt=0).values_list("pk", "name")
+    sql = "SELECT id, name FROM memories_entity WHERE owner_id = %s AND strpos(%s, lower(name)) > 0"
+    with reading_connection().cursor() as cursor:
+        cursor.execute(sql, [scope.owner_id, query.lower()])
+        rows = cursor.fetchall()
     # Entities of different chats can share a name. In queries, names of things often lack capital letters.
     names_by_id = {pk: name.casefold() for pk, name in rows if mentions(query.casefold(), name.casefold())}
     if not names_by_id:
