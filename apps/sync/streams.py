@@ -89,7 +89,9 @@ class Hub:
         """Add a queue and wait until the database connection listens. The caller must call ``close``."""
         self._queues[owner_id].add(queue)
         if self._listener is None or self._listener.done():
-            self._listener = asyncio.create_task(self._listen())
+            # A listener that was cancelled may end after this one listens: each tells by an event of its own.
+            self._listening = asyncio.Event()
+            self._listener = asyncio.create_task(self._listen(self._listening))
         try:
             await asyncio.wait_for(self._listening.wait(), READY_TIMEOUT)
         except TimeoutError:
@@ -111,20 +113,20 @@ class Hub:
     def _all_queues(self) -> list[EventQueue]:
         return [queue for queues in self._queues.values() for queue in queues]
 
-    async def _listen(self) -> None:
-        """Forward notifications until cancelled. Reconnect after errors."""
+    async def _listen(self, listening: asyncio.Event) -> None:
+        """Forward notifications until cancelled, and set ``listening`` meanwhile. Reconnect after errors."""
         try:
             while True:
                 try:
-                    await self._forward_notifications()
+                    await self._forward_notifications(listening)
                 except psycopg.Error as error:
                     logger.warning("change notifications are interrupted: %s", error)
-                self._listening.clear()
+                listening.clear()
                 await asyncio.sleep(RECONNECT_DELAY)
         finally:
-            self._listening.clear()
+            listening.clear()
 
-    async def _forward_notifications(self) -> None:
+    async def _forward_notifications(self, listening: asyncio.Event) -> None:
         """Forward notifications to the queues. Raise psycopg.Error if the connection is lost.
 
         Queues opened before the connection may have missed notifications, so they get a resync event.
@@ -135,7 +137,7 @@ class Hub:
             for queue in self._all_queues():
                 if queue.started:
                     queue.resync()
-            self._listening.set()
+            listening.set()
             async for notification in listener.notifies():
                 payload = json.loads(notification.payload)
                 for queue in self._queues.get(payload["owner"], ()):
