@@ -23,7 +23,8 @@ SECTION = Section(
         Variable(
             "DATABASE_POOL_SIZE",
             "`8`",
-            "Connections that each process may hold, to the replica as many again; `0` turns pooling off, as "
+            "Connections that each process may hold, to the replica as many again. A search or a prompt reads with "
+            "up to three of them at once, as far as others don't need them. `0` turns pooling off, as "
             "PgBouncer in front of the database wants it; it must pool by session, and also ignore the "
             "startup parameter `options`, or all timeouts below be `0`.",
         ),
