@@ -18,10 +18,11 @@ from apps.injection.prompts.filled_slots import FilledSlot
 _RECORD = """
 INSERT INTO injection_slotstatistics
     (id, owner_id, chat_id, slot, tokens, full_tokens, trimmed, budget, high_water, updated_at)
-SELECT id, %(owner)s, %(chat)s, slot, tokens, full_tokens, trimmed, budget, full_tokens, %(now)s
+SELECT id, %(owner)s, %(chat)s, slot, tokens, full_tokens, trimmed, budget, needed, %(now)s
 FROM unnest(
-    %(ids)s::uuid[], %(slots)s::text[], %(tokens)s::int[], %(full)s::int[], %(trimmed)s::int[], %(budgets)s::int[]
-) AS new (id, slot, tokens, full_tokens, trimmed, budget)
+    %(ids)s::uuid[], %(slots)s::text[], %(tokens)s::int[], %(full)s::int[], %(trimmed)s::int[], %(budgets)s::int[],
+    %(needed)s::int[]
+) AS new (id, slot, tokens, full_tokens, trimmed, budget, needed)
 ORDER BY slot
 ON CONFLICT (chat_id, slot) DO UPDATE SET
     tokens = excluded.tokens, full_tokens = excluded.full_tokens, trimmed = excluded.trimmed,
@@ -31,7 +32,7 @@ ON CONFLICT (chat_id, slot) DO UPDATE SET
 
 
 def record(chat: Chat, filled: Iterable[FilledSlot]) -> None:
-    """Record what the slots of a prompt needed and got."""
+    """Record what the slots of a prompt needed and got. A text that a person edited says nothing of what they need."""
     rows = list(filled)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -46,6 +47,7 @@ def record(chat: Chat, filled: Iterable[FilledSlot]) -> None:
                 "full": [row.full_tokens for row in rows],
                 "trimmed": [row.trimmed for row in rows],
                 "budgets": [row.budget for row in rows],
+                "needed": [0 if row.edited else row.full_tokens for row in rows],
             },
         )
 

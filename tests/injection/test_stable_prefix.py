@@ -8,6 +8,7 @@ from django.db import connection
 from apps.chats.operations import append_messages
 from apps.extraction.settings.operations import change_settings
 from apps.injection.models import PromptState, SlotStatistics
+from apps.injection.operations import edit_recall
 from apps.injection.prompts.assembly import assemble
 from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.settings.stores import INJECTION_SETTINGS
@@ -110,6 +111,16 @@ def test_statistics_say_what_the_last_prompt_needed_and_tuning_follows(chat, man
     ask(chat)
     after = SlotStatistics.objects.for_owner(chat.owner).get(slot="long_term")
     assert after.full_tokens < after.high_water == row.high_water
+
+
+def test_a_text_that_a_person_edited_is_no_demand(chat, memories):
+    recall = ask(chat).recall
+    needed = demands_of(chat)
+    assert needed["long_term"] > 0
+    added = "- And one thing more.\n" * 100
+    edit_recall(recall, f"{recall.text}\n{added}", turn_hash=recall.turn_hash)
+    assert sum(item.tokens for item in ask(chat).slots) > 500
+    assert demands_of(chat) == needed
 
 
 @pytest.mark.django_db(transaction=True)
