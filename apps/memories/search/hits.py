@@ -17,6 +17,7 @@ from apps.memories.journal_periods import Granularity
 from apps.memories.lexemes import match_any_query
 from apps.memories.lineage import SAID_IN_OTHER_BRANCHES_SQL, SUPERSEDED_BY_ANOTHER_STORY_SQL, SUPERSEDED_IN_SQL
 from apps.memories.models import Entity, Memory
+from apps.memories.search.bm25 import grouped
 from apps.memories.search.presets import Preset
 from apps.memories.search.questions import ParsedQuery, Speaker, mentions
 from apps.memories.search.ranking import Hit, TurnPosition, recency, relative_length
@@ -94,8 +95,9 @@ class EncodedQuery:
         """Return the parameters of the statement."""
         texts = ["[" + ",".join(map(str, vector.tolist())) + "]" for vector in self.vectors]
         sentences = {f"sentence_{number}": text for number, text in enumerate(texts[1:])}
+        groups = {f"lexemes_{number}": group for number, group in enumerate(grouped(list(self.lexemes)))}
         common = {"lexemes": list(self.lexemes), "any": match_any_query(self.lexemes), "model": self.model}
-        return common | sentences | ({"whole": texts[0]} if texts else {})
+        return common | groups | sentences | ({"whole": texts[0]} if texts else {})
 
 
 def speakers_in(scope: SearchScope) -> list[Speaker]:
