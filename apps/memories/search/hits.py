@@ -118,8 +118,7 @@ def find_messages(
     if MESSAGES not in scope.tiers or scope.kind:
         return []
     mean_lengths = _mean_turn_lengths(speakers)
-    rows = best_rows(PASSAGES, _passages_condition(scope), preset, scope.parameters | terms.parameters)
-    rows = [row for row in rows if scope.before is None or row["index"] < scope.before]
+    rows = best_rows(PASSAGES, _messages_condition(scope), preset, scope.parameters | terms.parameters)
     return [_message_hit(row, parsed, mean_lengths) for row in rows]
 
 
@@ -222,6 +221,15 @@ def _passages_condition(scope: SearchScope) -> str:
     if days := _days_condition(scope, "coalesce(sent_at, created_at)"):
         conditions.append(f"p.message_id IN ({_MESSAGES} AND {days})")
     return " AND ".join(conditions)
+
+
+def _messages_condition(scope: SearchScope) -> str:
+    """Return the condition of passages in the scope up to the turn: later ones would crowd out earlier ones."""
+    condition = _passages_condition(scope)
+    if scope.before is None:
+        return condition
+    in_chat = " AND chat_id = %(chat)s" if scope.chat else ""
+    return f"{condition} AND p.message_id NOT IN ({_MESSAGES}{in_chat} AND index >= %(before)s)"
 
 
 def _days_condition(scope: SearchScope, moment: str) -> str:
