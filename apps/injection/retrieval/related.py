@@ -46,6 +46,7 @@ def search_related(turn: UserTurn, character: Character | None, shown: Collectio
     """
     if not turn.text.strip():
         return Related()
+    view = Viewpoint(turn.chat, character)
     query = SearchQuery(
         query=turn.text,
         chat=turn.chat.pk,
@@ -53,6 +54,7 @@ def search_related(turn: UserTurn, character: Character | None, shown: Collectio
         tiers=(LONG_TERM.name, SESSION.name, MESSAGES_TIER),
         before=turn.index,
         limit=SEARCH_LIMIT,
+        witness=view.ids,
     )
     found = find(turn.owner_id, query)
     shown = _in_history(turn) if shown is None else shown
@@ -60,7 +62,6 @@ def search_related(turn: UserTurn, character: Character | None, shown: Collectio
     hits = _above_thresholds(found.method, hits)
     active = active_ids_before(turn, [hit.id for hit in hits if hit.is_memory])
     hits = [hit for hit in hits if hit.id in active or not hit.is_memory]
-    view = Viewpoint(turn.chat, character)
     if view.member is None:
         # In a group, the rows tell who witnessed them. Else those that are not used need not be loaded.
         hits = _best(hits)

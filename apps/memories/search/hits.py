@@ -53,8 +53,8 @@ ENTRIES = SearchTable(
 class SearchScope:
     """Scope of a search: all rows of an owner, a chat, a character, or a chat plus its character's long-term memories.
 
-    ``instance`` is the client whose memories rank higher. ``before`` excludes messages from this index on. ``kind``,
-    ``since`` and ``until`` are filters as in SearchQuery.
+    ``instance`` is the client whose memories rank higher. ``before`` excludes messages from this index on.
+    ``kind``, ``since``, ``until`` and ``witness`` are filters as in SearchQuery.
     """
 
     owner_id: UUID
@@ -66,6 +66,7 @@ class SearchScope:
     kind: str | None = None
     since: dt.date | None = None
     until: dt.date | None = None
+    witness: Collection[UUID] | None = None
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -79,6 +80,7 @@ class SearchScope:
             "kind": self.kind,
             "since": self.since,
             "until": self.until,
+            "witness": None if self.witness is None else list(self.witness),
         }
 
 
@@ -253,6 +255,10 @@ _SAID_AT = "SELECT m.sent_at FROM chats_message m WHERE m.id = p.valid_from_id"
 _IS_INHERITED = "p.id IN (SELECT memory_id FROM memories_inheritance WHERE chat_id = %(chat)s AND state = 'active')"
 _IS_NOT_INHERITED = "p.id NOT IN (SELECT memory_id FROM memories_inheritance WHERE chat_id = %(chat)s)"
 _IS_OTHER_STORY = "p.story IS DISTINCT FROM (SELECT story FROM chats_chat WHERE id = %(chat)s)"
+_IS_WITNESSED = (
+    "CASE WHEN p.tier = 'long_term' THEN p.character_id = %(character)s"
+    " ELSE p.witnessed_by = '{}' OR p.witnessed_by && %(witness)s::uuid[] END"
+)
 _IS_LONG_TERM = "p.character_id = %(character)s AND p.tier = 'long_term' AND p.expiration <> 'session'"
 
 
@@ -280,6 +286,8 @@ def _memories_condition(scope: SearchScope) -> str:
         conditions.append(f"{is_active} AND p.character_id = %(character)s")
     else:
         conditions.append(is_active)
+    if scope.witness is not None:
+        conditions.append(_IS_WITNESSED)
     if scope.kind:
         conditions.append("p.kind = %(kind)s")
     if days := _days_condition(scope, f"coalesce(({_SAID_AT}), p.created_at)"):
