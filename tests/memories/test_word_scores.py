@@ -3,9 +3,11 @@
 import math
 import random
 import re
+import threading
 from collections import Counter
 
 import numpy as np
+import psycopg
 import pytest
 from django.core.management import call_command
 from django.db import connection
@@ -136,6 +138,33 @@ def test_words_are_found_by_their_changed_text(chat):
     tiers = tuple(Memory.Tier.values)
     assert not find(chat.owner_id, SearchQuery("violin", preset="bm25", tiers=tiers)).hits
     assert find(chat.owner_id, SearchQuery("lantern", preset="bm25", tiers=tiers)).hits
+
+
+def migrate_at_the_end(done):
+    try:
+        call_command("migrate", "memories", verbosity=0)
+        done.set()
+    finally:
+        connection.close()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_search_within_a_transaction_and_the_migration_do_not_wait_for_each_other():
+    given, done = connection.get_connection_params(), threading.Event()
+    parameters = {name: given[name] for name in ("dbname", "user", "password", "host", "port") if name in given}
+    call_command("migrate", "memories", "0006", verbosity=0)
+    thread = threading.Thread(target=migrate_at_the_end, args=[done])
+    try:
+        with psycopg.connect(**parameters) as searching:
+            searching.execute("SELECT 1 FROM memories_passage")
+            thread.start()
+            while not searching.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone():
+                assert not done.wait(0.05)
+            searching.execute("SELECT 1 FROM memories_memory")
+        assert done.wait(60)
+    finally:
+        thread.join()
+        call_command("migrate", "memories", verbosity=0)
 
 
 @pytest.mark.django_db(transaction=True)
