@@ -181,3 +181,6 @@ def test_what_was_stored_before_the_terms_is_found_after_the_migration_and_back(
     memory.refresh_from_db()
     assert np.allclose(np.array(memory.embedding), vector, atol=1e-3)
     assert memory.embedding_model == "m"
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT relallvisible FROM pg_class WHERE relname = 'memories_memory'")
+        assert cursor.fetchone() != (0,), "searches read whole rows until the next vacuum"
