@@ -106,6 +106,15 @@ def test_rows_that_all_repeat_a_word_cost_no_more_than_some(chat, monkeypatch):
     assert 10 <= len(re.findall(r"[0-9a-f]{32}", counted.rpartition("{")[2])) <= 15
 
 
+@pytest.mark.parametrize("change", ["setweight(lexemes, 'A')", "strip(lexemes)"])
+def test_lexemes_that_an_imported_row_brings_with_weights_or_without_positions_are_found(chat, change):
+    memory = remember(chat, "storm " * 9 + "violin")
+    with connection.cursor() as cursor:
+        cursor.execute(f"UPDATE memories_memory SET lexemes = {change}")
+    query = SearchQuery("storm", preset="bm25", tiers=tuple(Memory.Tier.values))
+    assert [hit.id for hit in find(chat.owner_id, query).hits] == [memory.pk]
+
+
 def test_memories_without_words_are_not_found_by_them(chat):
     make_memory(chat, "...", lexemes=None)
     remember(chat, "...")
