@@ -9,7 +9,10 @@ from apps.accounts.models import User
 from apps.chats.models import Character, Chat, Participant
 from apps.chats.operations import add_participant, append_messages
 from apps.injection.models import Recall
+from apps.injection.retrieval.related import search_related
+from apps.injection.turns import find_turn
 from apps.llm.embeddings import get_embedder
+from apps.memories.lexemes import Lexemes
 from apps.memories.models import Memory
 from apps.memories.passages import index_messages
 from tests.factories import make_character, make_chat, make_memory, parsed
@@ -53,6 +56,18 @@ def prompt(api: APIClient, group: Chat, member: Character, text: str | None = No
 
 def told(api: APIClient, group: Chat, member: Character, text: str | None = None) -> str:
     return " ".join(slot["text"] for slot in prompt(api, group, member, text)["slots"])
+
+
+@pytest.mark.parametrize("tier", ["long_term", "session"])
+def test_what_others_know_does_not_take_the_place_of_what_a_member_knows(
+    api: APIClient, group: Chat, members: list[Character], tier: str
+) -> None:
+    mira, tom = members
+    for character, text in [*[(mira, "The silver key lies under the stone.")] * 101, (tom, "The silver key is old.")]:
+        owner = {"character": character if tier == "long_term" else None}
+        remember(group, text, [witness(group, character)], tier=tier, lexemes=Lexemes(text), **owner)
+    related = search_related(find_turn(group, "Where does the silver key lie?", tom), tom)
+    assert [result.memory.text for result in related.results if result.memory] == ["The silver key is old."]
 
 
 def test_a_member_is_quoted_no_message_that_they_did_not_hear(

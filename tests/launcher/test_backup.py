@@ -13,11 +13,13 @@ from django.db import connection
 
 from apps.launcher.postgres_programs import wheel_folder
 from apps.llm.operations import create_connection
+from apps.memories.passages import index_messages
 from config.env import ROOT
 from tests.factories import UserFactory, make_character, make_chat
 
 PROGRAMS = wheel_folder() / "pginstall18" / "bin"
 RESTORED = "restored_by_a_test"
+TERMS = "SELECT count(terms), count(window_terms) FROM memories_passage"  # computed when they are restored
 KEYS = "SELECT count(*) FROM llm_connection WHERE api_key <> ''"
 
 
@@ -32,7 +34,8 @@ def options_of(program: str) -> list[str]:
 @pytest.mark.django_db(transaction=True)
 def test_a_backup_can_be_restored(tmp_path: Path) -> None:
     owner = UserFactory()
-    make_chat(owner, "Where is the key?", "Under the stone.", character=make_character(owner))
+    chat = make_chat(owner, "Where is the key?", "Under the stone.", character=make_character(owner))
+    index_messages(owner, chat)
     create_connection(owner, name="A", base_url="http://127.0.0.1:9/v1", api_key="sk-secret")
     given = connection.get_connection_params()
     server = [f"--host={given['host']}", f"--port={given['port']}", f"--username={given['user']}"]
@@ -53,6 +56,7 @@ def test_a_backup_can_be_restored(tmp_path: Path) -> None:
                     ("Where is the key?",),
                     ("Under the stone.",),
                 ]
+                assert restored.execute(TERMS).fetchone() == (2, 2)
                 assert restored.execute(KEYS).fetchone() == (1,)
                 assert restored.execute("SELECT count(*) FROM pgmq.list_queues()").fetchone() >= (5,)
             checked = check_integrity(given, tmp_path)

@@ -14,6 +14,7 @@ from apps.memories.models import Entity, Memory
 from apps.memories.passages import index_messages
 from apps.memories.search import PRESETS, SearchQuery, search, service
 from apps.memories.search.ranking import SIGNALS
+from apps.memories.search.scan import HITS_PER_RETRIEVER
 from tests.factories import UserFactory, make_character, make_chat, make_memory, parsed
 
 TALK = [
@@ -151,6 +152,13 @@ def test_a_search_in_a_chat_or_of_a_character_stays_there(owner):
 
 def test_messages_from_an_index_on_can_be_left_out(owner, chat):
     assert TALK[1] not in found(owner, "Who taught Mira the violin?", before=1)
+
+
+def test_what_was_said_later_does_not_take_the_place_of_what_was_said_before(owner):
+    first = "On Monday the plumber, who had come about the sink, saw a violin."
+    chat = make_chat(owner, first, "Go on.", *["The violin, the violin!"] * (HITS_PER_RETRIEVER + 1))
+    index_messages(owner, chat)
+    assert found(owner, "violin", chat=chat.pk, before=1) == [first]
 
 
 def test_limit_and_least_score(owner, chat):

@@ -1,6 +1,6 @@
 """Search memories and passages that are related to a turn."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -14,7 +14,7 @@ from apps.memories.search import NO_VECTORS, QueryVectors, RankedHit, SearchQuer
 MESSAGES_TIER = "messages"  # the tier of passages
 
 VISIBLE_MESSAGES = 20  # visible messages this close to the turn are taken to stand in a history that is not known
-SEARCH_LIMIT = 100
+SEARCH_LIMIT = 100  # of memories, and of messages
 MAX_MEMORIES, MAX_MESSAGES = 6, 4  # maximum numbers of results
 MIN_COSINE = 0.2  # cosines of all-MiniLM-L6-v2 below this are noise
 MIN_SHARE_OF_BEST = 0.6  # minimum share of the best cosine
@@ -46,24 +46,25 @@ def search_related(turn: UserTurn, character: Character | None, shown: Collectio
     """
     if not turn.text.strip():
         return Related()
+    view = Viewpoint(turn.chat, character)
     query = SearchQuery(
         query=turn.text,
         chat=turn.chat.pk,
         character=character.pk if character else None,
         tiers=(LONG_TERM.name, SESSION.name, MESSAGES_TIER),
         before=turn.index,
-        limit=SEARCH_LIMIT,
+        witness=view.ids,
     )
     found = find(turn.owner_id, query)
     shown = _in_history(turn) if shown is None else shown
-    hits = [hit for hit in found.hits[: query.limit] if hit.id not in shown]
+    hits = _best(found.hits, SEARCH_LIMIT, SEARCH_LIMIT)
+    hits = [hit for hit in hits if hit.id not in shown]
     hits = _above_thresholds(found.method, hits)
     active = active_ids_before(turn, [hit.id for hit in hits if hit.is_memory])
     hits = [hit for hit in hits if hit.id in active or not hit.is_memory]
-    view = Viewpoint(turn.chat, character)
     if view.member is None:
         # In a group, the rows tell who witnessed them. Else those that are not used need not be loaded.
-        hits = _best(hits)
+        hits = _best(hits, MAX_MEMORIES, MAX_MESSAGES)
     loaded = load(turn.owner_id, hits, turn.text, with_history=False)
     results = [result for result in loaded if _is_known(view, result)]
     memories = [result for result in results if result.memory][:MAX_MEMORIES]
@@ -78,9 +79,10 @@ def _in_history(turn: UserTurn) -> set[UUID]:
     return set(earlier.order_by("-index").values_list("pk", flat=True)[:VISIBLE_MESSAGES])
 
 
-def _best(hits: list[RankedHit]) -> list[RankedHit]:
-    memories = [hit for hit in hits if hit.is_memory][:MAX_MEMORIES]
-    return memories + [hit for hit in hits if not hit.is_memory][:MAX_MESSAGES]
+def _best(hits: Sequence[RankedHit], memories: int, messages: int) -> list[RankedHit]:
+    """Return the best memories and the best messages: where all talk is of one thing, messages score above memories."""
+    best = [hit for hit in hits if hit.is_memory][:memories]
+    return best + [hit for hit in hits if not hit.is_memory][:messages]
 
 
 def _above_thresholds(method: str, hits: list[RankedHit]) -> list[RankedHit]:

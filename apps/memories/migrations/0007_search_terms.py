@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 from django.db import migrations
 
 # Terms are lexemes as numbers, with how often each occurs: 7 stands for seven times or more. They are for the search
@@ -30,40 +32,50 @@ DROP FUNCTION search_terms(tsvector);
 DROP FUNCTION search_term(text);
 """
 
+# Who reads several of the tables in a transaction begins with passages, as the search does. A lock that is taken after
+# minutes of work on another table would wait for them while they wait for that one, and Postgres ends the migration.
+LOCK = "LOCK TABLE memories_passage, memories_memory, memories_journalentry"
+
 # A scan reads the columns before a vector in half the time if the vector isn't between them: vectors come last. Dropping
-# the expression of a generated column keeps its values.
-MOVE = """
-ALTER TABLE {table} ADD COLUMN moved halfvec GENERATED ALWAYS AS ({column}) STORED;
-ALTER TABLE {table} ALTER COLUMN moved DROP EXPRESSION, ALTER COLUMN moved SET STORAGE MAIN;
+# the expression of a generated column keeps its values. Each statement that adds columns rewrites the table.
+ADD_MOVED = "ADD COLUMN moved_{column} halfvec GENERATED ALWAYS AS ({column}) STORED"
+REPLACE = """
+ALTER TABLE {table} ALTER COLUMN moved_{column} DROP EXPRESSION, ALTER COLUMN moved_{column} SET STORAGE MAIN;
 ALTER TABLE {table} DROP COLUMN {column};
-ALTER TABLE {table} RENAME COLUMN moved TO {column};
+ALTER TABLE {table} RENAME COLUMN moved_{column} TO {column};
 """
-ADD = "ALTER TABLE {table} ADD COLUMN {terms} sparsevec GENERATED ALWAYS AS (search_terms({lexemes})) STORED"
-DROP = "ALTER TABLE {table} DROP COLUMN {terms}"
+ADD = "ADD COLUMN {prefix}terms sparsevec GENERATED ALWAYS AS (search_terms({prefix}lexemes)) STORED"
+DROP = "DROP COLUMN {prefix}terms"
 MEMORIES, ENTRIES, PASSAGES = "memories_memory", "memories_journalentry", "memories_passage"
 
 
-def vector_last(table: str, column: str) -> migrations.RunSQL:
-    return migrations.RunSQL(MOVE.format(table=table, column=column), migrations.RunSQL.noop)
+def altered(table: str, part: str, **values: Sequence[str]) -> str:
+    """Return the statement that alters a table once, by a part for each of the values of a name."""
+    ((name, each),) = values.items()
+    return f"ALTER TABLE {table} {', '.join(part.format(**{name: value}) for value in each)};"
 
 
-def terms_of(table: str, lexemes: str = "lexemes", terms: str = "terms") -> migrations.RunSQL:
-    return migrations.RunSQL(ADD.format(table=table, lexemes=lexemes, terms=terms), DROP.format(table=table, terms=terms))
+def vectors_last(table: str, *columns: str) -> migrations.RunSQL:
+    replace = "".join(REPLACE.format(table=table, column=column) for column in columns)
+    return migrations.RunSQL(altered(table, ADD_MOVED, column=columns) + replace, migrations.RunSQL.noop)
+
+
+def terms_of(table: str, *prefixes: str) -> migrations.RunSQL:
+    return migrations.RunSQL(altered(table, ADD, prefix=prefixes), altered(table, DROP, prefix=prefixes))
 
 
 class Migration(migrations.Migration):
     dependencies = [("memories", "0006_standing")]
 
     operations = [
+        migrations.RunSQL(LOCK, LOCK),
         migrations.RunSQL(FUNCTIONS, DROP_FUNCTIONS),
-        vector_last(MEMORIES, "embedding"),
-        vector_last(ENTRIES, "embedding"),
-        vector_last(PASSAGES, "embedding"),
-        vector_last(PASSAGES, "window_embedding"),
-        terms_of(MEMORIES),
-        terms_of(ENTRIES),
-        terms_of(PASSAGES),
-        terms_of(PASSAGES, "window_lexemes", "window_terms"),
+        vectors_last(MEMORIES, "embedding"),
+        vectors_last(ENTRIES, "embedding"),
+        vectors_last(PASSAGES, "embedding", "window_embedding"),
+        terms_of(MEMORIES, ""),
+        terms_of(ENTRIES, ""),
+        terms_of(PASSAGES, "", "window_"),
         migrations.RemoveIndex(model_name="memory", name="memory_lexemes"),
         migrations.RemoveIndex(model_name="journalentry", name="journal_lexemes"),
     ]

@@ -46,6 +46,11 @@ def pattern_count(lexemes: int) -> int:
     return -(-lexemes // LEXEMES_PER_PATTERN)
 
 
+def grouped(lexemes: Sequence[str]) -> list[Sequence[str]]:
+    """Return the lexemes of each pattern."""
+    return [lexemes[start : start + LEXEMES_PER_PATTERN] for start in range(0, len(lexemes), LEXEMES_PER_PATTERN)]
+
+
 def score_words(patterns: Sequence[np.ndarray], lengths: np.ndarray, lexemes: int, b: float) -> WordScores:
     """Return the scores of rows with ``patterns`` of so many lexemes. A value that a row lacks is NaN."""
     known = lengths[~np.isnan(lengths)]

@@ -15,6 +15,7 @@ from apps.memories.journal_periods import Granularity
 from apps.memories.lexemes import match_any_query
 from apps.memories.lineage import SAID_IN_OTHER_BRANCHES_SQL, SUPERSEDED_BY_ANOTHER_STORY_SQL, SUPERSEDED_IN_SQL
 from apps.memories.models import Memory
+from apps.memories.search.bm25 import grouped
 from apps.memories.search.presets import Preset
 from apps.memories.search.questions import ParsedQuery, Speaker, mentions
 from apps.memories.search.ranking import Hit, TurnPosition, recency, relative_length
@@ -50,8 +51,8 @@ ENTRIES = SearchTable(
 class SearchScope:
     """Scope of a search: all rows of an owner, a chat, a character, or a chat plus its character's long-term memories.
 
-    ``instance`` is the client whose memories rank higher. ``before`` excludes messages from this index on. ``kind``,
-    ``since`` and ``until`` are filters as in SearchQuery.
+    ``instance`` is the client whose memories rank higher. ``before`` excludes messages from this index on.
+    ``kind``, ``since``, ``until`` and ``witness`` are filters as in SearchQuery.
     """
 
     owner_id: UUID
@@ -63,6 +64,7 @@ class SearchScope:
     kind: str | None = None
     since: dt.date | None = None
     until: dt.date | None = None
+    witness: Collection[UUID] | None = None
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -76,6 +78,7 @@ class SearchScope:
             "kind": self.kind,
             "since": self.since,
             "until": self.until,
+            "witness": None if self.witness is None else list(self.witness),
         }
 
 
@@ -92,8 +95,9 @@ class EncodedQuery:
         """Return the parameters of the statement."""
         texts = ["[" + ",".join(map(str, vector.tolist())) + "]" for vector in self.vectors]
         sentences = {f"sentence_{number}": text for number, text in enumerate(texts[1:])}
+        groups = {f"lexemes_{number}": group for number, group in enumerate(grouped(list(self.lexemes)))}
         common = {"lexemes": list(self.lexemes), "any": match_any_query(self.lexemes), "model": self.model}
-        return common | sentences | ({"whole": texts[0]} if texts else {})
+        return common | groups | sentences | ({"whole": texts[0]} if texts else {})
 
 
 def speakers_in(scope: SearchScope) -> list[Speaker]:
@@ -114,8 +118,7 @@ def find_messages(
     if MESSAGES not in scope.tiers or scope.kind:
         return []
     mean_lengths = _mean_turn_lengths(speakers)
-    rows = best_rows(PASSAGES, _passages_condition(scope), preset, scope.parameters | terms.parameters)
-    rows = [row for row in rows if scope.before is None or row["index"] < scope.before]
+    rows = best_rows(PASSAGES, _messages_condition(scope), preset, scope.parameters | terms.parameters)
     return [_message_hit(row, parsed, mean_lengths) for row in rows]
 
 
@@ -222,6 +225,15 @@ def _passages_condition(scope: SearchScope) -> str:
     return " AND ".join(conditions)
 
 
+def _messages_condition(scope: SearchScope) -> str:
+    """Return the condition of passages in the scope up to the turn: later ones would crowd out earlier ones."""
+    condition = _passages_condition(scope)
+    if scope.before is None:
+        return condition
+    in_chat = " AND chat_id = %(chat)s" if scope.chat else ""
+    return f"{condition} AND p.message_id NOT IN ({_MESSAGES}{in_chat} AND index >= %(before)s)"
+
+
 def _days_condition(scope: SearchScope, moment: str) -> str:
     """Return the condition that a moment lies within the scope's days; empty if it has none."""
     day = f"({moment} AT TIME ZONE 'UTC')::date"
@@ -243,6 +255,10 @@ _SAID_AT = "SELECT m.sent_at FROM chats_message m WHERE m.id = p.valid_from_id"
 _IS_INHERITED = "p.id IN (SELECT memory_id FROM memories_inheritance WHERE chat_id = %(chat)s AND state = 'active')"
 _IS_NOT_INHERITED = "p.id NOT IN (SELECT memory_id FROM memories_inheritance WHERE chat_id = %(chat)s)"
 _IS_OTHER_STORY = "p.story IS DISTINCT FROM (SELECT story FROM chats_chat WHERE id = %(chat)s)"
+_IS_WITNESSED = (
+    "CASE WHEN p.tier = 'long_term' THEN p.character_id = %(character)s"
+    " ELSE p.witnessed_by = '{}' OR p.witnessed_by && %(witness)s::uuid[] END"
+)
 _IS_LONG_TERM = "p.character_id = %(character)s AND p.tier = 'long_term' AND p.expiration <> 'session'"
 
 
@@ -270,6 +286,8 @@ def _memories_condition(scope: SearchScope) -> str:
         conditions.append(f"{is_active} AND p.character_id = %(character)s")
     else:
         conditions.append(is_active)
+    if scope.witness is not None:
+        conditions.append(_IS_WITNESSED)
     if scope.kind:
         conditions.append("p.kind = %(kind)s")
     if days := _days_condition(scope, f"coalesce(({_SAID_AT}), p.created_at)"):

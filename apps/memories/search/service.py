@@ -44,8 +44,8 @@ class SearchQuery:
     """A query and where to search: everywhere, in a chat, or in a character's chats and memories.
 
     With both, a chat and its character's long-term memories are searched. ``before`` excludes messages from this
-    index on. ``kind`` narrows the results to memories of that kind, ``since`` and ``until`` to what was said from the
-    one day to the other, both inclusive, in UTC.
+    index on. ``kind`` narrows to memories of that kind, ``since`` and ``until`` to what was said from one day to the
+    other, inclusive, in UTC, and ``witness``, ids of the character in a group, to memories that it has or witnessed.
     """
 
     query: str
@@ -60,6 +60,7 @@ class SearchQuery:
     kind: str | None = None
     since: dt.date | None = None
     until: dt.date | None = None
+    witness: Collection[UUID] | None = None
 
     def scope(self, owner_id: UUID) -> SearchScope:
         """Return the rows of the owner that are searched."""

@@ -1,0 +1,86 @@
+"""The scan finds what a plain computation over all rows finds, whatever the rows and the query."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from apps.memories.lexemes import Lexemes
+from apps.memories.models import Memory
+from apps.memories.search import PRESETS, scan
+from apps.memories.search.bm25 import K1
+from apps.memories.search.hits import EncodedQuery, SearchScope, find_memories
+from apps.memories.search.questions import parse_query
+from tests.factories import UserFactory, make_chat, make_memory
+
+WORDS = [f"w{number}" for number in range(10)]
+LIMIT = 4  # of hits for each retriever
+
+# Cosines of these are exact, also as half precision.
+vectors = st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0]), min_size=3, max_size=3)
+stored = st.fixed_dictionaries(
+    {
+        "counts": st.none() | st.lists(st.sampled_from([0, 0, 1, 2, 6, 7, 8, 20]), min_size=10, max_size=10),
+        "embedding": st.none() | vectors,
+        "embedding_model": st.sampled_from(["m", "m", "other"]),
+    }
+)
+
+
+def remember(chat, counts, embedding, embedding_model):
+    text = " ".join(" ".join([word] * count) for word, count in zip(WORDS, counts or [], strict=False))
+    vector = {"embedding": np.array(embedding), "embedding_model": embedding_model} if embedding else {}
+    return make_memory(chat, text, lexemes=None if counts is None else Lexemes(text), **vector).pk
+
+
+def similarities(rows, query, preset):
+    """The cosine with the whole query, mixed with that of its best sentence."""
+    whole, *sentences = query.vectors or [None]
+    share = preset.whole_query_share if sentences else 1
+    for pk, row in rows.items():
+        if whole is not None and row["embedding"] and row["embedding_model"] == query.model:
+            best = max((np.dot(sentence, row["embedding"]) for sentence in sentences), default=0)
+            yield pk, share * np.dot(whole, row["embedding"]) + (1 - share) * best
+
+
+def word_scores(rows, query, preset):
+    """BM25 as a fraction of its maximum, of the rows that have a word of the query."""
+    counts = {
+        pk: [(row["counts"] or [0] * 10)[WORDS.index(word)] for word in query.lexemes] for pk, row in rows.items()
+    }
+    lengths = {pk: sum(map(bool, row["counts"])) for pk, row in rows.items() if row["counts"] is not None}
+    mean = max(sum(lengths.values()) / max(len(lengths), 1), 1)
+    found = [sum(bool(own[n]) for own in counts.values()) for n in range(len(query.lexemes))]
+    weights = [math.log(1 + (len(rows) - df + 0.5) / (df + 0.5)) if df else 0 for df in found]
+    for pk, own in counts.items():
+        norm = K1 * (1 - preset.b + preset.b * lengths.get(pk, mean) / mean)
+        if any(own):
+            yield pk, sum(weight * tf / (tf + norm) for weight, tf in zip(weights, own, strict=True)) / sum(weights)
+
+
+@pytest.mark.django_db
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(stored, max_size=12),
+    st.lists(st.sampled_from(WORDS), unique=True, max_size=10),
+    st.lists(vectors, max_size=3),
+    st.sampled_from(["default", "dense", "bm25", "seed"]),
+)
+def test_the_hits_are_those_of_a_plain_computation(monkeypatch, rows, lexemes, query_vectors, preset_name):
+    monkeypatch.setattr(scan, "HITS_PER_RETRIEVER", LIMIT)
+    chat, preset = make_chat(UserFactory()), PRESETS[preset_name]
+    by_id = {remember(chat, **row): row for row in rows}
+    query = EncodedQuery(lexemes, "m", [np.array(vector) for vector in query_vectors])
+    expected = {"vector": dict(similarities(by_id, query, preset)), "lexical": dict(word_scores(by_id, query, preset))}
+    expected = {name: scores for name, scores in expected.items() if name in preset.retrievers}
+    best = {
+        pk for scores in expected.values() for pk in sorted(scores, key=lambda pk: (-round(scores[pk], 9), pk))[:LIMIT]
+    }
+    scope = SearchScope(chat.owner_id, tuple(Memory.Tier.values))
+    hits = find_memories(scope, query, preset, parse_query("", [], separate_names=False), "")
+    assert {hit.id for hit in hits} == best
+    for hit in hits:
+        for name, scores in expected.items():
+            assert hit.retrievers.get(name, 0.0) == pytest.approx(scores.get(hit.id, 0.0), abs=1e-6)
