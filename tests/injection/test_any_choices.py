@@ -179,3 +179,26 @@ def make_many(chat, **fields):
     common = {"owner_id": chat.owner_id, "chat": chat, "story": chat.story, "character": chat.character, "kind": "fact"}
     rows = (Memory(**common | fields, text=f"Memory {number}.") for number in range(candidates.LIST_LENGTH))
     Memory.objects.bulk_create(rows)
+
+
+def of_message(chat, index):
+    return Message.objects.for_owner(chat.owner).with_swipes().get(chat=chat, index=index)
+
+
+def best_choice(chat):
+    turn = turn_from_message(chat, of_message(chat, 30))
+    return max(choose(turn, "session", chat.character, Wanted()), key=lambda choice: choice.priority).id
+
+
+def test_what_is_both_recent_and_important_comes_before_what_is_only_one_of_them(chat):
+    """Also where the lists of either are full."""
+    make_many(chat, tier="session", importance=3, confidence=1, valid_from=of_message(chat, 0))
+    both = make_memory(chat, "Both.", tier="session", importance=3, confidence=0.8, valid_from=of_message(chat, 28))
+    make_many(chat, tier="session", importance=1, confidence=0.7, valid_from=of_message(chat, 29))
+    assert best_choice(chat) == both.pk
+
+
+def test_the_newest_memory_is_that_of_the_last_messages_though_older_ones_were_read_again(chat):
+    newest = make_memory(chat, "New.", tier="session", valid_from=of_message(chat, 29))
+    make_many(chat, tier="session", importance=2, valid_from=of_message(chat, 1))
+    assert best_choice(chat) == newest.pk

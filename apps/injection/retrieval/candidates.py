@@ -1,5 +1,7 @@
 """Which memories of a tier can be chosen for a turn: those at the head of one of a few lists, each read by an index.
 
+An index that row-level security lets Postgres use: an operator such as ``&&`` comes after the condition on the owner.
+
 Thousands of memories are never all compared with each other. Each list has only memories that the chat may see, as far
 as a simple condition tells; which of them were known before the turn is decided afterwards, for the few that remain.
 """
@@ -17,12 +19,15 @@ from apps.memories.models import Memory
 from apps.memories.models.memory import STANDING_SQL
 
 LIST_LENGTH = 200  # memories of one list, more than twice as many as a prompt has at most
+RECENT_MESSAGES = 200  # before the turn, of which all memories of a session are compared
 KIND_MARGIN = 20  # long-term memories of one kind beyond its share, for those that were not known before the turn
 
 IS_OF_SESSION = "owner_id = %(owner)s AND chat_id = %(chat)s AND tier = 'session'"
 IS_LONG_TERM = "owner_id = %(owner)s AND character_id = %(character)s AND tier = 'long_term'"
 IS_VISIBLE = "state = 'active' AND NOT hidden AND NOT in_bin AND deleted_at IS NULL"
-LATER_MESSAGES = "SELECT id FROM chats_message WHERE chat_id = %(chat)s AND index > %(index)s"
+MESSAGES = "SELECT id FROM chats_message WHERE owner_id = %(owner)s AND chat_id = %(chat)s"
+LATER_MESSAGES = f"{MESSAGES} AND index > %(index)s"
+LAST_MESSAGES = f"{MESSAGES} AND index > %(index)s - {RECENT_MESSAGES} AND index <= %(index)s"
 HAS_BEGUN = f"(valid_from_id IS NULL OR valid_from_id NOT IN ({LATER_MESSAGES}))"
 # Looked up for each memory of a list: without an ended scene, all messages of the chat would be read.
 FIRST_INDEX = "SELECT index FROM chats_message WHERE id = valid_from_id AND chat_id = %(chat)s"
@@ -41,6 +46,7 @@ HEADS = {
     Memory.Tier.SESSION: [
         f"{MEMORIES} {OF_SESSION} ORDER BY id DESC LIMIT {LIST_LENGTH}",
         f"{MEMORIES} {OF_SESSION} {BEST_FIRST} LIMIT {LIST_LENGTH}",
+        f"{MEMORIES} {OF_SESSION} AND valid_from_id IN ({LAST_MESSAGES})",
     ],
     Memory.Tier.LONG_TERM: [
         f"SELECT best.id FROM {KINDS} CROSS JOIN LATERAL ({MEMORIES} {OF_KIND} {BEST_FIRST} LIMIT %(of_kind)s) AS best",
@@ -56,7 +62,7 @@ SCOPES = {Memory.Tier.SESSION: IS_OF_SESSION, Memory.Tier.LONG_TERM: IS_LONG_TER
 # Whatever their state: what the chat inherited, and what was replaced later, or by another story, may be active in it.
 OTHERS = [
     f"{MEMORIES} {{scope}} AND pinned",
-    f"{MEMORIES} {{scope}} AND triggers && %(words)s::varchar[]",
+    f"{MEMORIES} {{scope}} AND NOT triggers = '{{{{}}}}' AND triggers && %(words)s::varchar[]",
     f"{MEMORIES} {{scope}} AND valid_to_id IN ({LATER_MESSAGES})",
     f"{MEMORIES} {{scope}} AND id IN ({SUPERSEDED_BY_ANOTHER_STORY_SQL})",
     "SELECT memory_id FROM memories_inheritance WHERE chat_id = %(chat)s",
@@ -76,8 +82,9 @@ def candidates_sql(
 ) -> SqlWithParameters | None:
     """Return SQL and parameters of the ids of a tier's candidates, or None if all of its memories are candidates.
 
-    These are the newest ones (of a session) and those of highest standing (of long-term ones, of each kind); those that
-    are pinned, that ``words`` recall, or that a search ``found``. ``share`` is how many of a kind a prompt may have.
+    These are those of highest standing (of long-term ones, of each kind), of a session the newest and those of the last
+    messages; those that are pinned, that ``words`` recall, or that a search ``found``. ``share`` is how many of a kind
+    a prompt may have.
     """
     if tier == Memory.Tier.LONG_TERM and view.character is None:
         return None

@@ -98,6 +98,9 @@ def choose(turn: UserTurn, tier: str, character: Character | None, wanted: Wante
     These are the ones of highest priority up to the tier's cap, of long-term ones each kind up to its share and all
     pinned ones; those that a trigger word recalls; and the required ones. They are chosen from candidates; if too few
     of these were known before the turn, from all memories of the tier.
+
+    Of a session with thousands of memories this approximates: one that is only rather important, rather recent and
+    rather near, so that it is in no list of candidates, is not chosen even if these together were worth more.
     """
     view, near = Viewpoint(turn.chat, character), {*wanted.required, *wanted.near}
     candidates = candidates_sql(turn, tier, view, wanted.words, near, _share_of_kind(turn))
