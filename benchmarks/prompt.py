@@ -16,6 +16,7 @@ from django.db import connection, transaction
 from apps.accounts.models import User
 from apps.chats.models import Chat, Message
 from apps.chats.operations import find_or_create_character
+from apps.common.database.restriction import restricted_to
 from apps.injection.prompts.assembly import Prompt, assemble
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import get_embedder
@@ -40,8 +41,9 @@ def main() -> None:
         "prompt": lambda: prompt(chat, next(asked)),
         "search": lambda: search(owner, SearchQuery(next(sought), chat=chat.pk, character=character.pk, limit=100)),
     }
-    interleaved(calls, WARM_UP)
-    times = interleaved(calls, ROUNDS)
+    with restricted_to(owner.pk):  # by row-level security, as requests are
+        interleaved(calls, WARM_UP)
+        times = interleaved(calls, ROUNDS)
     print(f"prompt of {MESSAGES} messages, {MEMORIES} memories: {summary(times['prompt'])} (target: p50 60)")
     print(f"search in the same chat:              {summary(times['search'])}")
     print(f"prompt ratio of medians {ratio(times['prompt'], times['search']):.2f} (target: 3)")
@@ -79,6 +81,7 @@ def chat_with_memories(owner: User) -> Chat:
     )
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")
+        cursor.execute("CHECKPOINT")  # nothing is written in the background while times are measured
     return chat
 
 
@@ -114,7 +117,7 @@ def report_parts(chat: Chat) -> None:
     In a transaction nothing runs at the same time, so that the parts add up.
     """
     spent: Counter[str] = Counter()
-    with transaction.atomic(), timed_embedding(chat.owner_id, spent), timed_sql(spent):
+    with restricted_to(chat.owner_id), transaction.atomic(), timed_embedding(chat.owner_id, spent), timed_sql(spent):
         begun = time.perf_counter()
         for question, _ in zip(cycle(QUESTIONS), range(ROUNDS), strict=False):
             prompt(chat, question)

@@ -19,7 +19,7 @@ from apps.memories.models import Memory
 from apps.memories.models.memory import STANDING_SQL
 
 LIST_LENGTH = 200  # memories of one list, more than twice as many as a prompt has at most
-RECENT_MESSAGES = 200  # before the turn, of which all memories of a session are compared
+RECENT_MESSAGES = 100  # before the turn, of which all memories of a session are compared
 KIND_MARGIN = 20  # long-term memories of one kind beyond its share, for those that were not known before the turn
 
 IS_OF_SESSION = "owner_id = %(owner)s AND chat_id = %(chat)s AND tier = 'session'"

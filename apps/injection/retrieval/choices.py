@@ -53,13 +53,11 @@ RANKED = {
 }
 CHOICE = """
 WITH {candidates} known AS MATERIALIZED ({known}),
-places AS MATERIALIZED (
-    SELECT id, index FROM chats_message WHERE chat_id = %s AND id = ANY(ARRAY(SELECT first_message FROM known))
-),
 placed AS MATERIALIZED (
-    SELECT known.id, kind, pinned, has_trigger, similarity, priority + %s::float * coalesce(index, 0) AS priority,
-        NOT ends_with_scene OR first_message IS NULL OR coalesce(index > %s, false) AS is_current
-    FROM known LEFT JOIN places ON places.id = first_message
+    SELECT known.id, kind, pinned, has_trigger, similarity,
+        priority + %s::float * coalesce(message.index, 0) AS priority,
+        NOT ends_with_scene OR first_message IS NULL OR coalesce(message.index > %s, false) AS is_current
+    FROM known LEFT JOIN chats_message AS message ON message.id = first_message AND message.chat_id = %s
 ),
 always AS MATERIALIZED (SELECT id FROM ({ranked}) AS ranked ORDER BY priority DESC, id DESC LIMIT %s),
 triggered AS MATERIALIZED (
@@ -142,7 +140,7 @@ def _chosen(
     cap, is_long_term = _cap(turn, tier), tier == Memory.Tier.LONG_TERM
     recency = 0.0 if is_long_term else RECENCY_WEIGHT / max(turn.index, 1)  # long-term ones don't depend on the turn
     shares = [_share_of_kind(turn)] if is_long_term else []
-    places: list[Any] = [turn.chat.pk, recency, turn.scene_end]
+    places: list[Any] = [recency, turn.scene_end, turn.chat.pk]
     limits: list[Any] = [*shares, cap, MAX_TRIGGERED, list(wanted.required)]
     with prepared_cursor() as cursor:
         cursor.execute(sql, [*(candidates.parameters if candidates else ()), *parameters, *places, *limits])
