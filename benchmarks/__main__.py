@@ -25,6 +25,9 @@ def main(names: list[str]) -> None:
         from apps.launcher import embedded_postgres
 
         django.setup()
+        from apps.launcher.warming import warm_up
+
+        warm_up()  # as a process that serves requests
         with embedded_postgres.running(Path(home)):
             call_command("migrate", verbosity=0)
             for name in names or BENCHMARKS:

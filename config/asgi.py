@@ -15,9 +15,9 @@ sys.setswitchinterval(0.0005)
 django_application = get_asgi_application()
 
 from apps.accounts.middleware.arriving_bodies import BodyLimits  # noqa: E402
-from apps.llm.embeddings import get_embedder  # noqa: E402
+from apps.launcher.warming import warm_up  # noqa: E402
 
 application = BodyLimits(django_application)
 
-# Load the embedding model in advance, which takes a second, so that the first search does not wait for it.
-Thread(target=get_embedder, name="warm-up", daemon=True).start()
+# The embedding model takes a second to load: requests that need none don't wait for it.
+Thread(target=warm_up, name="warm-up", daemon=True).start()
