@@ -13,7 +13,8 @@ from apps.chats.models import Chat, Message
 from apps.chats.operations import add_participant, append_messages, branch_chat
 from apps.extraction.settings.queries import settings_of
 from apps.injection.retrieval import candidates, choices
-from apps.injection.retrieval.choices import Wanted, choose, memories_of_tier
+from apps.injection.retrieval.choices import Wanted, choose
+from apps.injection.retrieval.known import memories_of_tier
 from apps.injection.turns import UserTurn, turn_from_message
 from apps.memories.models import Memory, Supersession
 from tests.factories import make_character, make_chat, make_memory, parsed

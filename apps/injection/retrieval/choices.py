@@ -1,45 +1,30 @@
 """Choose the memories of a tier that a turn needs: by priority, by trigger words, and those that a search found.
 
-One statement reads the candidates of the tier. The condition of its rows is composed by the ORM, as for all others.
+One statement reads the candidates of the tier. The condition of its rows, ``known``, is composed by the ORM.
 """
 
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import product
 from math import ceil
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import BooleanField, Case, ExpressionWrapper, F, FloatField, Q, QuerySet, Value, When
-from django.db.models.expressions import RawSQL
-from django.db.models.functions import Cast
-from pgvector import Vector
-from pgvector.django import MaxInnerProduct
-
-from apps.chats.keys import ChatKeys, ChatOrKeys, keys_of
+from apps.chats.keys import keys_of
 from apps.chats.models import Character
-from apps.common.database.compiled_queries import CompiledQuery, prepared_cursor
+from apps.common.database.compiled_queries import prepared_cursor
 from apps.injection.retrieval.candidates import SqlWithParameters, candidates_sql, more_sql
+from apps.injection.retrieval.known import KNOWN, vector_text
 from apps.injection.turns import UserTurn
 from apps.injection.witnessing import Viewpoint
 from apps.memories.models import Memory
-from apps.memories.models.memory import standing_of
-from apps.memories.querysets import MemoryQuerySet, is_inherited_by
 from apps.memories.search import NO_VECTORS, QueryVectors
-from apps.memories.witnesses import is_witnessed_by
 
 MAX_MEMORIES = 80  # more than fit into any budget, whatever the settings say
 MAX_TRIGGERED = 4  # memories beyond the cap that trigger words recall
 LONG_TERM_KINDS = 4  # each kind of long-term memory has its share of the cap
+RECENCY_WEIGHT = 0.2  # of a session's memories, added to the priority that is read
 
-# Weights of what is added to the standing. The cosine similarity to the turn, at most 1, has the weight 1.
-RECENCY_WEIGHT = 0.2
-TRIGGER_WEIGHT = 0.3
-PINNED_WEIGHT = 10.0
-
-COLUMNS = ("id", "kind", "pinned", "ends_with_scene", "first_message", "has_trigger", "similarity", "priority")
 # Of equal priority, the newer memory comes first.
 RANKED = {
     Memory.Tier.SESSION: "SELECT id, priority FROM placed WHERE is_current",
@@ -154,93 +139,3 @@ def _known(
     vector, character_id = vector_text(wanted.vectors), view.character.pk if view.character else None
     of_turn = (keys_of(turn.chat), character_id, view.ids, turn.index - 1)
     return KNOWN[Memory.Tier(tier), of_candidates].sql(*of_turn, list(wanted.words), wanted.vectors.model, vector)
-
-
-def _known_rows(
-    tier: str,
-    of_candidates: bool,
-    chat: ChatKeys,
-    character_id: Any,
-    witness: Any,
-    index: Any,
-    words: Any,
-    model: Any,
-    vector: Any,
-) -> QuerySet[Memory]:
-    """Return the queryset of ``_known`` for keys of a compiled query."""
-    has_trigger, similarity = Q(triggers__overlap=words), similarity_to(model, vector)
-    if tier == Memory.Tier.LONG_TERM:
-        similarity = Case(When(has_trigger, then=similarity), default=0.0)
-    rows = _rows_of_tier(tier, chat, character_id, witness).known_at(chat, index)
-    if of_candidates:
-        rows = rows.filter(pk__any=RawSQL("ARRAY(SELECT id FROM candidates)", ()))
-    rows = rows.annotate(
-        has_trigger=has_trigger,
-        similarity=similarity,
-        first_message=F("begins_with"),
-        ends_with_scene=ExpressionWrapper(Q(expiration=Memory.Expiration.SCENE), output_field=BooleanField()),
-    )
-    rows = rows.annotate(priority=_priority_expression(tier)).order_by()
-    columns: QuerySet[Memory] = rows.values_list(*COLUMNS)
-    return columns
-
-
-KNOWN: dict[tuple[Memory.Tier, bool], CompiledQuery[Memory]] = {
-    key: CompiledQuery(partial(_known_rows, *key)) for key in product(Memory.Tier, (False, True))
-}
-
-
-def is_current(turn: UserTurn) -> Q:
-    """Return the condition of memories that are not about a scene which has ended."""
-    in_scene = Q(valid_from=None) | Q(begins_here__gt=turn.scene_end)
-    return ~Q(expiration=Memory.Expiration.SCENE) | in_scene
-
-
-def memories_of_tier(turn: UserTurn, tier: str, character: Character | None) -> MemoryQuerySet:
-    """Return the visible memories of a tier: long-term ones of the character, others of the chat.
-
-    Both include the memories that a branch inherited. In a group, leave out those that the character did not witness.
-    A long-term memory that expires with its session is not carried to other chats.
-    """
-    view = Viewpoint(turn.chat, character)
-    return _rows_of_tier(tier, turn.chat, character.pk if character else None, view.ids)
-
-
-def _rows_of_tier(tier: str, chat: ChatOrKeys, character_id: Any, witness: Any) -> MemoryQuerySet:
-    """Return the rows of ``memories_of_tier``. ``witness`` has the ids of the group's member, or is None."""
-    rows: MemoryQuerySet = Memory.objects.for_owner(chat.owner_id).present().filter(tier=tier, hidden=False)
-    if tier == Memory.Tier.LONG_TERM and character_id is not None:
-        rows = rows.relevant_to(chat, character_id).filter(character=character_id)
-        is_carried = ~Q(expiration=Memory.Expiration.SESSION)
-        return rows.filter(is_carried | Q(chat=chat.pk) | is_inherited_by(chat))
-    if tier != Memory.Tier.LONG_TERM and witness is not None:
-        rows = rows.filter(is_witnessed_by(witness))
-    return rows.learnt_in(chat)
-
-
-def vector_text(vectors: QueryVectors) -> str | None:
-    """Return the vector of the whole text as the database reads it, or None without one."""
-    return Vector(vectors.rows[0]).to_text() if vectors.rows else None
-
-
-def similarity_to(model: Any, vector: Any) -> Any:
-    """Return an expression for the cosine similarity to the text; 0 without a vector of the same model."""
-    if vector is None:
-        return Value(0.0, output_field=FloatField())
-    text = vector if hasattr(vector, "resolve_expression") else Value(vector)
-    cosine = ExpressionWrapper(0.0 - MaxInnerProduct("embedding", text), output_field=FloatField())  # of unit vectors
-    return Case(When(embedding_model=model, embedding__isnull=False, then=cosine), default=0.0)
-
-
-def _priority_expression(tier: str) -> Any:
-    """Return the priority without its term for recency."""
-    value = standing_of(F("importance"), F("confidence_here"))
-    value += Case(When(pinned=True, then=_float(PINNED_WEIGHT)), default=_float(0))
-    if tier == Memory.Tier.SESSION:
-        value += F("similarity") + Case(When(has_trigger=True, then=_float(TRIGGER_WEIGHT)), default=_float(0))
-    return ExpressionWrapper(value, output_field=FloatField())
-
-
-def _float(value: float) -> Cast:
-    """Return a number that the database doesn't take for an exact decimal, with which it counts more slowly."""
-    return Cast(Value(value), FloatField())
