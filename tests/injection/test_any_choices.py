@@ -5,6 +5,7 @@ from itertools import pairwise
 from math import ceil
 
 import pytest
+from django.db import connection
 from django.db.models import F
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -13,11 +14,15 @@ from apps.chats.models import Chat, Message
 from apps.chats.operations import add_participant, append_messages, branch_chat
 from apps.extraction.settings.queries import settings_of
 from apps.injection.retrieval import candidates, choices
-from apps.injection.retrieval.choices import Wanted, choose
+from apps.injection.retrieval.choices import choose
 from apps.injection.retrieval.known import memories_of_tier
+from apps.injection.retrieval.wanted import Wanted
 from apps.injection.turns import UserTurn, turn_from_message
-from apps.memories.models import Memory, Supersession
-from tests.factories import make_character, make_chat, make_memory, parsed
+from apps.injection.witnessing import Viewpoint
+from apps.llm.embeddings import get_embedder
+from apps.memories.models import Inheritance, Memory, Supersession
+from apps.memories.search import QueryVectors
+from tests.factories import UserFactory, make_character, make_chat, make_memory, parsed
 
 CAP = 4
 
@@ -203,3 +208,37 @@ def test_the_newest_memory_is_that_of_the_last_messages_though_older_ones_were_r
     newest = make_memory(chat, "New.", tier="session", valid_from=of_message(chat, 29))
     make_many(chat, tier="session", importance=2, valid_from=of_message(chat, 1))
     assert best_choice(chat) == newest.pk
+
+
+@pytest.mark.parametrize("tier", ["session", "long_term"])
+def test_a_word_that_many_memories_have_brings_the_nearest_of_them(tier, chat):
+    """As candidates, of which there are few; what was retired takes none of their places."""
+    embedder = get_embedder()
+    text, other = (
+        {"embedding": embedder.embed([text])[0], "embedding_model": embedder.model, "triggers": ["key"]}
+        for text in ("What about the key?", "Mira likes plums.")
+    )
+    fields = {"tier": tier, "importance": 1, "confidence": 0}
+    nearest = make_memory(chat, "The key.", **fields | text)
+    make_many(chat, **fields | text, state="retired")
+    for _ in range(3):
+        make_many(chat, **fields | other | {"importance": 2})
+    turn = turn_from_message(chat, of_message(chat, 30))
+    wanted = Wanted(words=["key"], vectors=QueryVectors(embedder.model, list(embedder.embed([turn.text]))))
+    assert nearest.pk in {choice.id for choice in choose(turn, tier, chat.character, wanted)}
+    statement = candidates.candidates_sql(turn, tier, Viewpoint(chat, chat.character), wanted, share=CAP)
+    with connection.cursor() as cursor:
+        cursor.execute(*statement)
+        assert len(cursor.fetchall()) <= 2 * candidates.LIST_LENGTH
+
+
+def test_candidates_are_of_the_owner_alone(chat):
+    """Row-level security lies below it."""
+    other = make_chat(UserFactory(), "Hello.")
+    theirs = make_memory(other, "Theirs.", tier="session")
+    Inheritance.objects.create(owner_id=other.owner_id, chat=chat, memory=theirs)
+    turn = turn_from_message(chat, of_message(chat, 30))
+    statement = candidates.candidates_sql(turn, "session", Viewpoint(chat, chat.character), Wanted(), share=CAP)
+    with connection.cursor() as cursor:
+        cursor.execute(*statement)
+        assert cursor.fetchall() == []

@@ -14,8 +14,9 @@ from apps.chats.models import Character
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.database.concurrent_reads import read_concurrently
 from apps.extraction.parsers.triggers import trigger_words
-from apps.injection.retrieval.choices import Choice, Wanted, choose
+from apps.injection.retrieval.choices import Choice, choose
 from apps.injection.retrieval.known import similarity_to, vector_text
+from apps.injection.retrieval.wanted import Wanted
 from apps.injection.turns import UserTurn
 from apps.memories.models import Memory, MemorySource
 from apps.memories.search import NO_VECTORS, QueryVectors

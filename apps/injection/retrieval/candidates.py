@@ -1,17 +1,18 @@
-"""Which memories of a tier can be chosen for a turn: those at the head of one of a few lists, each read by an index.
+"""Which memories of a tier can be chosen for a turn: those at the head of one of a few lists.
 
-An index that row-level security lets Postgres use: an operator such as ``&&`` comes after the condition on the owner.
-
-Thousands of memories are never all compared with each other. Each list has only memories that the chat may see, as far
-as a simple condition tells; which of them were known before the turn is decided afterwards, for the few that remain.
+Thousands of memories are not all compared with each other, except those that a branch inherited. An index tells each
+list but that of trigger words: row-level security puts operators of arrays after the condition on the owner, so that
+Postgres reads all memories which have trigger words. Each list has only memories that the chat may see, as far as a
+simple condition tells; which of them were known before the turn is decided afterwards, for those that remain.
 """
 
 # ruff: noqa: S608 - composed of our own constants; what differs is always a parameter
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
-from uuid import UUID
 
+from apps.injection.retrieval.known import vector_text
+from apps.injection.retrieval.wanted import Wanted
 from apps.injection.turns import UserTurn
 from apps.injection.witnessing import Viewpoint
 from apps.memories.lineage import SUPERSEDED_BY_ANOTHER_STORY_SQL, ids_of
@@ -37,19 +38,36 @@ IS_CARRIED = "(chat_id = %(chat)s OR expiration <> 'session')"
 IS_WITNESSED = "(%(witness)s::uuid[] IS NULL OR witnessed_by = '{}' OR witnessed_by && %(witness)s::uuid[])"
 IS_ELIGIBLE = f"{IS_VISIBLE} AND {HAS_BEGUN} AND {IS_CURRENT}"
 OF_SESSION = f"{IS_OF_SESSION} AND {IS_ELIGIBLE} AND {IS_WITNESSED}"
-OF_KIND = f"{IS_LONG_TERM} AND kind = kinds.name AND {IS_ELIGIBLE} AND {IS_OF_STORY} AND {IS_CARRIED}"
+OF_CHARACTER = f"{IS_LONG_TERM} AND {IS_ELIGIBLE} AND {IS_OF_STORY} AND {IS_CARRIED}"
+OF_KIND = f"{OF_CHARACTER} AND kind = kinds.name"
 KINDS = "unnest(%(kinds)s::text[]) AS kinds(name)"
 BEST_FIRST = f"ORDER BY {STANDING_SQL} DESC, id DESC"
 MEMORIES = "SELECT id FROM memories_memory WHERE"
+DISTANCE = "CASE WHEN embedding_model = %(model)s THEN embedding <#> %(vector)s::halfvec END"
+NEAREST_FIRST = f"ORDER BY {DISTANCE}, {STANDING_SQL} DESC, id DESC"
+
+
+def _recalled(scope: str, condition: str) -> str:
+    """Return SQL of the ids of a scope's nearest memories that have one of the words.
+
+    Each trigger word is looked up in a hash of the words: an operator of arrays would compare it with all of them.
+    """
+    has_triggers = f"{scope} AND {IS_VISIBLE} AND NOT triggers = '{{}}'"
+    pairs = f"SELECT id, unnest(triggers) AS word FROM memories_memory WHERE {has_triggers}"
+    ids = f"SELECT id FROM ({pairs}) AS pairs WHERE word IN (SELECT unnest(%(words)s::varchar[]))"
+    return f"{MEMORIES} {condition} AND id = ANY(ARRAY({ids})) {NEAREST_FIRST} LIMIT {LIST_LENGTH}"
+
 
 HEADS = {
     Memory.Tier.SESSION: [
         f"{MEMORIES} {OF_SESSION} ORDER BY id DESC LIMIT {LIST_LENGTH}",
         f"{MEMORIES} {OF_SESSION} {BEST_FIRST} LIMIT {LIST_LENGTH}",
         f"{MEMORIES} {OF_SESSION} AND valid_from_id IN ({LAST_MESSAGES})",
+        _recalled(IS_OF_SESSION, OF_SESSION),
     ],
     Memory.Tier.LONG_TERM: [
         f"SELECT best.id FROM {KINDS} CROSS JOIN LATERAL ({MEMORIES} {OF_KIND} {BEST_FIRST} LIMIT %(of_kind)s) AS best",
+        _recalled(IS_LONG_TERM, OF_CHARACTER),
     ],
 }
 # Whether there are memories after the head of a list.
@@ -62,10 +80,9 @@ SCOPES = {Memory.Tier.SESSION: IS_OF_SESSION, Memory.Tier.LONG_TERM: IS_LONG_TER
 # Whatever their state: what the chat inherited, and what was replaced later, or by another story, may be active in it.
 OTHERS = [
     f"{MEMORIES} {{scope}} AND pinned",
-    f"{MEMORIES} {{scope}} AND NOT triggers = '{{{{}}}}' AND triggers && %(words)s::varchar[]",
     f"{MEMORIES} {{scope}} AND valid_to_id IN ({LATER_MESSAGES})",
     f"{MEMORIES} {{scope}} AND id IN ({SUPERSEDED_BY_ANOTHER_STORY_SQL})",
-    "SELECT memory_id FROM memories_inheritance WHERE chat_id = %(chat)s",
+    "SELECT memory_id FROM memories_inheritance WHERE owner_id = %(owner)s AND chat_id = %(chat)s",
     "SELECT unnest(%(found)s::uuid[])",
 ]
 
@@ -77,21 +94,19 @@ class SqlWithParameters(NamedTuple):
     parameters: Sequence[Any]
 
 
-def candidates_sql(
-    turn: UserTurn, tier: str, view: Viewpoint, words: Sequence[str], found: Collection[UUID], share: int
-) -> SqlWithParameters | None:
+def candidates_sql(turn: UserTurn, tier: str, view: Viewpoint, wanted: Wanted, share: int) -> SqlWithParameters | None:
     """Return SQL and parameters of the ids of a tier's candidates, or None if all of its memories are candidates.
 
     These are those of highest standing (of long-term ones, of each kind), of a session the newest and those of the last
-    messages; those that are pinned, that ``words`` recall, or that a search ``found``. ``share`` is how many of a kind
-    a prompt may have.
+    messages; the nearest of those that a word recalls; those that are pinned, or that a search found. ``share`` is how
+    many of a kind a prompt may have.
     """
     if tier == Memory.Tier.LONG_TERM and view.character is None:
         return None
     chosen = Memory.Tier(tier)
     lists = [*HEADS[chosen], *(sql.format(scope=SCOPES[chosen]) for sql in OTHERS)]
-    sought = {"kinds": Memory.Kind.values, "words": list(words), "found": list(found)}
-    return _composed(" UNION ".join(f"({sql})" for sql in lists), **_parameters(turn, view, share), **sought)
+    sql = " UNION ".join(f"({sql})" for sql in lists)
+    return _composed(sql, **_parameters(turn, view, share), **_sought(wanted), kinds=Memory.Kind.values)
 
 
 def more_sql(turn: UserTurn, tier: str, view: Viewpoint, kinds: Sequence[str], share: int) -> SqlWithParameters:
@@ -112,6 +127,15 @@ def _parameters(turn: UserTurn, view: Viewpoint, share: int) -> dict[str, Any]:
         "index": turn.index - 1,
         "scene_end": turn.scene_end,
         "of_kind": share + KIND_MARGIN,
+    }
+
+
+def _sought(wanted: Wanted) -> dict[str, Any]:
+    return {
+        "words": list(wanted.words),
+        "model": wanted.vectors.model,
+        "vector": vector_text(wanted.vectors),
+        "found": list({*wanted.required, *wanted.near}),
     }
 
 

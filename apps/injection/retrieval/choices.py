@@ -4,8 +4,7 @@ One statement reads the candidates of the tier. The condition of its rows, ``kno
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import ceil
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -15,10 +14,10 @@ from apps.chats.models import Character
 from apps.common.database.compiled_queries import prepared_cursor
 from apps.injection.retrieval.candidates import SqlWithParameters, candidates_sql, more_sql
 from apps.injection.retrieval.known import KNOWN, vector_text
+from apps.injection.retrieval.wanted import Wanted
 from apps.injection.turns import UserTurn
 from apps.injection.witnessing import Viewpoint
 from apps.memories.models import Memory
-from apps.memories.search import NO_VECTORS, QueryVectors
 
 MAX_MEMORIES = 80  # more than fit into any budget, whatever the settings say
 MAX_TRIGGERED = 4  # memories beyond the cap that trigger words recall
@@ -53,19 +52,6 @@ WHERE id IN (SELECT id FROM always) OR id IN (SELECT id FROM triggered) OR id = 
 """
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What a turn wants memories for: the vectors and the trigger words of its text, and ids that it requires.
-
-    ``near`` are the ids of all memories that are near to the text, of which the required ones are the nearest.
-    """
-
-    words: Sequence[str] = ()
-    vectors: QueryVectors = NO_VECTORS
-    required: Collection[UUID] = ()
-    near: Collection[UUID] = ()
-
-
 class Choice(NamedTuple):
     """A chosen memory, and its priority in the prompt. ``always``: it is in the prompt whatever the turn says."""
 
@@ -82,11 +68,13 @@ def choose(turn: UserTurn, tier: str, character: Character | None, wanted: Wante
     pinned ones; those that a trigger word recalls; and the required ones. They are chosen from candidates; if too few
     of these were known before the turn, from all memories of the tier.
 
-    Of a session with thousands of memories this approximates: one that is only rather important, rather recent and
-    rather near, so that it is in no list of candidates, is not chosen even if these together were worth more.
+    Of a session with thousands of memories this approximates, with the lists of ``candidates``: compared are the 200
+    newest, the 200 of highest standing, the 200 nearest with a trigger word, those of the last 100 messages, pinned and
+    inherited ones, and those that the search found. Another one isn't chosen even if its importance, recency and
+    similarity together were worth more. Of long-term ones, only the recalled ones are approximated: by the 200 nearest.
     """
-    view, near = Viewpoint(turn.chat, character), {*wanted.required, *wanted.near}
-    candidates = candidates_sql(turn, tier, view, wanted.words, near, _share_of_kind(turn))
+    view = Viewpoint(turn.chat, character)
+    candidates = candidates_sql(turn, tier, view, wanted, _share_of_kind(turn))
     chosen = _chosen(turn, tier, view, wanted, candidates)
     if candidates and _may_lack(turn, tier, view, [choice for choice in chosen if choice.always]):
         return _chosen(turn, tier, view, wanted, None)
