@@ -12,6 +12,7 @@ import numpy as np
 from django.db import connection
 
 from apps.accounts.models import User
+from apps.extraction.stages.triggers import longest_words
 from apps.llm.embeddings import get_embedder
 from apps.memories.lexemes import Lexemes
 from apps.memories.models import Memory
@@ -83,6 +84,7 @@ def memory(owner: User, text: str, vector: np.ndarray, **fields: Any) -> Memory:
         text=text,
         embedding=vector / np.linalg.norm(vector),
         embedding_model=get_embedder().model,
+        triggers=longest_words(text),
         lexemes=Lexemes(text),
         **({"tier": Memory.Tier.LONG_TERM, "kind": Memory.Kind.FACT} | fields),
     )
