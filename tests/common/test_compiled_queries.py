@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from django.db import connection, connections
+from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
@@ -138,3 +139,12 @@ def test_constants_may_have_any_characters(alice: User):
         create_chat(alice, title=title)
     for title, rows in zip(CONSTANTS, OF_CONSTANTS, strict=True):
         assert [chat.title for chat in rows.rows(alice.pk)] == [title]
+
+
+def test_a_log_of_statements_shows_a_prepared_one_with_its_parameters(alice: User):
+    chat = create_chat(alice, title="One")
+    with CaptureQueriesContext(connection) as captured:
+        BY_ID.first(alice.pk, chat.pk)
+    (query,) = captured
+    assert query["sql"].startswith("SELECT")
+    assert chat.pk.hex in query["sql"]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.backends.postgresql import base
+from django.db.backends.postgresql import base, operations
 from psycopg.pq import TransactionStatus
 from psycopg.sql import SQL, Identifier, Literal
 
@@ -11,9 +11,20 @@ from apps.common.database.restriction import OWNER_SETTING, RESTRICTED_ROLE, res
 UNKNOWN = "unknown"
 
 
+class DatabaseOperations(operations.DatabaseOperations):
+    """Operations that tell of prepared statements as of others, for logs and tests."""
+
+    def last_executed_query(self, cursor: Any, sql: Any, params: Any) -> Any:
+        """Return the statement with its parameters in their places."""
+        if isinstance(cursor, base.ServerBindingCursor):
+            return str(self.compose_sql(sql, params))
+        return super().last_executed_query(cursor, sql, params)
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     """Connection that takes the role and the owner of ``restriction()`` before a statement, where they have changed."""
 
+    ops_class = DatabaseOperations
     applied: str | None = UNKNOWN
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
