@@ -24,8 +24,8 @@ SECTION = Section(
             "DATABASE_POOL_SIZE",
             "`8`",
             "Connections that each process may hold, to the replica as many again. A search or a prompt reads with "
-            "up to three of them at once, as far as others don't need them. `0` turns pooling off, as "
-            "PgBouncer in front of the database wants it; it must pool by session, and also ignore the "
+            "up to three of them at once, if there are that many and as far as others don't need them. `0` turns "
+            "pooling off, as PgBouncer in front of the database wants it; it must pool by session, and also ignore the "
             "startup parameter `options`, or all timeouts below be `0`.",
         ),
         Variable(

@@ -1,11 +1,11 @@
 """Reads that run at the same time: their answers, their errors, and what they may see."""
 
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier, get_ident
+from threading import Barrier, Event, get_ident
 from typing import Any
 
 import pytest
-from django.db import DataError, connection, transaction
+from django.db import DataError, connection, connections, transaction
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
@@ -84,6 +84,41 @@ def test_all_reads_are_restricted_to_the_same_owner():
     with restricted_to(bob.pk):
         assert read_concurrently(titles, titles, titles) == [[bob.email]] * 3
     assert sorted(read_concurrently(titles, titles)[1]) == [alice.email, bob.email]
+
+
+@pytest.mark.parametrize("size", [1, 2, 8])
+def test_requests_that_have_given_their_connections_back_do_not_wait_for_each_other(size: int):
+    """As after the call of a remote embedding model. All have a connection again before other reads want one."""
+    connection.close()
+    connection.close_pool()
+    connections.settings["default"]["OPTIONS"]["pool"].update(max_size=size, timeout=1)
+    everybody = Barrier(min(size, MAX_THREADS))
+
+    def request() -> list[int]:
+        have_connection = Event()
+
+        def first() -> int:
+            pid = backend()
+            everybody.wait(TIMEOUT)
+            have_connection.set()
+            return pid
+
+        def other() -> int:
+            assert have_connection.wait(TIMEOUT)
+            return backend()
+
+        try:
+            connection.ensure_connection()
+            everybody.wait(TIMEOUT)
+            connection.close()
+            everybody.wait(TIMEOUT)
+            return read_concurrently(first, other)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(everybody.parties) as requests:
+        answers = [requests.submit(request) for _ in range(everybody.parties)]
+        assert [len(each.result(TIMEOUT)) for each in answers] == [2] * everybody.parties
 
 
 @pytest.mark.parametrize("failing", [0, 1, 2])

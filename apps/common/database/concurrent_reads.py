@@ -48,7 +48,8 @@ def _run(run_in_context: Callable[..., Any], read: Callable[[], Any]) -> Any:
 def _may_use_another_connection() -> bool:
     """Return whether no transaction is open, and a pool has connections for more than those who wait for one.
 
-    Without a pool, to open a connection would take longer than most reads.
+    Without a pool, to open a connection would take longer than most reads. In a pool of no more connections than there
+    are threads, all could belong to callers who wait for these threads, while those wait for connections.
     """
     used = connections.all(initialized_only=True)
     pools = [pool for connection in used if (pool := getattr(connection, "pool", None))]
@@ -57,4 +58,8 @@ def _may_use_another_connection() -> bool:
 
 def _has_room(pool: Any) -> bool:
     stats = pool.get_stats()
-    return bool(stats["pool_available"] or stats["pool_size"] < stats["pool_max"]) and not stats["requests_waiting"]
+    return (
+        stats["pool_max"] > MAX_THREADS
+        and bool(stats["pool_available"] or stats["pool_size"] < stats["pool_max"])
+        and not stats["requests_waiting"]
+    )
