@@ -1,16 +1,19 @@
 """Compiled queries: the rows are those of the queryset, for the keys of each call."""
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import pytest
-from django.db import connection, connections
+from django.db import NotSupportedError, connection, connections, transaction
 from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import create_chat
-from apps.common.database.compiled_queries import CompiledQuery
+from apps.common.database.compiled_queries import CompiledQuery, prepared_cursor
+from apps.common.database.errors import is_rolled_back
+from tests.contract.conftest import client_of
 
 
 def titles(keys: "Keys", title: Any) -> Any:
@@ -122,7 +125,7 @@ def test_the_statement_of_keys_has_them_as_parameters(alice: User):
 
 def test_the_server_plans_a_query_once_for_all_keys(alice: User, bob: User):
     chats = [create_chat(owner, title="One") for owner in (alice, bob)]
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute("DEALLOCATE ALL")
         for chat in chats * 4:
             assert TITLES_BY_ID.first(chat.owner_id, chat.pk) == "One"
@@ -148,3 +151,53 @@ def test_a_log_of_statements_shows_a_prepared_one_with_its_parameters(alice: Use
     (query,) = captured
     assert query["sql"].startswith("SELECT")
     assert chat.pk.hex in query["sql"]
+
+
+def set_length_of_titles(length: int) -> None:
+    """Change the type of a column, as the migration of another process."""
+    with ThreadPoolExecutor(1) as other:
+        other.submit(execute, f"ALTER TABLE chats_chat ALTER title TYPE varchar({length})").result()
+
+
+def execute(statement: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+    connection.close()
+
+
+@pytest.fixture
+def length_of_titles(transactional_db: None) -> Iterator[int]:
+    length = Chat._meta.get_field("title").max_length
+    yield length
+    set_length_of_titles(length)
+
+
+def test_statements_are_prepared_again_after_a_migration(alice: User, length_of_titles: int):
+    chat = create_chat(alice, title="One")
+    assert TITLES_BY_ID.first(alice.pk, chat.pk) == "One"
+    set_length_of_titles(length_of_titles + 1)
+    assert TITLES_BY_ID.first(alice.pk, chat.pk) == "One"
+    set_length_of_titles(length_of_titles + 2)
+    with pytest.raises(NotSupportedError) as raised, transaction.atomic():
+        TITLES_BY_ID.first(alice.pk, chat.pk)
+    assert is_rolled_back(raised.value)
+    assert TITLES_BY_ID.first(alice.pk, chat.pk) == "One"
+
+
+def test_a_write_after_a_migration_is_repeated(alice: User, length_of_titles: int):
+    api, chat = client_of(alice), create_chat(alice, title="One")
+    for length in (length_of_titles, length_of_titles + 1):
+        set_length_of_titles(length)
+        response = api.patch(f"/api/v1/chats/{chat.pk}/", {"title": str(length)}, format="json")
+        assert response.status_code == 200, response.content
+
+
+def test_the_driver_keeps_no_text_of_other_statements(alice: User):
+    chat = create_chat(alice, title="One")
+    with transaction.atomic():  # a rollback would discard what is kept
+        BY_ID.first(alice.pk, chat.pk)
+        for number in range(3):
+            Chat.objects.for_owner(alice).filter(title=f"secret {number}").exists()
+        kept = connection.connection._prepared
+        assert not kept._counts
+        assert kept._names

@@ -1,7 +1,7 @@
 """The database itself keeps owners apart, also for statements that name no owner."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from uuid import uuid4
 
@@ -103,6 +103,27 @@ def test_what_is_seen_stays_right_when_transactions_fail(db: None) -> None:
                 counts(["chats_chat", "no_such_table"])
             assert number() == 2
         assert number() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_seen_stays_right_when_a_failed_transaction_is_committed() -> None:
+    alice, bob = UserFactory(), UserFactory()
+    for owner in (alice, bob):
+        make_chat(owner, "It is here.", title=owner.email)
+    with restricted_to(alice.pk):
+        assert titles() == [alice.email]
+    with restricted_to(bob.pk):
+        with transaction.atomic():
+            assert titles() == [bob.email]
+            with suppress(DatabaseError):
+                counts(["no_such_table"])
+        assert titles() == [bob.email]
+
+
+def titles() -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT title FROM chats_chat")
+        return [title for (title,) in cursor.fetchall()]
 
 
 def test_requests_see_the_rows_of_their_user_and_the_admin_site_those_of_all(db: None) -> None:

@@ -1,6 +1,6 @@
 """What an error of the database means for a request: nothing was written, or the database can't answer now."""
 
-from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError
+from django.db import DatabaseError, IntegrityError, InterfaceError, NotSupportedError, OperationalError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from kombu.exceptions import OperationalError as BrokerError
@@ -8,6 +8,7 @@ from kombu.exceptions import OperationalError as BrokerError
 from apps.common.problems import Problem, ProblemType
 
 DEADLOCK_DETECTED, SERIALIZATION_FAILURE, FOREIGN_KEY_VIOLATION = "40P01", "40001", "23503"
+CHANGED_TYPE = "0A000"  # of a column that a prepared statement returns
 STATEMENT_TIMEOUT, LOCK_TIMEOUT, TOO_MANY_CONNECTIONS = "57014", "55P03", "53300"
 # Classes of codes: connection exceptions, and what a server reports that shuts down or has just been started.
 CONNECTION_LOST = ("08", "57P0", "25P03")
@@ -23,8 +24,12 @@ class Unavailable(Problem):
 
 
 def is_rolled_back(exception: BaseException | None) -> bool:
-    """Return whether Postgres rolled the transaction back because of others, so that it may succeed if repeated."""
-    return isinstance(exception, OperationalError) and _code(exception) in (DEADLOCK_DETECTED, SERIALIZATION_FAILURE)
+    """Return whether Postgres rolled the transaction back because of others, so that it may succeed if repeated.
+
+    These are other transactions, or a migration.
+    """
+    codes = (DEADLOCK_DETECTED, SERIALIZATION_FAILURE, CHANGED_TYPE)
+    return isinstance(exception, OperationalError | NotSupportedError) and _code(exception) in codes
 
 
 def is_row_gone(exception: BaseException | None) -> bool:

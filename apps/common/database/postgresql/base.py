@@ -3,12 +3,14 @@
 from typing import Any
 
 from django.db.backends.postgresql import base, operations
+from psycopg.errors import FeatureNotSupported
 from psycopg.pq import TransactionStatus
 from psycopg.sql import SQL, Identifier, Literal
 
 from apps.common.database.restriction import OWNER_SETTING, RESTRICTED_ROLE, restriction
 
 UNKNOWN = "unknown"
+ServerBindingCursor: Any = base.ServerBindingCursor
 
 
 class DatabaseOperations(operations.DatabaseOperations):
@@ -16,9 +18,34 @@ class DatabaseOperations(operations.DatabaseOperations):
 
     def last_executed_query(self, cursor: Any, sql: Any, params: Any) -> Any:
         """Return the statement with its parameters in their places."""
-        if isinstance(cursor, base.ServerBindingCursor):
+        if isinstance(cursor, ServerBindingCursor):
             return str(self.compose_sql(sql, params))
         return super().last_executed_query(cursor, sql, params)
+
+
+class PreparedCursor(ServerBindingCursor):
+    """Cursor whose statements the server prepares."""
+
+    def execute(self, *args: Any, **options: Any) -> Any:
+        """Execute a statement, prepared again if a migration has changed the type of a column that it returns.
+
+        A failed transaction can't go on; its rollback discards what is prepared.
+        """
+        try:
+            return self._execute_prepared(*args, **options)
+        except FeatureNotSupported:
+            if self.connection.info.transaction_status == TransactionStatus.INERROR:
+                raise
+            self._execute_prepared("DEALLOCATE ALL", prepare=False)
+            return self._execute_prepared(*args, **options)
+
+    def _execute_prepared(self, *args: Any, **options: Any) -> Any:
+        # Else the driver would keep the text of the last statements of other cursors, with all values in them.
+        self.connection.prepare_threshold = 0
+        try:
+            return super().execute(*args, **options)
+        finally:
+            self.connection.prepare_threshold = None
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -31,10 +58,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Return a connection, which may come from the pool with what its last user had applied."""
         self.applied = UNKNOWN
         return super().get_new_connection(conn_params)
-
-    def get_connection_params(self) -> dict[str, Any]:
-        """Return the parameters of a connection on which the server keeps what ``prepared_cursor()`` prepares."""
-        return super().get_connection_params() | {"prepare_threshold": 0}
 
     def _configure_connection(self, connection: Any) -> bool:
         """Plan prepared statements once, also where the server supposes that a plan for the values would be better.
@@ -55,8 +78,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.ensure_connection()
         with self.wrap_database_errors:
             self.apply_restriction()
-            binding: Any = base.ServerBindingCursor
-            return self._prepare_cursor(binding(self.connection))  # type: ignore[attr-defined]
+            return self._prepare_cursor(PreparedCursor(self.connection))  # type: ignore[attr-defined]
 
     def create_cursor(self, name: str | None = None) -> Any:
         """Return a cursor for statements that see what ``restriction()`` allows."""
@@ -76,6 +98,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
         with self.wrap_database_errors, self.connection.cursor() as cursor:
             cursor.execute(statements)
         self.applied = wanted
+
+    def _commit(self) -> None:
+        if self.connection is not None and self.connection.info.transaction_status == TransactionStatus.INERROR:
+            self.applied = UNKNOWN  # a failed transaction is rolled back
+        super()._commit()  # type: ignore[misc]
 
     def _rollback(self) -> None:
         super()._rollback()  # type: ignore[misc]
