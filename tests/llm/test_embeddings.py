@@ -1,5 +1,8 @@
 import os
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +12,7 @@ from hypothesis import given
 from hypothesis import settings as given_settings
 from hypothesis import strategies as st
 
-from apps.llm.embeddings import get_embedder
+from apps.llm.embeddings import get_embedder, local
 
 
 def test_vectors_are_unit_float32_rows_in_the_order_of_the_texts():
@@ -69,6 +72,22 @@ def test_a_forked_child_embeds_with_a_session_of_its_own():
             os._exit(0)
     os.waitpid(child, 0)
     assert np.frombuffer(os.read(read, 4096), dtype=np.float32) == pytest.approx(expected, abs=1e-5)
+
+
+def test_threads_that_come_at_once_load_the_model_once(monkeypatch: pytest.MonkeyPatch):
+    """As requests do that come while a web process loads it: each would need 180 MB for a moment."""
+    started: list[int] = []
+
+    def load() -> SimpleNamespace:
+        started.append(threading.get_ident())
+        time.sleep(0.05)
+        return SimpleNamespace()
+
+    monkeypatch.setattr(local, "LocalEmbedder", load)
+    monkeypatch.setattr(local, "_loaded", cache(local._loaded.__wrapped__))
+    with ThreadPoolExecutor(4) as threads:
+        assert len(set(map(id, threads.map(lambda _: local.get_embedder(), range(4))))) == 1
+    assert len(started) == 1
 
 
 def test_a_long_query_gives_way_to_what_else_the_web_server_does(settings: Any, monkeypatch: pytest.MonkeyPatch):

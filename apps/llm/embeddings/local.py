@@ -111,14 +111,28 @@ def _session_options() -> onnxruntime.SessionOptions:
     return options
 
 
-@cache
+_loading = threading.Lock()
+
+
 def get_embedder() -> Embedder:
     """Return this process's local embedder. Raise EmbeddingUnavailable if the model can't be loaded."""
+    with _loading:  # else each thread that comes before it is loaded would load one, of 180 MB while it does
+        return _loaded()
+
+
+@cache
+def _loaded() -> Embedder:
     try:
         return LocalEmbedder()
     except Exception as error:  # onnxruntime and tokenizers raise bare Exceptions of many kinds
         raise EmbeddingUnavailable(str(error)) from error
 
 
+def _forget() -> None:
+    global _loading
+    _loading = threading.Lock()
+    _loaded.cache_clear()
+
+
 # A session's threads do not survive a fork (Celery's prefork pool): the child process creates its own session.
-os.register_at_fork(after_in_child=get_embedder.cache_clear)
+os.register_at_fork(after_in_child=_forget)
