@@ -137,6 +137,18 @@ def test_of_many_memories_no_list_is_forgotten(chat):
     assert sum(choice.always for choice in chosen.values()) == settings_of(chat).session_cap
 
 
+@pytest.mark.parametrize("tier", ["session", "long_term"])
+def test_without_vectors_a_word_recalls_the_most_important_and_the_newest(tier, chat):
+    """Beyond the cap, which a pinned memory fills."""
+    make_memory(chat, "Pinned.", tier=tier, pinned=True)
+    rows = [make_memory(chat, f"Key {n}.", tier=tier, triggers=["key"], importance=1 + (n == 0)) for n in range(7)]
+    turn = turn_from_message(chat, Message.objects.for_owner(chat.owner).with_swipes().get(chat=chat, index=30))
+    turn.__dict__["memory_settings"] = replace(settings_of(chat), session_cap=1, long_term_cap=1)
+    chosen = choose(turn, tier, chat.character, Wanted(words=["key"]))
+    recalled = {choice.id for choice in chosen if not choice.always}
+    assert recalled == {rows[0].pk, *(row.pk for row in rows[-3:])}
+
+
 def test_what_others_witnessed_takes_no_place_of_a_member(alice):
     """Nor in a group with more of such memories than any list."""
     group, mira, tom = make_chat(alice), *(make_character(alice, name) for name in ("Mira", "Tom"))

@@ -45,7 +45,7 @@ placed AS MATERIALIZED (
 ),
 always AS MATERIALIZED (SELECT id FROM ({ranked}) AS ranked ORDER BY priority DESC, id DESC LIMIT %s),
 triggered AS MATERIALIZED (
-    SELECT id FROM placed WHERE is_current AND has_trigger ORDER BY similarity DESC, id LIMIT %s
+    SELECT id FROM placed WHERE is_current AND has_trigger ORDER BY similarity DESC, priority DESC, id DESC LIMIT %s
 )
 SELECT id, kind, priority, id IN (SELECT id FROM always) FROM placed
 WHERE id IN (SELECT id FROM always) OR id IN (SELECT id FROM triggered) OR id = ANY(%s) ORDER BY id
