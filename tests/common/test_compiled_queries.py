@@ -9,6 +9,7 @@ from django.db import NotSupportedError, connection, connections, transaction
 from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.models import User
+from apps.chats.locking import LOCKED_CHAT
 from apps.chats.models import Chat
 from apps.chats.operations import create_chat
 from apps.common.database.compiled_queries import CompiledQuery, prepared_cursor
@@ -201,3 +202,12 @@ def test_the_driver_keeps_no_text_of_other_statements(alice: User):
         kept = connection.connection._prepared
         assert not kept._counts
         assert kept._names
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_row_is_locked_outside_of_a_transaction(alice: User):
+    chat = create_chat(alice, title="One")
+    with transaction.atomic():
+        assert LOCKED_CHAT.first(alice.pk, chat.pk)
+    with pytest.raises(transaction.TransactionManagementError):
+        LOCKED_CHAT.first(alice.pk, chat.pk)

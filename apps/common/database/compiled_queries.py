@@ -12,6 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.models.sql.compiler import SQLCompiler
+from django.db.transaction import TransactionManagementError
 from psycopg.sql import Literal
 
 M = TypeVar("M", bound=models.Model)
@@ -34,6 +35,8 @@ class CompiledQuery(Generic[M]):
         sql, values = compiled.sql, compiled.values(keys)
         compiler, query = copy(compiled.compiler), copy(compiled.compiler.query)
         compiler.connection = _preparing_connection()
+        if query.select_for_update and compiler.connection.get_autocommit():  # told by Django only where it compiles
+            raise TransactionManagementError("A row can be locked only within a transaction.")
         compiler.as_sql = lambda *args, **kwargs: (sql, values)  # type: ignore[method-assign]
         query.get_compiler = lambda *args, **kwargs: compiler  # type: ignore[method-assign]
         return _with_query(compiled.queryset, query)
