@@ -17,7 +17,7 @@ from apps.extraction.tasks import settle_chat
 from config.celery import app
 from tests.contract.conftest import client_of
 from tests.contract.test_owner_scope import things_of_alice
-from tests.factories import UserFactory, make_chat
+from tests.factories import UserFactory, make_chat, make_memory
 
 
 def counts(tables: list[str]) -> dict[str, int]:
@@ -66,6 +66,27 @@ def test_without_a_user_no_table_shows_a_row_and_with_one_only_theirs(db: None) 
             assert counts(tables) == everything
         restrict(alice.pk)
         assert counts(tables) == everything
+
+
+def test_who_has_a_trigger_word_is_told_of_ones_own_memories_alone(db: None) -> None:
+    """The function reads the table with the rights of its owner, whose role sees all rows."""
+    alice, bob = UserFactory(), UserFactory()
+    memories = {
+        user.pk: make_memory(make_chat(user, "A rope."), "A rope.", triggers=["rope", "tar"]) for user in (alice, bob)
+    }
+    make_memory(make_chat(alice, "A lamp."), "A lamp.", triggers=["lamp"])
+
+    def recalled(user: User) -> list[Any]:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT memories_with_trigger(%s, %s::varchar[])", [user.pk, ["rope", "none"]])
+            return [row for (row,) in cursor.fetchall()]
+
+    for user in (alice, bob):
+        assert recalled(user) == [memories[user.pk].pk]
+        with restricted_to(alice.pk):
+            assert recalled(user) == ([memories[alice.pk].pk] if user == alice else [])
+        with restricted_to(None):
+            assert recalled(user) == []
 
 
 def test_nobody_writes_for_another(db: None) -> None:

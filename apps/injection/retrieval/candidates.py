@@ -1,9 +1,8 @@
 """Which memories of a tier can be chosen for a turn: those at the head of one of a few lists.
 
 Thousands of memories are not all compared with each other, except those that a branch inherited. An index tells each
-list but that of trigger words: row-level security puts operators of arrays after the condition on the owner, so that
-Postgres reads all memories which have trigger words. Each list has only memories that the chat may see, as far as a
-simple condition tells; which of them were known before the turn is decided afterwards, for those that remain.
+list. It has only memories that the chat may see, as far as a simple condition tells; which of them were known before
+the turn is decided afterwards, for those that remain.
 """
 
 # ruff: noqa: S608 - composed of our own constants; what differs is always a parameter
@@ -44,30 +43,20 @@ KINDS = "unnest(%(kinds)s::text[]) AS kinds(name)"
 BEST_FIRST = f"ORDER BY {STANDING_SQL} DESC, id DESC"
 MEMORIES = "SELECT id FROM memories_memory WHERE"
 DISTANCE = "CASE WHEN embedding_model = %(model)s THEN embedding <#> %(vector)s::halfvec END"
+WITH_TRIGGER = "SELECT memories_with_trigger(%(owner)s, %(words)s::varchar[])"
 NEAREST_FIRST = f"ORDER BY {DISTANCE}, {STANDING_SQL} DESC, id DESC"
-
-
-def _recalled(scope: str, condition: str) -> str:
-    """Return SQL of the ids of a scope's nearest memories that have one of the words.
-
-    Each trigger word is looked up in a hash of the words: an operator of arrays would compare it with all of them.
-    """
-    has_triggers = f"{scope} AND {IS_VISIBLE} AND NOT triggers = '{{}}'"
-    pairs = f"SELECT id, unnest(triggers) AS word FROM memories_memory WHERE {has_triggers}"
-    ids = f"SELECT id FROM ({pairs}) AS pairs WHERE word IN (SELECT unnest(%(words)s::varchar[]))"
-    return f"{MEMORIES} {condition} AND id = ANY(ARRAY({ids})) {NEAREST_FIRST} LIMIT {LIST_LENGTH}"
-
+RECALLED = f"AND id = ANY(ARRAY({WITH_TRIGGER})) {NEAREST_FIRST} LIMIT {LIST_LENGTH}"
 
 HEADS = {
     Memory.Tier.SESSION: [
         f"{MEMORIES} {OF_SESSION} ORDER BY id DESC LIMIT {LIST_LENGTH}",
         f"{MEMORIES} {OF_SESSION} {BEST_FIRST} LIMIT {LIST_LENGTH}",
         f"{MEMORIES} {OF_SESSION} AND valid_from_id IN ({LAST_MESSAGES})",
-        _recalled(IS_OF_SESSION, OF_SESSION),
+        f"{MEMORIES} {OF_SESSION} {RECALLED}",
     ],
     Memory.Tier.LONG_TERM: [
         f"SELECT best.id FROM {KINDS} CROSS JOIN LATERAL ({MEMORIES} {OF_KIND} {BEST_FIRST} LIMIT %(of_kind)s) AS best",
-        _recalled(IS_LONG_TERM, OF_CHARACTER),
+        f"{MEMORIES} {OF_CHARACTER} {RECALLED}",
     ],
 }
 # Whether there are memories after the head of a list.

@@ -6,9 +6,10 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
-from django.db.models import F, FloatField, Q, Value
+from django.db.models import F, FloatField, Func, Q, Value
 from django.db.models.functions import Cast
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -232,8 +233,9 @@ class Memory(StoryModel):
                 condition=Q(tier="long_term") & IS_VISIBLE,
             ),
             models.Index("owner", "tier", name="memory_pinned", condition=Q(pinned=True)),
-            # An index of the words would never be used: row-level security comes before their operator.
-            models.Index("owner", "tier", "character", "chat", name="memory_with_triggers", condition=~Q(triggers=[])),
+            # Read by the database's function memories_with_trigger. Without a list of what is to be indexed, which each
+            # search would have to read.
+            GinIndex(Func("owner", "triggers", function="trigger_keys"), name="memory_trigger_keys", fastupdate=False),
         ]
 
     @property
