@@ -6,6 +6,7 @@ from apps.chats.locking import Guard
 from apps.chats.message_data.scenes import scene_break_change, scene_change, scenes_of
 from apps.chats.models import Message
 from apps.chats.operations import Patch, add_participant, append_messages, patch_messages
+from apps.extraction.parsers.triggers import trigger_words
 from apps.extraction.settings.operations import change_settings
 from apps.memories.models import Memory, Scene
 from apps.memories.operations.texts import write_version
@@ -59,6 +60,15 @@ def test_a_trigger_word_of_the_turn_recalls_a_memory_beyond_the_cap(api, chat, r
     [item] = [item for item in body["recall"]["memories"] if "tar" in item["text"]]
     assert item["triggered"]
     assert "triggered by voyage" in item["why"]
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "full width"])
+def test_a_trigger_word_is_recognized_however_its_letters_are_written(api, chat, remember, form):
+    remember("Tom cannot stand the smell of tar.", importance=1, triggers=trigger_words("un café, or a ferry"))
+    words = {"NFC": "caf\u00e9", "NFD": "cafe\u0301", "full width": "\uff26\uff25\uff32\uff32\uff39"}
+    body = api.post(f"/api/v1/chats/{chat.pk}/prompt/", {"text": f"Is there a {words[form]}?"}).json()
+    [item] = body["recall"]["memories"]
+    assert f"triggered by {'ferry' if form == 'full width' else 'café'}" in item["why"]
 
 
 def test_the_names_of_the_character_and_the_persona_trigger_nothing(api, chat, remember):

@@ -1,6 +1,7 @@
 """Parse and format trigger words of memories: ``3: rope, lantern``. Without database access."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -58,8 +59,12 @@ def _parse_line(line: Line, numbers: Sequence[int]) -> tuple[int | None, list[st
 
 
 def trigger_words(text: str) -> list[str]:
-    """Return the words of a list in lower case; only those of 3 to 40 characters that contain a letter."""
-    words = (match[0].lower() for match in _WORD.finditer(text))
+    """Return the words of a list in lower case; only those of 3 to 40 characters that contain a letter.
+
+    Characters that can be written in several ways, such as an accented letter, are composed (NFKC), so that a word of a
+    memory and one of a message are the same.
+    """
+    words = (match[0].lower() for match in _WORD.finditer(unicodedata.normalize("NFKC", text)))
     return [word for word in words if len(word) in LENGTHS and any(map(str.isalpha, word))]
 
 
