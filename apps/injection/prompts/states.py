@@ -51,9 +51,16 @@ def store_state(state: PromptState, prefix: Sequence[str], plan: Plan, retrieved
         held = plan.holding.after(kept)
     if (list(prefix), held) == (state.prefix, state.held):
         return
-    PromptState.objects.for_owner(state.owner_id).update_or_create(
+    new = PromptState(
         owner_id=state.owner_id,
-        chat=state.chat,
-        character=state.character,
-        defaults={"prefix": list(prefix), "held": held},
+        chat_id=state.chat_id,
+        character_id=state.character_id,
+        prefix=list(prefix),
+        held=held,
+    )
+    PromptState.objects.bulk_create(
+        [new],
+        update_conflicts=True,
+        unique_fields=["chat", "character"],
+        update_fields=["prefix", "held", "updated_at"],
     )
