@@ -13,7 +13,7 @@ from apps.chats.transfer.imports import import_chats
 from apps.injection.carried_recalls import read_recall
 from apps.injection.models import Recall
 from apps.injection.operations import delete_recall, edit_recall, ensure_recall
-from apps.injection.retrieval.entries import Entry
+from apps.injection.slots.entries import Entry
 from tests.factories import UserFactory, make_character, make_chat
 
 EXPORTS = {"jsonl": export_jsonl, "json": export_json}

@@ -17,13 +17,13 @@ from apps.injection.prompts.history import History, insert_slots
 from apps.injection.prompts.placement import budgets_in_mode, place
 from apps.injection.prompts.prefix import digests_of, unchanged_count
 from apps.injection.prompts.states import holding_of, last_state, store_state
-from apps.injection.retrieval.entries import Entry
 from apps.injection.retrieval.reuse import current_entries, is_kept_for
 from apps.injection.retrieval.service import RetrievalResult, fit_in_order, fit_triggered, layer_entries, retrieve
 from apps.injection.settings.schema import Settings
 from apps.injection.settings.stores import plan_for, settings_of
 from apps.injection.slots.allocation import within_rest
 from apps.injection.slots.definitions import RECALLED, SLOTS, TRIGGERED
+from apps.injection.slots.entries import Entry
 from apps.injection.slots.plan import Plan, Shown
 from apps.injection.slots.turn_class import classify
 from apps.injection.statistics import record

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from apps.chats.macros import resolve_macros
-from apps.injection.retrieval.entries import Entry
 from apps.injection.slots.blocks import split_blocks
 from apps.injection.slots.budgets import FittedItems
 from apps.injection.slots.definitions import RECALLED, SLOTS, TRIGGERED, Slot
+from apps.injection.slots.entries import Entry
 from apps.injection.slots.plan import Plan
 
 

@@ -5,7 +5,6 @@ from typing import TypeVar
 
 from apps.chats.keys import keys_of
 from apps.chats.models import Character
-from apps.injection.retrieval.entries import Entry
 from apps.injection.retrieval.story import repair_entries, scene_entries
 from apps.injection.retrieval.texts import canon_entries, profile_entries, summary_entries
 from apps.injection.slots.blocks import one_line
@@ -20,6 +19,7 @@ from apps.injection.slots.definitions import (
     SHORT_TERM,
     STATE_LEDGER,
 )
+from apps.injection.slots.entries import Entry
 from apps.injection.turns import UserTurn
 from apps.injection.witnessing import Viewpoint
 from apps.memories.models import Arc, Entity, Knowledge, LayerEntry

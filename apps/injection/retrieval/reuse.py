@@ -4,12 +4,12 @@ from django.db.models import Q
 
 from apps.chats.models import Character, Message
 from apps.injection.models import Recall
-from apps.injection.retrieval.entries import Entry
 from apps.injection.retrieval.excerpts import ELLIPSIS
 from apps.injection.retrieval.known import is_current, memories_of_tier
 from apps.injection.retrieval.related import MESSAGES_TIER
 from apps.injection.slots.blocks import one_line
 from apps.injection.slots.definitions import LONG_TERM, SESSION, TRIGGERED
+from apps.injection.slots.entries import Entry
 from apps.injection.turns import UserTurn
 from apps.injection.witnessing import Viewpoint
 from apps.memories.models import Memory

@@ -8,7 +8,6 @@ from typing import Any
 from apps.chats.models import Character, Message
 from apps.common.database.concurrent_reads import read_concurrently
 from apps.injection.retrieval.active import ActiveMemory, SourceMessage, active_memories
-from apps.injection.retrieval.entries import Entry
 from apps.injection.retrieval.excerpts import excerpt_around
 from apps.injection.retrieval.layers import LAYERS
 from apps.injection.retrieval.overlap import QUOTED_SHARE, is_covered, words_of
@@ -17,6 +16,7 @@ from apps.injection.retrieval.related import MESSAGES_TIER, search_related
 from apps.injection.slots.blocks import join_blocks, one_line
 from apps.injection.slots.budgets import FittedItems
 from apps.injection.slots.definitions import LONG_TERM, RECALLED, SESSION, SLOTS, TRIGGERED
+from apps.injection.slots.entries import Entry
 from apps.injection.slots.plan import Plan
 from apps.injection.turns import UserTurn
 from apps.memories.search import SearchResult

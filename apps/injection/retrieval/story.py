@@ -2,8 +2,8 @@
 
 from apps.chats.models import Character
 from apps.injection.repair.notes import pending_note
-from apps.injection.retrieval.entries import Entry
 from apps.injection.slots.blocks import one_line
+from apps.injection.slots.entries import Entry
 from apps.injection.turns import UserTurn
 from apps.injection.witnessing import Viewpoint
 from apps.memories.queries.scenes import finished_scenes

@@ -10,8 +10,8 @@ from sentencex import segment
 from apps.chats.keys import ChatKeys, keys_of
 from apps.chats.models import Character
 from apps.common.database.compiled_queries import CompiledQuery
-from apps.injection.retrieval.entries import Entry
 from apps.injection.slots.blocks import one_line
+from apps.injection.slots.entries import Entry
 from apps.injection.turns import UserTurn
 from apps.injection.witnessing import Viewpoint
 from apps.memories.models import VersionedText

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apps.injection.retrieval.entries import Entry
+from apps.injection.slots.entries import Entry
 
 Held = Mapping[str, Any]  # ``turn``: number of the user turn of the last refresh; ``entries``: the keys of its entries
 

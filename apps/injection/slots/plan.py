@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
-from apps.injection.retrieval.entries import Entry
 from apps.injection.slots.allocation import most_within_context, within_context
 from apps.injection.slots.blocks import render_block
 from apps.injection.slots.budgets import CountFunction, FittedItems, fit
 from apps.injection.slots.definitions import IN_PROMPT, Slot
+from apps.injection.slots.entries import Entry
 from apps.injection.slots.holding import Holding
 
 # The ids of the messages that stand in a prompt of which memory takes this number of tokens.
