@@ -19,11 +19,11 @@ _DETERMINER = re.compile(
 
 def triggers(request: GenerationRequest) -> str:
     """Return a line with the trigger words of each memory."""
-    words_by_number = {memory["number"]: trigger_words(memory["text"]) for memory in request.material["memories"]}
+    words_by_number = {memory["number"]: telling_nouns(memory["text"]) for memory in request.material["memories"]}
     return format_triggers({number: words for number, words in words_by_number.items() if words}) or "NONE"
 
 
-def trigger_words(text: str) -> list[str]:
+def telling_nouns(text: str) -> list[str]:
     """Return at most MAX_WORDS nouns, recognized by the determiner before them, the longest first."""
     speech = split_speaker(text)[1]
     names = {word.casefold() for name in names_in(text) for word in name.split()}
