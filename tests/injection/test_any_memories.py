@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from apps.chats.macros import macros_in, resolve_macros
 from apps.common.problems import Invalid
-from apps.injection.prompts.filled_slots import slots_of_entries
 from apps.injection.prompts.placement import place
 from apps.injection.retrieval.service import fit_in_order, fit_triggered
 from apps.injection.settings.schema import MAX_TEMPLATE_LENGTH, resolve, validate
 from apps.injection.slots.allocation import divided
 from apps.injection.slots.definitions import ALL_SLOTS, ENTRIES, MACROS, RECALLED, SLOTS, UNIFIED_ORDER
 from apps.injection.slots.entries import Entry
+from apps.injection.slots.filled_slots import slots_of_entries
 from apps.injection.slots.plan import Plan
 from apps.injection.slots.turn_class import adapted_budgets
 from apps.llm.tokens import count_tokens

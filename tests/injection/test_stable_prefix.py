@@ -10,9 +10,9 @@ from apps.extraction.settings.operations import change_settings
 from apps.injection.models import PromptState, SlotStatistics
 from apps.injection.operations import edit_recall
 from apps.injection.prompts.assembly import assemble
-from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.settings.stores import INJECTION_SETTINGS
 from apps.injection.slots.definitions import IN_PROMPT, LONG_TERM
+from apps.injection.slots.filled_slots import FilledSlot
 from apps.injection.statistics import demands_of, record
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory

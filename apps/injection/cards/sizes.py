@@ -6,11 +6,11 @@ from uuid import UUID
 
 from apps.chats.models import Chat
 from apps.common.words import Words
-from apps.injection.prompts.filled_slots import unused_slots
 from apps.injection.prompts.placement import budgets_in_mode
 from apps.injection.settings.stores import plan_for, settings_of
 from apps.injection.slots.allocation import CONTEXT_SHARE
 from apps.injection.slots.definitions import RECALLED
+from apps.injection.slots.filled_slots import unused_slots
 from apps.injection.slots.turn_class import classify
 from apps.llm.backends import backend_for
 

@@ -12,7 +12,6 @@ from apps.chats.models import Character, Chat
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.injection.models import PromptState, Recall
 from apps.injection.operations import mark_reused, store_recall, unstored_recall
-from apps.injection.prompts.filled_slots import FilledSlot, slot_of_entries, slots_of_entries, slots_of_text
 from apps.injection.prompts.history import History, insert_slots
 from apps.injection.prompts.placement import budgets_in_mode, place
 from apps.injection.prompts.prefix import digests_of, unchanged_count
@@ -24,6 +23,7 @@ from apps.injection.settings.stores import plan_for, settings_of
 from apps.injection.slots.allocation import within_rest
 from apps.injection.slots.definitions import RECALLED, SLOTS, TRIGGERED
 from apps.injection.slots.entries import Entry
+from apps.injection.slots.filled_slots import FilledSlot, slot_of_entries, slots_of_entries, slots_of_text
 from apps.injection.slots.plan import Plan, Shown
 from apps.injection.slots.turn_class import classify
 from apps.injection.statistics import record

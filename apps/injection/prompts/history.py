@@ -8,9 +8,9 @@ from django.utils.translation import gettext
 
 from apps.chats.models import Character, Chat
 from apps.common.problems import Invalid
-from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.slots.budgets import CountFunction
 from apps.injection.slots.definitions import IN_PROMPT
+from apps.injection.slots.filled_slots import FilledSlot
 from apps.injection.turns import UserTurn, spoken_turns_newest_first
 
 

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from apps.chats.macros import macros_in, resolve_macros
-from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.settings.schema import BY_MACROS, ONE_BLOCK, Settings
 from apps.injection.slots.allocation import scaled
 from apps.injection.slots.blocks import join_blocks
 from apps.injection.slots.budgets import CountFunction, fit
 from apps.injection.slots.definitions import MACROS, UNIFIED, UNIFIED_ORDER
+from apps.injection.slots.filled_slots import FilledSlot
 
 SEPARATOR_TOKENS = 3  # at most, of the empty line between two parts of the one block
 

@@ -10,10 +10,10 @@ from django.utils.translation import gettext
 from apps.common.words import Words
 from apps.extraction.settings.forms import SettingsForm
 from apps.extraction.settings.inheritance import SettingValue, Source, setting_value
-from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.settings.schema import GENERAL, SETTINGS, SLOT_FIELDS
 from apps.injection.settings.trimming import Trimming
 from apps.injection.slots.definitions import ALL_SLOTS, Slot
+from apps.injection.slots.filled_slots import FilledSlot
 from apps.injection.statistics import SlotHistory
 
 SLIDER_END = 2000  # tokens that each slider reaches at least

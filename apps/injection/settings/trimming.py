@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from django.utils.translation import gettext_lazy as _
 
 from apps.common.words import Words
-from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.retrieval.related import MESSAGES_TIER
 from apps.injection.settings.stores import BudgetStep
 from apps.injection.slots.entries import Entry
+from apps.injection.slots.filled_slots import FilledSlot
 from apps.memories.labels import KIND_LABELS
 from apps.memories.models import Memory
 

@@ -10,12 +10,12 @@ from apps.chats.queries import lorebooks_in
 from apps.common.problems import Invalid
 from apps.injection.lore import record_lore
 from apps.injection.prompts.assembly import Prompt, assemble
-from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.prompts.history import History, insert_slots
 from apps.injection.prompts.states import compare_whole
 from apps.injection.settings.schema import Settings
 from apps.injection.settings.stores import settings_of
 from apps.injection.slots.definitions import EPISTEMIC
+from apps.injection.slots.filled_slots import FilledSlot
 from apps.injection.turns import find_turn, spoken_turns_newest_first
 from apps.injection.witnessing import require_member
 from apps.llm.queries import generation_connection
