@@ -1,6 +1,7 @@
 """The pages for contributors name what exists."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,26 @@ def test_every_path_exists(page: str) -> None:
 def _exists(path: str) -> bool:
     places = (ROOT / path, ROOT / "apps" / path)
     return any(place.exists() or Path(f"{place}.py").exists() for place in places)
+
+
+def test_every_name_stands_in_the_module_that_the_page_gives() -> None:
+    named = re.findall(r"`(?:\w+\.)?(\w+)` of\s+`([\w/]+\.py)`", ARCHITECTURE)
+    assert len(named) > 30
+    assert not [(name, path) for name, path in named if not _is_defined(name, path)]
+
+
+def _is_defined(name: str, path: str) -> bool:
+    modules = [module for folder in ("", "apps") if (module := ROOT / folder / path).exists()]
+    # A row may name the file alone after it has named its folder.
+    texts = [module.read_text() for module in modules or (ROOT / "apps").rglob(path)]
+    return any(re.search(rf"^\s*(?:(?:async )?def|class) {name}\b|^\s*{name}\b\s*[:=]", text, re.M) for text in texts)
+
+
+def test_the_readme_has_the_layers_in_order() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = [name.removeprefix("apps.") for name in contracts[0]["layers"] if name != "config"]
+    (drawn,) = re.findall(r"`(launcher → [^`]*)`", (ROOT / "README.md").read_text())
+    assert re.split(r"\s*→\s*", drawn) == layers
 
 
 def test_settings_of_every_preset_stand_in_the_page_of_models() -> None:
