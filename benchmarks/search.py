@@ -12,11 +12,11 @@ import numpy as np
 from django.db import connection
 
 from apps.accounts.models import User
-from apps.extraction.stages.triggers import longest_words
 from apps.llm.embeddings import get_embedder
 from apps.memories.lexemes import Lexemes
 from apps.memories.models import Memory
 from apps.memories.search import SearchQuery, search
+from apps.memories.trigger_words import longest_words
 from benchmarks.timing import interleaved, ratio, summary
 
 MEMORIES, BATCH, ROUNDS, WARM_UP = 18_000, 1000, 60, 10

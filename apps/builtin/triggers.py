@@ -5,8 +5,9 @@ import re
 from apps.builtin.names import names_in
 from apps.english.clauses import split_speaker
 from apps.english.words import STOP_WORDS
-from apps.extraction.parsers.triggers import LENGTHS, MAX_WORDS, format_triggers
+from apps.extraction.parsers.triggers import MAX_WORDS, format_triggers
 from apps.llm.generation import GenerationRequest
+from apps.memories.trigger_words import LENGTHS
 
 MIN_LETTERS = 4
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*(?!['’\w])")

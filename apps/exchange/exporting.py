@@ -5,11 +5,11 @@ from typing import Any
 
 from apps.chats.formats.layout import dump
 from apps.chats.formats.lorebooks import normalise_book, write
-from apps.extraction.parsers.triggers import trigger_words
 from apps.memories.labels import KIND_LABELS
 from apps.memories.memory_book import MemoryBook
 from apps.memories.models import Arc, Entity, Memory, VersionedText
 from apps.memories.queries.knowledge import knowledge_in, knowledge_of
+from apps.memories.trigger_words import trigger_words
 
 MAX_TITLE = 60  # characters of the name of a lorebook's entry
 FALLBACK_WORDS = 3  # keys of a memory that names nothing and has no triggers: its longest words

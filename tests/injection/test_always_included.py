@@ -6,10 +6,10 @@ from apps.chats.locking import Guard
 from apps.chats.message_data.scenes import scene_break_change, scene_change, scenes_of
 from apps.chats.models import Message
 from apps.chats.operations import Patch, add_participant, append_messages, patch_messages
-from apps.extraction.parsers.triggers import trigger_words
 from apps.extraction.settings.operations import change_settings
 from apps.memories.models import Memory, Scene
 from apps.memories.operations.texts import write_version
+from apps.memories.trigger_words import trigger_words
 from tests.factories import make_character, make_chat, make_memory, parsed
 
 UNRELATED = [f"{name} sells barrels of salted herring." for name in ("Ada", "Ben", "Cleo", "Dora", "Emil", "Finn")]

@@ -7,8 +7,8 @@ from apps.chats.formats.lorebooks.entries import is_regex
 from apps.chats.macros import macros_in, resolve_card_text
 from apps.exchange.reading.found import Found, FoundMemory
 from apps.exchange.reading.values import objects_at, text_at
-from apps.extraction.parsers.triggers import trigger_words
 from apps.memories.models import Memory
+from apps.memories.trigger_words import trigger_words
 
 MAX_TRIGGERS = 50
 

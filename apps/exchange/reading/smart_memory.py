@@ -18,7 +18,6 @@ from apps.exchange.reading.values import (
     span_of,
     text_at,
 )
-from apps.extraction.parsers.triggers import trigger_words
 from apps.memories.candidates import (
     LEDGER_FIELDS,
     MAGNITUDES,
@@ -31,6 +30,7 @@ from apps.memories.candidates import (
 )
 from apps.memories.models import Knowledge, Memory, VersionedText
 from apps.memories.operations.texts import PROFILE_SECTIONS
+from apps.memories.trigger_words import trigger_words
 
 MAX_TRIGGERS = 50
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from apps.extraction.parsers.records import ParsedLines, normalize_word, parse_lines, parse_numbers
 from apps.extraction.parsers.text_cleanup import clean_line, tag_safe_name
-from apps.extraction.parsers.triggers import MAX_WORDS, trigger_words
+from apps.extraction.parsers.triggers import MAX_WORDS
 from apps.memories.candidates import DEFAULT_IMPORTANCE, ENTITY_KINDS, UNKNOWN_KIND, Candidate, NamedEntity
+from apps.memories.trigger_words import trigger_words
 
 EXPIRATIONS = ("scene", "session", "permanent")
 MAX_ENTITIES = 8

@@ -1,22 +1,20 @@
 """Parse and format trigger words of memories: ``3: rope, lantern``. Without database access."""
 
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from apps.extraction.parsers.records import Line, iter_lines, unused_report
 from apps.extraction.parsers.text_cleanup import halfwidth, is_none
+from apps.memories.trigger_words import trigger_words
 
 MAX_WORDS = 6
-LENGTHS = range(3, 41)
 MAX_LINES = 1000
 _NUMBERED = re.compile(
     r"[\s*•>_`~+-]*(?:memory\s+)?[\[(#]{0,2}(?P<number>\d{1,9})"
     r"(?:[*_`\])]{1,4}\s*[:.)–—-]?|\s*[:.)–—-])[*_`]{0,3}\s*(?P<words>\S.*)",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
 @dataclass(frozen=True)
@@ -56,16 +54,6 @@ def _parse_line(line: Line, numbers: Sequence[int]) -> tuple[int | None, list[st
             return int(candidate["number"]), trigger_words(candidate["words"])
     is_list = not _NUMBERED.fullmatch(halfwidth(line.text)) and not line.text.endswith(":")
     return (numbers[0], trigger_words(line.text)) if len(numbers) == 1 and is_list else (None, [])
-
-
-def trigger_words(text: str) -> list[str]:
-    """Return the words of a list in lower case; only those of 3 to 40 characters that contain a letter.
-
-    Characters that can be written in several ways, such as an accented letter, are composed (NFKC), so that a word of a
-    memory and one of a message are the same.
-    """
-    words = (match[0].lower() for match in _WORD.finditer(unicodedata.normalize("NFKC", text)))
-    return [word for word in words if len(word) in LENGTHS and any(map(str.isalpha, word))]
 
 
 def format_triggers(words: Mapping[int, Iterable[str]]) -> str:

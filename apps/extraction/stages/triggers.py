@@ -2,17 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
-from apps.english.words import STOP_WORDS
-from apps.extraction.parsers.triggers import parse_triggers, trigger_words
+from apps.extraction.parsers.triggers import parse_triggers
 from apps.extraction.stages.context import Context
 from apps.llm.generation import Refused
 from apps.memories.models import Memory
 from apps.memories.operations.verdicts import VerdictBatch
+from apps.memories.trigger_words import MAX_WORDS, longest_words
 from apps.memories.verdicts import Outcome
 
 TOKENS_PER_MEMORY = 40
-MAX_OWN_WORDS, MAX_WORDS = 6, 12  # words from a memory's text, and together with a model's
-MIN_LETTERS = 4  # minimum length of a word from the text
 
 
 def find_triggers(context: Context, batch: VerdictBatch) -> Mapping[int, Sequence[str]]:
@@ -33,12 +31,6 @@ def find_triggers(context: Context, batch: VerdictBatch) -> Mapping[int, Sequenc
     else:
         suggested = []
     return words | {number: tuple(dict.fromkeys([*words[number], *added]))[:MAX_WORDS] for number, added in suggested}
-
-
-def longest_words(text: str) -> tuple[str, ...]:
-    """Return the longest content words of a text."""
-    words = {word for word in trigger_words(text) if len(word) >= MIN_LETTERS and word not in STOP_WORDS}
-    return tuple(sorted(words, key=lambda word: (-len(word), word))[:MAX_OWN_WORDS])
 
 
 def _suggested(context: Context, new: Mapping[int, str]) -> list[tuple[int, tuple[str, ...]]]:

@@ -13,13 +13,13 @@ from apps.chats.keys import ChatKeys, keys_of
 from apps.chats.models import Character
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.database.concurrent_reads import read_concurrently
-from apps.extraction.parsers.triggers import trigger_words
 from apps.injection.retrieval.choices import Choice, choose
 from apps.injection.retrieval.known import similarity_to, vector_text
 from apps.injection.retrieval.wanted import Wanted
 from apps.injection.turns import UserTurn
 from apps.memories.models import Memory, MemorySource
 from apps.memories.search import NO_VECTORS, QueryVectors
+from apps.memories.trigger_words import trigger_words
 
 
 @dataclass(frozen=True)

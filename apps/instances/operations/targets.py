@@ -18,6 +18,7 @@ from apps.memories.models import JournalEntry, Memory
 from apps.memories.operations.journal import delete_entry, mark_ancestors_stale, new_entry
 from apps.memories.operations.memories import delete_memory
 from apps.memories.signals import memories_written
+from apps.memories.trigger_words import after_rewriting
 
 LONG_TERM = Memory.Tier.LONG_TERM.value
 TIERS = (*(name.value for name in Granularity), LONG_TERM)
@@ -63,6 +64,7 @@ def _write_memory(item: Item, text: str, editor: str, chat_id: UUID | None) -> N
         memory.source_instance = item.instance
     if not memory.is_active:
         written |= active | {"superseded_by": None, "valid_to": None}
+    written["triggers"] = list(after_rewriting(memory.triggers, memory.text, text))
     for name, value in written.items():
         setattr(memory, name, value)
     memory.version += 1

@@ -17,6 +17,7 @@ from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.lexemes import Lexemes
 from apps.memories.models import Inheritance, JournalEntry, Memory, MemorySource, RetiredReason, Supersession
 from apps.memories.signals import memories_written, tombstones_changed
+from apps.memories.trigger_words import after_rewriting
 from apps.memories.witnesses import participants_of, witnessed_by_all_of
 
 
@@ -69,7 +70,7 @@ def edit_memory(memory: Memory, *, editor: str, **changes: Any) -> Memory:
     changed = [*changes, "edited_by", "version", "updated_at"]
     if "text" in changes:
         set_text(memory, changes.pop("text"))
-        changed += ["lexemes", "embedding", "embedding_model"]
+        changed += ["triggers", "lexemes", "embedding", "embedding_model"]
     for name, value in changes.items():
         setattr(memory, name, value)
     memory.edited_by = editor
@@ -82,7 +83,12 @@ def edit_memory(memory: Memory, *, editor: str, **changes: Any) -> Memory:
 
 
 def set_text(memory: Memory | JournalEntry, text: str) -> None:
-    """Set the text of a memory or an entry, its lexemes, and its embedding if a model is available. Save nothing."""
+    """Set the text of a memory or an entry, its lexemes, and its embedding if a model is available. Save nothing.
+
+    A memory is recalled by the words of its new text, no longer by those that only the former one had.
+    """
+    if isinstance(memory, Memory):
+        memory.triggers = list(after_rewriting(memory.triggers, memory.text, text))
     memory.text = text
     memory.lexemes = Lexemes(text)
     try:

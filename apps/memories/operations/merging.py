@@ -13,8 +13,7 @@ from apps.common.scoping import Owner
 from apps.memories.models import Inheritance, Memory, MemorySource, RetiredReason
 from apps.memories.operations.memories import latest_message, link_sources, retract_memories, set_text, supersede
 from apps.memories.querysets import MemoryQuerySet
-
-MAX_TRIGGERS = 12
+from apps.memories.trigger_words import MAX_WORDS
 
 
 def merge_memories(chat: Chat, members: Sequence[Memory], text: str, *, run_id: UUID) -> int:
@@ -143,11 +142,12 @@ def _successor(
         character_id=newest.character_id,
         tier=newest.tier,
         kind=newest.kind,
+        text=split_from.text if split_from else "",
         importance=max(member.importance for member in members),
         expiration=newest.expiration,
         confidence=max(inheritances.get(member.pk, member).confidence for member in members),
         consolidated=True,
-        triggers=list(dict.fromkeys(word for member in members for word in member.triggers))[:MAX_TRIGGERS],
+        triggers=list(dict.fromkeys(word for member in members for word in member.triggers))[:MAX_WORDS],
         witnessed_by=members[0].witnessed_by,
         valid_from=latest_message(inheritances.get(member.pk, member).valid_from for member in members),
         pinned=any(member.pinned for member in members),
