@@ -35,6 +35,14 @@ def test_a_chat_made_on_its_page_begins_with_the_greeting_and_its_alternatives(a
     assert Chat.objects.for_owner(alice).get().title == "The well"
 
 
+def test_macros_of_a_greeting_are_those_of_a_card_and_names_are_no_macros(alice):
+    page = Client()
+    page.force_login(alice)
+    make_character(alice, first_mes="Welcome, {{ User }}. {{unknown}} <bot>")
+    assert page.post("/chats/new/", {"title": "", "character": "Mira", "user_name": "<BOT>"}).status_code == 302
+    assert first_messages(alice) == [["Welcome, <BOT>. {{unknown}} Mira"]]
+
+
 def test_the_api_greets_on_demand(alice, mira):
     api = client_of(alice)
     body = {"character": str(mira.pk), "greeting": True, "metadata": {"a": 1}}

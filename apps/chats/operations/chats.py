@@ -1,7 +1,5 @@
 """Create and update chats."""
 
-import re
-from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
@@ -11,6 +9,7 @@ from apps.chats.dates import timestamp
 from apps.chats.formats.layout import forget_layout
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.locking import lock_chat, record_change
+from apps.chats.macros import resolve_card_text
 from apps.chats.models import Character, Chat, ChatChange, Persona
 from apps.chats.operations.messages import append_messages
 from apps.chats.operations.metadata import check_size
@@ -20,9 +19,6 @@ from apps.common.scoping import Owner, owner_id_of
 
 # The keys of a chat's fields in the header of its file.
 HEADER_KEYS = {"user_name": "user_name", "character": "character_name"}
-# Macros in cards for the names of user and character. Cards of 2022 have <USER> and <BOT>.
-USER_MACRO = re.compile(r"\{\{user\}\}|<USER>", re.IGNORECASE)
-CHARACTER_MACRO = re.compile(r"\{\{char\}\}|<BOT>|<CHAR>", re.IGNORECASE)
 
 
 @transaction.atomic
@@ -81,7 +77,7 @@ def start_conversation(
     texts = [text for text in (character.first_mes, *character.alternate_greetings) if text.strip()]
     if not texts:
         return chat
-    now = timezone.now()
+    now, names = timezone.now(), chat.names_for(character)
     greeting = ParsedMessage(
         name=character.name,
         is_user=False,
@@ -89,15 +85,10 @@ def start_conversation(
         send_date=timestamp(now),
         sent_at=now,
         swipe_id=0,
-        swipes=tuple(ParsedSwipe(_replace_names(text, chat.names_for(character))) for text in texts),
+        swipes=tuple(ParsedSwipe(resolve_card_text(text, names)) for text in texts),
         layout="",
     )
     return append_messages(owner, chat.pk, [greeting]).chat
-
-
-def _replace_names(text: str, names: Mapping[str, str]) -> str:
-    """Return ``text`` with its name macros replaced."""
-    return CHARACTER_MACRO.sub(lambda _: names["char"], USER_MACRO.sub(lambda _: names["user"], text))
 
 
 @transaction.atomic
