@@ -7,11 +7,10 @@ from apps.injection.slots.allocation import scaled
 
 DIALOGUE, ACTION, TRANSITION, INTIMATE = "dialogue", "action", "transition", "intimate"
 
-# Quoted speech is ignored: a character who talks about a battle is not in one. By its opening mark, what closes it.
-_CLOSING = {
-    mark: re.compile(f"[{marks}]") for mark, marks in {'"': '"', "“": "”", "„": "“”", "«": "»", "「": "」"}.items()
-}
-_OPENING = re.compile(f"[{''.join(_CLOSING)}]")
+# Quoted speech is ignored: a character who talks about a battle is not in one. What closes it, by its opening mark.
+_MARKS = {'"': '"', "“": "”", "„": "“”", "«": "»", "「": "」"}
+_CLOSING = {mark: re.compile(f"[{marks}]") for mark, marks in _MARKS.items()}
+_OPENING = re.compile(f"[{''.join(_MARKS)}]")
 
 
 def _word_pattern(*patterns: str) -> re.Pattern[str]:
