@@ -46,6 +46,9 @@ chat_purged = Signal()
 # Sent with ``owner_id`` inside the transaction that pins, archives, tags, deletes or restores chats.
 chat_list_changed = Signal()
 
+# Sent with ``character`` and its ``former`` name, inside the transaction that gives it another one.
+character_renamed = Signal()
+
 # Sent with ``character``, about to be deleted, and ``into``, which gets all that belongs to it, inside the transaction.
 characters_merged = Signal()
 

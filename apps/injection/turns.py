@@ -100,17 +100,18 @@ class SpokenTurn(NamedTuple):
 
 
 def spoken_turns_newest_first(
-    chat: Chat, character: Character | None = None, *, skipped: int = 0
+    chat: Chat, character: Character | None = None, *, skipped: int = 0, count: int = 0
 ) -> Iterator[SpokenTurn]:
     """Yield the visible messages but ``skipped`` newest first, of a group those that the character witnessed.
 
-    They are read in batches, without the rest of their rows.
+    They are read in batches, without the rest of their rows. The chat has at least ``count`` messages: some may have
+    been appended since it was read.
     """
-    return filter(Viewpoint(chat, character).has_heard, islice(_visible_newest_first(chat), skipped, None))
+    visible = _visible_newest_first(chat, max(chat.message_count, count))
+    return filter(Viewpoint(chat, character).has_heard, islice(visible, skipped, None))
 
 
-def _visible_newest_first(chat: Chat) -> Iterator[SpokenTurn]:
-    end = chat.message_count
+def _visible_newest_first(chat: Chat, end: int) -> Iterator[SpokenTurn]:
     while end > 0:
         yield from map(SpokenTurn._make, SPOKEN.rows(chat.owner_id, chat.pk, end - BATCH_SIZE, end))
         end -= BATCH_SIZE

@@ -6,7 +6,7 @@ class MemoriesConfig(AppConfig):
 
     def ready(self) -> None:
         from apps.chats.operations.attachments import Attachment, attachments
-        from apps.chats.signals import characters_merged, chat_deleted, chat_purged, chat_restored
+        from apps.chats.signals import character_renamed, characters_merged, chat_deleted, chat_purged, chat_restored
         from apps.memories.operations import bin, characters
         from apps.memories.operations.restoring import restore_sources, save_sources
 
@@ -14,4 +14,5 @@ class MemoriesConfig(AppConfig):
         chat_deleted.connect(bin.on_bin_changed)
         chat_restored.connect(bin.on_bin_changed)
         chat_purged.connect(bin.on_chat_purged)
+        character_renamed.connect(characters.on_character_renamed)
         characters_merged.connect(characters.on_characters_merged)

@@ -1,17 +1,21 @@
 """Prepare a call of the upstream, and store what it replied. Everything here uses the database."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 import structlog
+from django.db import DatabaseError, InterfaceError, connections
 from django.http import HttpRequest
 
 from apps.accounts.authentication import instance_of, writer_of
 from apps.accounts.models import User
 from apps.chats.models import Message
+from apps.common.database.errors import is_connection_lost, is_rolled_back, is_row_gone, unavailable_after
 from apps.common.documents import merge_patch
+from apps.common.http.retries import RECONNECTION_PAUSES
 from apps.common.problems import Problem
 from apps.llm.backends.connected import call_policy_of
 from apps.llm.http.endpoint import CallPolicy
@@ -98,16 +102,35 @@ def _is_apart(owner: User, headers: Mapping[str, str], body: Mapping[str, Any], 
 
 
 def finish_call(call: UpstreamCall, reply: CollectedReply) -> None:
-    """Count the tokens of a reply, and store it. Store nothing if the chat was deleted in the meantime."""
+    """Store a reply, and count its tokens. Store nothing if the chat was deleted in the meantime."""
     received = bool(reply.text or reply.tools)
+    if received and call.stored is not None:
+        _store(call.stored, reply)
     if received or reply.prompt_tokens is not None:
         prompt = reply.prompt_tokens
         if prompt is None:
             prompt = sum(count_tokens(text_of(message)) for message in call.body["messages"])
         completion = count_tokens(reply.text) if reply.completion_tokens is None else reply.completion_tokens
         record_usage(call.owner_id, call.body["model"], prompt, completion)
-    if received and call.stored is not None:
+
+
+def _store(stored: StoredRequest, reply: CollectedReply) -> None:
+    """Store a reply. Repeat it after errors of the database as a request is repeated: the client can't send it again.
+
+    A reply that is stored already is stored once.
+    """
+    for pause in (*RECONNECTION_PAUSES, None):
         try:
-            store_reply(call.stored, reply)
+            store_reply(stored, reply)
         except Problem as problem:
-            logger.warning("a reply is not stored", chat_id=str(call.stored.chat.pk), reason=problem.detail)
+            logger.warning("a reply is not stored", chat_id=str(stored.chat.pk), reason=problem.detail)
+            return
+        except (DatabaseError, InterfaceError) as error:
+            is_temporary = is_rolled_back(error) or is_row_gone(error) or unavailable_after(error)
+            if pause is None or not is_temporary:
+                raise
+            if is_connection_lost(error):
+                connections.close_all()
+            time.sleep(pause)
+        else:
+            return

@@ -11,6 +11,7 @@ from apps.chats.message_data.namespaces import LOCI_NAMESPACE, DataChange
 from apps.chats.models import Character, Chat, Message
 from apps.chats.operations import Patch, append_messages, branch_chat, create_chat, patch_messages
 from apps.chats.queries import access_chat
+from apps.common.problems import Missing
 from apps.common.scoping import Owner, owner_id_of
 from apps.proxy.conversation import Turn, key_of, keys_of, normalized, unspaced
 from apps.proxy.finding import Compared, Request, compare, entries_of, find_chat
@@ -59,6 +60,16 @@ def store_request(
     opening_key = key_of(owner_id, is_user=False, text=opening)
     keys = keys_of(owner_id, turns)
     request = Request(turns, keys, opening_key, character, follows, is_nudged, client, instance, is_named)
+    try:
+        return _store(owner, request, named)
+    except Missing:
+        if named is not None:
+            raise
+    return _store(owner, request, None)  # the chat that was found was put into the bin before it was locked
+
+
+def _store(owner: Owner, request: Request, named: UUID | None) -> StoredRequest:
+    """Find the chat of a request, and apply what it changes. Raise Missing."""
     compared = _find(owner, request, named)
     with transaction.atomic():
         if compared is None:

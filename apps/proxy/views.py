@@ -138,6 +138,12 @@ async def _relayed(call: UpstreamCall, upstream: httpx2.Response, stack: AsyncEx
 
 
 async def _finish(call: UpstreamCall, received: bytes, stack: AsyncExitStack) -> None:
-    await stack.aclose()
-    reply = collected_reply(received)
-    await sync_to_async(_run_and_release, thread_sensitive=False)(finish_call, call, reply)
+    """Store a reply. The client has all of it by then: an error must not break its response off."""
+    try:
+        try:
+            await stack.aclose()
+        finally:
+            reply = collected_reply(received)
+            await sync_to_async(_run_and_release, thread_sensitive=False)(finish_call, call, reply)
+    except Exception:
+        logger.exception("a call of the proxy did not end well")

@@ -2,14 +2,16 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Event, get_ident
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.db import DataError, connection, connections, transaction
+from django.db import DataError, InterfaceError, connection, connections, transaction
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import create_chat
+from apps.common.database import concurrent_reads
 from apps.common.database.concurrent_reads import MAX_THREADS, read_concurrently
 from apps.common.database.restriction import restricted_to
 
@@ -136,3 +138,16 @@ def test_an_error_reaches_the_caller_after_all_reads_have_ended(failing: int):
     at_once = list(ended)
     assert read_concurrently(backend, backend)  # threads and connections are as good as before
     assert ended == at_once
+
+
+def test_threads_stay_in_use_after_connections_that_could_not_be_given_back(monkeypatch: pytest.MonkeyPatch):
+    def refuse() -> None:
+        raise InterfaceError
+
+    broken = SimpleNamespace(all=connections.all, close_all=refuse)
+    with monkeypatch.context() as patch:
+        patch.setattr(concurrent_reads, "connections", broken)
+        for _ in range(MAX_THREADS):
+            with pytest.raises(InterfaceError):
+                read_concurrently(backend, backend)
+    test_reads_run_at_the_same_time_on_connections_of_their_own()

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.db import NotSupportedError, OperationalError, connection, transaction
 from django.test import override_settings
 from django.utils import timezone
+from psycopg.errors import FeatureNotSupported
 
 from apps.accounts.models import User
 from apps.chats.models import ImportJob
@@ -200,6 +201,15 @@ def test_a_job_whose_worker_is_told_to_end_stays_claimed_and_is_revived_later(jo
 
     with pytest.raises(ValueError, match="in transaction"), jobs.fail_on_error(claimed(job)):
         end_within_a_statement()
+    job.refresh_from_db()
+    assert job.state == "running"
+
+
+def test_a_job_whose_transaction_a_migration_ended_is_revived_later(job: ExtractionRun) -> None:
+    error = NotSupportedError("cached plan must not change result type")
+    error.__cause__ = FeatureNotSupported()
+    with pytest.raises(NotSupportedError), jobs.fail_on_error(claimed(job)):
+        raise error
     job.refresh_from_db()
     assert job.state == "running"
 

@@ -1,5 +1,7 @@
 """Test excerpts around a sentence."""
 
+import time
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,3 +34,9 @@ def test_it_is_one_line_and_never_longer_than_the_limit(text, sentence, limit):
     excerpt = excerpt_around(text, sentence, limit)
     assert len(excerpt) <= limit
     assert len(excerpt.splitlines()) <= 1
+
+
+def test_thousands_of_quotations_that_nothing_closes_take_no_time():
+    begun = time.process_time()
+    assert excerpt_around(f"{KEY} {'“Ab. ' * 60_000}", KEY).startswith(KEY)
+    assert time.process_time() - begun < 5

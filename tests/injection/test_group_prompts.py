@@ -1,5 +1,6 @@
 """A group member's prompt tells only what that member has heard."""
 
+import json
 from typing import Any
 
 import pytest
@@ -149,6 +150,19 @@ def test_an_edited_recall_tells_no_other_member_what_they_did_not_witness(
     assert "Look below the stone" not in told(api, group, tom)
     assert "harbour is closed" in told(api, group, tom)
     assert "Look below the stone" in told(api, group, mira)
+
+
+def test_the_recall_of_one_member_is_not_handed_out_with_the_prompt_of_another(
+    api: APIClient, group: Chat, members: list[Character]
+) -> None:
+    """Of what a prompt falls back to, the reply has only what the member may be told, in each of its fields."""
+    mira, tom = members
+    remember(group, "The silver key is below.", [witness(group, mira)], tier="session", kind="scene")
+    remember(group, "The road is long.", [witness(group, mira)], tier="session", kind="scene")
+    assert "silver key is below" in prompt(api, group, mira)["recall"]["text"]
+    Recall.objects.for_owner(group.owner).update(left_out=[{"text": "The silver key is below."}], left_out_count=1)
+    assert "silver key is below" not in json.dumps(prompt(api, group, tom))
+    assert "silver key is below" in prompt(api, group, mira)["recall"]["text"]
 
 
 def test_an_edited_recall_that_all_witnessed_is_used_for_all(

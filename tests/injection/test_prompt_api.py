@@ -5,12 +5,14 @@ import uuid
 import pytest
 from django.utils import timezone
 
+from apps.chats.operations import append_messages
 from apps.extraction.settings.operations import change_settings
 from apps.injection.models import Recall
+from apps.injection.prompts.assembly import assemble
 from apps.injection.slots.definitions import ALL_SLOTS, MACROS
 from apps.llm.tokens import count_tokens
 from apps.memories.passages import index_messages
-from tests.factories import UserFactory, make_character, make_chat
+from tests.factories import UserFactory, make_character, make_chat, parsed
 
 NAMES = [
     "canon", "short_term", "profiles", "long_term", "scenes", "relationships", "triggered", "session", "arcs",
@@ -169,7 +171,6 @@ def test_another_character_has_its_own_memories(api, alice, chat, remember):
     ("body", "pointer"),
     [
         ({"text": 5}, "/text"),
-        ({"text": "x" * 100_001}, "/text"),
         ({"context_tokens": "many"}, "/context_tokens"),
         ({"context_tokens": 0}, "/context_tokens"),
         ({"context_tokens": True}, "/context_tokens"),
@@ -210,3 +211,20 @@ def test_the_slots_are_those_of_the_reference():
     }  # fmt: skip
     assert {slot.role for slot in ALL_SLOTS} == {"system"}
     assert len(MACROS) == 12
+
+
+def test_a_turn_may_be_as_long_as_a_message(api, chat):
+    reply = ask(api, chat, text="We walk on. " * 15_000, context_tokens=1_000_000, history=True)
+    assert reply.status_code == 200, reply.content
+    assert len(reply.json()["messages"][-1]["content"]) == 180_000
+
+
+def test_a_turn_that_is_appended_while_the_prompt_is_made_stands_in_its_history(alice, chat):
+    append_messages(alice, chat.pk, [parsed("The well.", is_user=False), parsed("And the rope?", is_user=True)])
+    prompt = assemble(chat, text=None, character=None, context_tokens=8000, with_history=True)
+    assert prompt.recall is None or prompt.recall.message.mes == "And the rope?"
+    assert [message["content"] for message in prompt.messages][-3:] == [
+        "What about the key?",
+        "The well.",
+        "And the rope?",
+    ]

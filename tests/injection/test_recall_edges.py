@@ -18,7 +18,7 @@ from apps.injection.settings.stores import plan_for, settings_of
 from apps.injection.turns import text_hash, turn_from_message
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.operations import create_connection, use_for
-from apps.memories.models import Memory
+from apps.memories.models import Arc, Memory
 from tests.factories import parsed
 from tests.injection.test_recall_lifecycle import appended, prompt
 from tests.llm.scripted_server import ScriptedServer
@@ -115,6 +115,18 @@ def test_a_persistent_recall_does_not_tell_what_was_hidden_or_changed_since(api,
     text = "\n".join(slot["text"] for slot in prompt(api, chat)["slots"])
     assert "Mira likes plums." not in text
     assert "The silver key lies under the blue stone." in text
+
+
+def test_a_persistent_recall_does_not_repeat_what_another_slot_says_since(api, chat, turn, monkeypatch):
+    prompt(api, chat)
+    said = "The silver key lies under the blue stone."
+    recall = Recall.objects.for_owner(chat.owner).get(message=turn)
+    recall.memories = [item | {"slot": "triggered"} if item["text"] == said else item for item in recall.memories]
+    recall.save()
+    Arc.objects.create(owner_id=chat.owner_id, chat=chat, text=said)
+    break_embedder(monkeypatch)
+    told = "\n".join(slot["text"] for slot in prompt(api, chat)["slots"])
+    assert told.count(said) == 1
 
 
 def test_a_persistent_recall_tells_nothing_of_a_deleted_message(chat, turn):

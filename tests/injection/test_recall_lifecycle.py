@@ -51,6 +51,30 @@ def test_an_edited_block_stays_in_its_slot_and_is_used_whole(api, chat, url):
     assert sum(slot["trimmed"] for slot in slots.values()) == 0
 
 
+def test_an_edited_text_is_used_whole_in_one_block_whatever_its_template_says(api, chat, url):
+    text = prompt(api, chat)["recall"]["text"]
+    edited = text.replace("They left", "We left").replace("plums", "pears") + "\n- more" * 3000
+    assert api.patch(url, {"text": edited}).status_code == 200
+    template = f"{'Take all of this as true. ' * 100}\n{{{{entries}}}}"
+    settings = {"mode": "unified", "unified_template": template}
+    assert api.patch(f"/api/v1/chats/{chat.pk}/injection-settings/", settings).status_code == 200
+    unified = prompt(api, chat, context_tokens=100_000)["unified"]
+    assert "Mira likes pears." in unified
+    assert unified.count("- more") == 3000
+
+
+def test_an_edited_block_stays_in_its_slot_if_a_name_in_its_heading_has_two_spaces(api, chat, url):
+    chat.character.name = "Mira  Vale"
+    chat.character.save()
+    settings = {"long_term_template": "What {{char}} knows:\n{{entries}}"}
+    assert api.patch(f"/api/v1/chats/{chat.pk}/injection-settings/", settings).status_code == 200
+    text = prompt(api, chat)["recall"]["text"]
+    api.patch(url, {"text": text.replace("plums", "pears")})
+    slots = {slot["name"]: slot["text"] for slot in prompt(api, chat)["slots"]}
+    assert "Mira likes pears." in slots["long_term"]
+    assert slots["long_term"].startswith("What Mira Vale knows:")
+
+
 def test_a_failed_recall_falls_back_to_the_stored_one(api, chat, url, monkeypatch):
     stored = prompt(api, chat)["recall"]
 

@@ -1,5 +1,7 @@
 """Test the classification of turns and the budgets of each class."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +27,25 @@ from apps.injection.slots.turn_class import adapted_budgets, classify
 )
 def test_classify(text, expected):
     assert classify(text) == expected
+
+
+@pytest.mark.parametrize(
+    "talk", ['"fight"', "“fight”", "„fight“", "„fight”", "«fight»", "「fight」", "“„fight”", '"" „“ "fight"']
+)
+def test_what_is_only_talked_about_does_not_count(talk):
+    assert classify(f"{talk} she says.") == "dialogue"
+
+
+@pytest.mark.parametrize("text", ["“We fight on", "fight”", "“a” fight “b”", "„Oh“ fight"])
+def test_a_mark_that_nothing_closes_begins_no_speech(text):
+    assert classify(text) == "action"
+
+
+@pytest.mark.parametrize("mark", ["“", "„", "«", "「"])
+def test_thousands_of_marks_that_nothing_closes_take_no_time(mark):
+    begun = time.process_time()
+    classify(f"{mark}a " * 100_000)
+    assert time.process_time() - begun < 5
 
 
 def test_multipliers_of_a_dialogue_are_scaled_to_the_base_sum():

@@ -79,3 +79,9 @@ def test_hostile_texts_take_linear_time(part):
     begun = time.process_time()
     split_thinking(text)
     assert time.process_time() - begun < 5
+
+
+def test_thousands_of_closing_tags_take_no_time():
+    begun = time.process_time()
+    assert split_thinking(f"{'a</think>' * 200_000}Hello.").reply == "Hello."
+    assert time.process_time() - begun < 5

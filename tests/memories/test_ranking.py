@@ -1,5 +1,6 @@
 """The pure half of the search: reading a query, ranking, excerpts."""
 
+import time
 import uuid
 
 import pytest
@@ -141,6 +142,13 @@ def test_sentences_of_a_long_message_are_few_questions_first():
     assert sentences == ("Where is the key?", *reversed(said[5:]))
 
 
+def test_a_long_message_of_quotations_that_nothing_closes_is_divided_in_no_time():
+    begun = time.process_time()
+    sentences = sentences_of(f"{'“Ab. ' * 60_000} Where is the key?")
+    assert time.process_time() - begun < 5
+    assert sentences[0] == "Where is the key?"
+
+
 @given(st.text(max_size=200), st.lists(st.text(max_size=20), max_size=4))
 def test_any_query_can_be_read(query, names):
     participants = [Speaker(name, is_user=False, turns=1, words=1) for name in names]
@@ -179,3 +187,19 @@ def test_of_a_long_text_the_surroundings_of_the_sentence_are_shown(place):
     shown = excerpt(text, best_sentence(text, "Where is the silver key?"))
     assert "The silver key lies under the stone." in shown
     assert len(shown) <= MAX_EXCERPT_LENGTH + 4
+
+
+@pytest.mark.parametrize("place", [0, 150, 299])
+def test_of_a_long_text_without_spaces_the_surroundings_of_the_sentence_are_shown(place):
+    sentences = ["その日は海で何も起こりませんでした。"] * 300
+    sentences[place] = "銀の鍵は石の下にあります。"
+    text = "".join(sentences)
+    shown = excerpt(text, sentences[place])
+    assert sentences[place] in shown
+    assert MAX_EXCERPT_LENGTH <= len(shown) <= MAX_EXCERPT_LENGTH + 4
+
+
+def test_a_single_space_does_not_cut_what_precedes_or_follows_it():
+    text = f"はい {'海' * 1000} {'山' * 5000}"
+    assert len(excerpt(text, "はい")) >= MAX_EXCERPT_LENGTH
+    assert len(excerpt(text, "山" * 3000)) >= MAX_EXCERPT_LENGTH

@@ -1,13 +1,17 @@
 """What a request makes of the stored chat, by the operations themselves."""
 
+from types import SimpleNamespace
 from typing import Any
 
+import psycopg
 import pytest
+from django.db import OperationalError
 
 from apps.accounts.models import User
 from apps.chats.models import Chat, Message, Swipe
 from apps.chats.operations import Patch, append_messages, delete_chat, patch_messages
 from apps.llm.models import Connection
+from apps.proxy import calls, finding, operations
 from apps.proxy.conversation import Turn, turns_of
 from apps.proxy.models import ProxiedChat
 from apps.proxy.operations import MAX_CLIENTS, StoredRequest, store_request
@@ -268,6 +272,55 @@ def test_a_reply_that_comes_after_the_next_turn_stands_before_it(alice: User) ->
     first = sent(alice, "a")
     store_request(alice, [Turn(True, "a"), Turn(True, "c")], opening="", named=first.chat.pk)
     store_reply(first, CollectedReply("b"))
+    assert texts_of(alice) == [["a", "b", "c"]]
+
+
+def test_a_reply_is_stored_although_the_database_fails_for_a_moment(alice: User, monkeypatch: Any) -> None:
+    stored, errors = sent(alice, "a"), [error_of(psycopg.errors.DeadlockDetected), error_of(psycopg.OperationalError)]
+
+    def failing(*args: Any) -> None:
+        if errors:
+            raise errors.pop()
+        store_reply(*args)
+
+    monkeypatch.setattr(calls, "store_reply", failing)
+    monkeypatch.setattr(calls, "connections", SimpleNamespace(close_all=lambda: None))
+    body = {"model": "m", "messages": [{"role": "user", "content": "a"}]}
+    policy: Any = None
+    calls.finish_call(calls.UpstreamCall(alice.pk, policy, "", body, stored), CollectedReply("b"))
+    assert texts_of(alice) == [["a", "b"]]
+
+
+def error_of(cause: type[Exception]) -> OperationalError:
+    error = OperationalError()
+    error.__cause__ = cause()
+    return error
+
+
+def test_a_message_that_is_deleted_while_chats_are_compared_is_none_of_them(alice: User, monkeypatch: Any) -> None:
+    chat, read = exchanged(alice, "a", "b", "c", "d", client="one"), finding._shown_keys
+
+    def delete_first(*args: Any) -> dict[Any, int]:
+        monkeypatch.setattr(finding, "_shown_keys", read)
+        patched(chat, 1, delete=True)
+        return read(*args)
+
+    monkeypatch.setattr(finding, "_shown_keys", delete_first)
+    sent(alice, "a", "b", "c", "d", "e", named=chat.pk, client="two")
+    assert texts_of(alice)[0][-3:] == ["c", "d", "e"]
+
+
+def test_a_chat_that_is_put_into_the_bin_while_it_is_found_is_not_continued(alice: User, monkeypatch: Any) -> None:
+    chat, find = exchanged(alice, "a", "b"), operations.find_chat
+
+    def find_and_delete(*args: Any) -> Any:
+        monkeypatch.setattr(operations, "find_chat", find)
+        found = find(*args)
+        delete_chat(chat)
+        return found
+
+    monkeypatch.setattr(operations, "find_chat", find_and_delete)
+    assert sent(alice, "a", "b", "c").chat != chat
     assert texts_of(alice) == [["a", "b", "c"]]
 
 

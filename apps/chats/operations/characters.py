@@ -13,7 +13,7 @@ from apps.chats.formats.cards.reading import ParsedCard
 from apps.chats.images.encoding import make_avatar
 from apps.chats.models import Avatar, Character, CharacterImage, Chat, ImportJob, Lorebook, Participant
 from apps.chats.operations.lorebooks import store_book
-from apps.chats.signals import characters_merged, chat_list_changed
+from apps.chats.signals import character_renamed, characters_merged, chat_list_changed
 from apps.common.problems import Invalid, Missing
 from apps.common.scoping import Owner, owner_id_of
 
@@ -38,10 +38,15 @@ def fill_character_from_card(character: Character, parsed: ParsedCard) -> Charac
     return character
 
 
+@transaction.atomic
 def update_character(character: Character, **fields: Any) -> Character:
+    """Change fields of a character, as it was read. What is remembered of it stays with it under another name."""
+    former = character.name
     for name, value in fields.items():
         setattr(character, name, value)
     character.save(update_fields=[*fields, "updated_at"])
+    if character.name != former:
+        character_renamed.send(sender=Character, character=character, former=former)
     return character
 
 

@@ -34,15 +34,21 @@ def _started(read: Callable[[], Any]) -> "Future[Any] | None":
     """Return the future of a read that runs in a thread, or None if it has to run here."""
     if not _may_use_another_connection() or not _idle.acquire(blocking=False):
         return None
-    return _threads.submit(_run, copy_context().run, read)
+    try:
+        return _threads.submit(_run, copy_context().run, read)
+    except RuntimeError:  # the process ends, and starts no more threads
+        _idle.release()
+        return None
 
 
 def _run(run_in_context: Callable[..., Any], read: Callable[[], Any]) -> Any:
     try:
         return run_in_context(read)
     finally:
-        connections.close_all()  # returns them to their pools
-        _idle.release()
+        try:
+            connections.close_all()  # returns them to their pools
+        finally:
+            _idle.release()
 
 
 def _may_use_another_connection() -> bool:

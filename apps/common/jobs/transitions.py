@@ -16,6 +16,7 @@ from django.dispatch import Signal
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from apps.common.database.errors import is_rolled_back
 from apps.common.database.restriction import restrict
 from apps.common.jobs.models import ACTIVE_STATES, OPEN_STATES, Job, JobQuerySet, heartbeat_timeout, without_heartbeat
 from apps.common.metrics import count
@@ -131,7 +132,8 @@ def fail_on_error(job: Job, *expected: type[Exception]) -> Iterator[None]:
         # MAX_CLAIMS times if the error recurs.
         raise
     except Exception as error:
-        if not _is_worker_ending(error):  # else the job will be claimed again, as after a database error
+        # Else the job will be claimed again, as after other errors of the database.
+        if not _is_worker_ending(error) and not is_rolled_back(error):
             end(job, Job.State.FAILED, gettext_noop("Something went wrong on our side. Try again later."))
         raise
 

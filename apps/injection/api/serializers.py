@@ -18,14 +18,14 @@ from apps.graph.building import graph_of
 from apps.injection.models import Recall
 from apps.injection.queries import entities_by_memory
 
-MAX_TEXT_LENGTH = 100_000  # characters of a turn or an edited recall
+MAX_TEXT_LENGTH = 100_000  # characters of an edited recall
 MAX_CONTEXT_TOKENS = 10_000_000
 DEFAULT_CONTEXT_TOKENS = 8192
 
 
 class PromptRequestSerializer(StrictSerializer):
+    # As long as a message may be.
     text = TextField(
-        max_length=MAX_TEXT_LENGTH,
         allow_null=True,
         default=None,
         help_text="The user turn about to be sent; null for the last one.",

@@ -1,7 +1,8 @@
 """Assemble a prompt: recall for a turn, fill the slots, and place them in the conversation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from apps.injection.retrieval.service import RetrievalResult, fit_in_order, fit_
 from apps.injection.settings.schema import Settings
 from apps.injection.settings.stores import plan_for, settings_of
 from apps.injection.slots.allocation import within_rest
+from apps.injection.slots.blocks import join_blocks
 from apps.injection.slots.definitions import RECALLED, SLOTS, TRIGGERED
 from apps.injection.slots.entries import Entry
 from apps.injection.slots.filled_slots import FilledSlot, slot_of_entries, slots_of_entries, slots_of_text
@@ -28,7 +30,9 @@ from apps.injection.slots.plan import Plan, Shown
 from apps.injection.slots.turn_class import classify
 from apps.injection.statistics import record
 from apps.injection.turns import UserTurn, find_turn
+from apps.injection.witnessing import Viewpoint
 from apps.llm.embeddings import EmbeddingUnavailable
+from apps.llm.tokens import count_tokens
 
 CARD_FIELDS = ("system_prompt", "description", "personality", "scenario", "mes_example")  # in which macros may stand
 
@@ -135,7 +139,8 @@ def _recalled_slots(
     recall = store_recall(retrieved) if leave_trace and turn.text else unstored_recall(retrieved)
     if recall.edited and not is_kept_for(turn, character, recall):
         recall = unstored_recall(retrieved)
-    if recall.edited or recall.deleted:  # by the user during retrieval
+    # During retrieval the user may have edited or deleted it, or another prompt may have stored more than nothing.
+    if recall.edited or recall.deleted or recall.text != retrieved.text:
         return _reuse(turn, character, recall, plan, leave_trace=leave_trace)
     return (recall if recall.text else None), slots_of_entries(plan, retrieved.fitted, retrieved.budgets), retrieved
 
@@ -167,12 +172,31 @@ def _reuse(
     """Fill the slots with a stored recall and with what needs no search. A text that a person edited is not cut."""
     recall = None if recall and recall.deleted else recall
     read = layer_entries(turn, character, plan)
-    if recall is None or recall.edited:
-        filled = _with_text(recall.text if recall else "", read, plan)
-    else:
-        filled = _with_entries(current_entries(turn, character, recall), read, plan)
-    used = mark_reused(recall) if recall and leave_trace else recall
-    return used, filled, None
+    if recall is None:
+        return None, _with_text("", read, plan), None
+    entries = {} if recall.edited else current_entries(turn, character, recall)
+    filled = _with_text(recall.text, read, plan) if recall.edited else _with_entries(entries, read, plan)
+    used = mark_reused(recall) if leave_trace else recall
+    if Viewpoint(turn.chat, character).member is None:
+        return used, filled, None
+    told = _as_told(used, filled, [entry for items in (*read.values(), *entries.values()) for entry in items])
+    return (told if told.text or told.edited else None), filled, None
+
+
+def _as_told(recall: Recall, filled: Sequence[FilledSlot], entries: Iterable[Entry]) -> Recall:
+    """Return a copy of a recall that has only what the prompt of a group's member has: it may be made for another one.
+
+    An edited text is as it is: they know all that it was made from.
+    """
+    told = copy(recall)
+    told.left_out, told.left_out_count = [], 0
+    if not recall.edited:
+        known = {(entry.tier, str(entry.id)) for entry in entries}
+        told.memories = [item for item in recall.memories if (item["tier"], item["id"]) in known]
+        recalled = {slot.name for slot in RECALLED}
+        told.text = join_blocks(item.text for item in filled if item.slot.name in recalled)
+        told.tokens = count_tokens(told.text)
+    return told
 
 
 def _with_text(text: str, read: Mapping[str, Sequence[Entry]], plan: Plan) -> list[FilledSlot]:

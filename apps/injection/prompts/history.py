@@ -77,7 +77,8 @@ def _newest_first(
     chat = turn.chat
     if turn.message is None and turn.text:
         yield {"role": "user", "content": _spoken(chat, chat.user_name, turn.text)}, None
-    for message in spoken_turns_newest_first(chat, character, skipped=skipped):
+    count = turn.index + 1 if turn.message else 0
+    for message in spoken_turns_newest_first(chat, character, skipped=skipped, count=count):
         content = _spoken(chat, message.name, message.mes)
         yield {"role": "user" if message.is_user else "assistant", "content": content}, message.id
 

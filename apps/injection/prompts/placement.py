@@ -64,18 +64,20 @@ def place(filled: Sequence[FilledSlot], settings: Settings, texts: Iterable[str]
 def _united(slots: Sequence[FilledSlot], count: CountFunction) -> list[FilledSlot]:
     """Move the texts of the slots in UNIFIED_ORDER into the one block. Drop whole texts from its end if it is full.
 
-    The block has room for all of its parts, of which only a text that a person edited exceeds its budget.
+    The block has room for all of its parts, of which only a text that a person edited exceeds its budget. That is never
+    dropped, also where the block's template takes the room.
     """
     by_name = {item.slot.name: item for item in slots}
     unified = by_name[UNIFIED.name]
     parts = [by_name[slot.name] for slot in UNIFIED_ORDER if by_name[slot.name].text] if unified.slot.enabled else []
-    blocks = [_Block(item.text, -number) for number, item in enumerate(parts)]
+    blocks = [_Block(item.text, (len(parts) if item.edited else 0) - number) for number, item in enumerate(parts)]
 
     def render(lines: Sequence[str]) -> str:
         text = join_blocks(lines)
         return resolve_macros(unified.slot.template, {"entries": text}).strip() if text else ""
 
-    room = max(unified.budget, sum(item.room + SEPARATOR_TOKENS for item in parts))
+    edited = count(render([item.text for item in parts if item.edited]))
+    room = max(unified.budget, sum(item.room + SEPARATOR_TOKENS for item in parts), edited)
     fitted = fit(blocks, room, render, count)
     merged = replace(
         unified,

@@ -29,8 +29,9 @@ def excerpt_around(text: str, sentence: str, limit: int = MAX_EXCERPT_CHARS) -> 
 
 def _excerpt_start(line: str, sentence: str, max_length: int) -> int:
     """Return the offset of ``sentence``, or of an earlier sentence if all text from there on fits."""
-    starts = _sentence_starts(line)
     offset = line.find(sentence) if sentence else 0
+    # What follows need not be divided into sentences, which takes long where thousands of quotations are not closed.
+    starts = _sentence_starts(line[: max(offset, 0) + max_length])
     index = max((i for i, start in enumerate(starts) if start <= offset), default=0)
     while index > 0 and len(line) - starts[index - 1] <= max_length:
         index -= 1

@@ -95,9 +95,7 @@ def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> Retriev
     kept_ids = {entry.id for entry in kept}
     left_out = [entry for items in found.values() for entry in items if entry.id not in kept_ids]
     found_entries = _triggered_entries(turn, related.results, left_out) if plan.slots[TRIGGERED.name].enabled else []
-    lines = {_key(entry) for items in fitted.values() for entry in items.kept}
-    triggered = _unrepeated(_without_repetitions(found_entries, kept), lines)
-    fitted[TRIGGERED.name] = fit_triggered(plan, fitted, triggered, budgets[TRIGGERED.name])
+    fitted[TRIGGERED.name] = fit_triggered(plan, fitted, found_entries, budgets[TRIGGERED.name])
     return RetrievalResult(turn, {slot.name: fitted[slot.name] for slot in SLOTS}, budgets, not related.lacks_vectors)
 
 
@@ -129,7 +127,14 @@ def fit_in_order(
 def fit_triggered(
     plan: Plan, others: Mapping[str, FittedItems[Entry]], entries: Sequence[Entry], budget: int
 ) -> FittedItems[Entry]:
-    """Fit what is related to the turn, without passages of messages that stand in the prompt's history anyway."""
+    """Fit what is related to the turn, without what other slots say already.
+
+    Leave out passages of messages that stand in the prompt's history anyway.
+    """
+    memories = (items for name, items in others.items() if name in (LONG_TERM.name, SESSION.name))
+    remembered = [entry for items in memories for entry in items.kept]
+    lines = {_key(entry) for items in others.values() for entry in items.kept}
+    entries = _unrepeated(_without_repetitions(entries, remembered), lines)
     tokens = sum(items.tokens for items in others.values())
     while True:
         fitted = plan.fit(TRIGGERED.name, entries, budget)

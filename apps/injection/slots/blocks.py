@@ -32,8 +32,16 @@ def render_block(slot: Slot, entries: Sequence[str], names: Mapping[str, str]) -
     if not lines:
         return ""
     rendered = " ".join(lines) if slot.prose else "\n".join(f"- {line}" for line in lines)
-    inline_names = {name: one_line(value) for name, value in names.items()}
-    return resolve_macros(slot.template, {**inline_names, "entries": rendered}).strip()
+    return resolve_macros(slot.template, {**_inline(names), "entries": rendered}).strip()
+
+
+def heading_of(slot: Slot, names: Mapping[str, str]) -> str:
+    """Return the slot's heading as it stands in its block."""
+    return resolve_macros(slot.heading, _inline(names))
+
+
+def _inline(names: Mapping[str, str]) -> dict[str, str]:
+    return {name: one_line(value) for name, value in names.items()}
 
 
 def template_error(template: str) -> str | None:

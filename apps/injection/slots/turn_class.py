@@ -7,8 +7,10 @@ from apps.injection.slots.allocation import scaled
 
 DIALOGUE, ACTION, TRANSITION, INTIMATE = "dialogue", "action", "transition", "intimate"
 
-# Quoted speech is ignored: a character who talks about a battle is not in one.
-_QUOTED_SPEECH = re.compile(r"\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」")
+# Quoted speech is ignored: a character who talks about a battle is not in one. What closes it, by its opening mark.
+_MARKS = {'"': '"', "“": "”", "„": "“”", "«": "»", "「": "」"}
+_CLOSING = {mark: re.compile(f"[{marks}]") for mark, marks in _MARKS.items()}
+_OPENING = re.compile(f"[{''.join(_MARKS)}]")
 
 
 def _word_pattern(*patterns: str) -> re.Pattern[str]:
@@ -61,11 +63,30 @@ def classify(text: str) -> str:
 
     On a tie, the first class of ``_PATTERNS_BY_CLASS`` wins.
     """
-    narration = _QUOTED_SPEECH.sub(" ", text)
+    narration = _narration(text)
     matches = {name: pattern.findall(narration) for name, pattern in _PATTERNS_BY_CLASS.items()}
     counts = {name: len({word.casefold() for word in words}) for name, words in matches.items()}
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] else DIALOGUE
+
+
+def _narration(text: str) -> str:
+    """Return the text with a space in place of quoted speech. A mark that nothing closes is a part of it.
+
+    Nothing is looked for twice, as one expression would for each of many marks that nothing closes.
+    """
+    parts: list[str] = []
+    begin = at = 0
+    unclosed: set[str] = set()
+    while opening := _OPENING.search(text, at):
+        mark, at = opening[0], opening.end()
+        closing = None if mark in unclosed else _CLOSING[mark].search(text, at)
+        if closing is None:
+            unclosed.add(mark)
+        else:
+            parts.append(text[begin : opening.start()])
+            begin = at = closing.end()
+    return " ".join([*parts, text[begin:]])
 
 
 def adapted_budgets(turn_class: str, budgets: Mapping[str, int]) -> dict[str, int]:

@@ -51,7 +51,8 @@ def _split(text: str) -> tuple[list[str], list[str]]:
         elif depth:
             depth -= 1
         else:
-            thoughts, parts = [*thoughts, *parts], []
+            thoughts += parts
+            parts = []
     (thoughts if depth else parts).append(text[position:])
     return parts, thoughts
 

@@ -1,10 +1,29 @@
-"""Move what is remembered of a character to another one, when the two are merged."""
+"""Keep what is remembered of a character with it: under another name, and when it is merged with another one."""
 
+from contextlib import suppress
 from typing import Any
 
+from django.db.models import Q
+
 from apps.chats.models import Character
+from apps.common.problems import Invalid
 from apps.memories.models import Arc, Entity, Memory, VersionedText
-from apps.memories.operations.entities import move_references
+from apps.memories.operations.entities import edit_entity, move_references
+
+
+def on_character_renamed(*, character: Character, former: str, **kwargs: Any) -> None:
+    """Receive ``character_renamed``: rename the person of that name in the character's registry, and in its groups.
+
+    The former name becomes an alias, by which what is read later finds the person. Where another one has the new name
+    already, both stay as they are: a person may merge them.
+    """
+    registries = Q(character=character) | Q(chat__participants__character=character)
+    people = Entity.objects.for_owner(character.owner_id).filter(
+        registries, name__iexact=former, kind__in=(Entity.Kind.CHARACTER, Entity.Kind.UNKNOWN)
+    )
+    for person in people.order_by("pk").distinct():
+        with suppress(Invalid):
+            edit_entity(person, name=character.name)
 
 
 def on_characters_merged(*, character: Character, into: Character, **kwargs: Any) -> None:

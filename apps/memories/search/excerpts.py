@@ -5,6 +5,7 @@ import re
 from sentencex import segment
 
 MAX_EXCERPT_LENGTH = 2000  # characters; shorter texts are shown whole
+MAX_WORD_LENGTH = 50  # characters; where no space is nearer, a script without spaces is cut anywhere
 
 _WORD = re.compile(r"\w+")
 _STEM_LENGTH = 5  # letters that forms of one word usually share
@@ -23,9 +24,14 @@ def excerpt(text: str, sentence: str) -> str:
         return text
     middle = text.find(sentence) + len(sentence) // 2
     start = min(max(0, middle - MAX_EXCERPT_LENGTH // 2), len(text) - MAX_EXCERPT_LENGTH)
-    cut = text[start : start + MAX_EXCERPT_LENGTH]
-    cut = cut if start == 0 else "… " + cut.partition(" ")[2]
-    return cut if start + MAX_EXCERPT_LENGTH == len(text) else cut.rpartition(" ")[0] + " …"
+    end = start + MAX_EXCERPT_LENGTH
+    before, after = ("… " if start else ""), ("" if end == len(text) else " …")
+    if start:
+        start = text.find(" ", start, start + MAX_WORD_LENGTH) + 1 or start
+    if end < len(text):
+        space = text.rfind(" ", end - MAX_WORD_LENGTH, end)
+        end = end if space == -1 else space
+    return f"{before}{text[start:end]}{after}"
 
 
 def _stems(text: str) -> set[str]:

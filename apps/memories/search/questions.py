@@ -8,6 +8,7 @@ from math import log2
 from sentencex import segment
 
 MAX_SENTENCES = 5
+MAX_DIVIDED = 20_000  # characters at the end of a query that are divided into sentences
 MAX_DOUBLINGS = 2  # of the user's mean length; longer replies don't raise the preference further
 
 _FIRST_PERSON = re.compile(r"\b(i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
@@ -46,8 +47,11 @@ def parse_query(query: str, speakers: Sequence[Speaker], *, separate_names: bool
 
 
 def sentences_of(text: str) -> tuple[str, ...]:
-    """Return up to five sentences: questions before statements, later before earlier; none if there is only one."""
-    sentences = [sentence.strip() for sentence in segment("en", text)]
+    """Return up to five sentences: questions before statements, later before earlier; none if there is only one.
+
+    Of a very long text they are of its end: to divide it may take time that grows with the square of its length.
+    """
+    sentences = [sentence.strip() for sentence in segment("en", text[-MAX_DIVIDED:])]
     sentences = [sentence for sentence in sentences if re.search(r"\w\w", sentence)]
     latest_first = sentences[::-1]
     ranked = sorted(latest_first, key=lambda sentence: not sentence.endswith("?"))
