@@ -9,6 +9,7 @@ from apps.launcher.supervisor import Service
 PYTHON = sys.executable
 CELERY = [PYTHON, "-m", "celery", "--quiet", "-A", "config"]
 NICENESS = {"scheduled": 5, "extraction": 5, "indexing": 10}  # what users wait for gets the processor first
+KEEP_ALIVE = 75  # seconds that an idle connection stays open: longer than clients and proxies keep theirs, 5 to 60
 NO_POOL = {"DATABASE_POOL_SIZE": "0"}  # tasks use one connection, and a pool's threads do not survive a fork
 
 
@@ -17,6 +18,7 @@ def web() -> Service:
     options = ["--worker-class", "config.web_worker.WebWorker", "--asgi-lifespan", "off", "--no-control-socket"]
     options += ["--bind", f"{settings.LOCI_HOST}:{settings.LOCI_PORT}", "--log-level", "warning"]
     options += ["--workers", str(settings.WEB_CONCURRENCY), "--graceful-timeout", "5"]
+    options += ["--keep-alive", str(KEEP_ALIVE)]
     return Service("web", [PYTHON, "-m", "gunicorn", *options, "config.asgi:application"])
 
 

@@ -19,6 +19,7 @@ from apps.common.problems import Problem
 from apps.llm.http.addresses import AddressNotAllowed
 from apps.llm.http.async_transport import async_client
 from apps.llm.http.endpoint import MAX_ERROR_BYTES
+from apps.llm.replies.documents import NoDocument, documents
 from apps.proxy.calls import UpstreamCall, finish_call, prepare_call
 from apps.proxy.errors import error_response, openai_error, upstream_error
 from apps.proxy.replies import collected_reply
@@ -30,6 +31,10 @@ MODEL_SERVER = "model-server"
 T = TypeVar("T")
 logger = structlog.get_logger(__name__)
 _storing: set[asyncio.Task[None]] = set()  # the event loop itself holds tasks weakly
+
+
+class NoReply(Exception):
+    """What the model server sent is no reply. The message says why."""
 
 
 @csrf_exempt
@@ -60,6 +65,12 @@ async def models(request: HttpRequest) -> HttpResponse:
         return error_response(error)
     listed = [{"id": name, "object": "model", "created": 0, "owned_by": "loci"} for name in names]
     return JsonResponse({"object": "list", "data": listed})
+
+
+@csrf_exempt
+async def unknown(request: HttpRequest) -> HttpResponse:
+    """Tell a client, in the form that it reads, that a route of OpenAI's API is none here."""
+    return openai_error(404, f"Loci has /v1/chat/completions and /v1/models, but not {request.path}.")
 
 
 async def _in_database(work: Callable[..., T], *args: Any) -> T:
@@ -94,12 +105,15 @@ async def _reply_or_error(call: UpstreamCall) -> HttpResponseBase:
                 received = (await _beginning(upstream)).decode("utf-8", "replace")
                 retry_after = upstream.headers.get("Retry-After", "")
                 return upstream_error(upstream.status_code, call.policy.redacted(received), retry_after)
+            chunks = upstream.aiter_raw() if _is_stream(call, upstream) else _at_once(await _whole(upstream))
+        except NoReply as error:
+            return openai_error(502, call.policy.redacted(str(error)))
         except httpx2.TimeoutException:
             return openai_error(504, f"The model server was silent for {call.policy.timeout:g} seconds.")
         except httpx2.HTTPError:
             return openai_error(502, "The model server can't be reached.")
         return StreamingHttpResponse(
-            _relayed(call, upstream, stack.pop_all()),
+            _relayed(call, chunks, stack.pop_all()),
             content_type=upstream.headers.get("content-type", "application/json"),
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )
@@ -114,14 +128,46 @@ async def _beginning(upstream: httpx2.Response) -> bytes:
     return received[:MAX_ERROR_BYTES]
 
 
-async def _relayed(call: UpstreamCall, upstream: httpx2.Response, stack: AsyncExitStack) -> AsyncIterator[bytes]:
+def _is_stream(call: UpstreamCall, upstream: httpx2.Response) -> bool:
+    """Return whether a reply is passed on as it comes: if a stream was asked for, or is what comes, but no web page."""
+    kind = upstream.headers.get("content-type", "").lower()
+    return "event-stream" in kind or (bool(call.body.get("stream")) and "html" not in kind)
+
+
+async def _whole(upstream: httpx2.Response) -> bytes:
+    """Return a reply that is no stream once all of it is here: the status can still tell what is wrong with it.
+
+    Raise NoReply, TimeoutException.
+    """
+    received = bytearray()
+    try:
+        async for chunk in upstream.aiter_raw():
+            received += chunk
+            if len(received) > MAX_COLLECTED_BYTES:
+                raise NoReply("The reply of the model server is too large.")
+    except httpx2.TimeoutException:
+        raise
+    except httpx2.HTTPError as error:
+        raise NoReply("The model server broke off.") from error
+    try:
+        list(documents([bytes(received)]))
+    except NoDocument as error:
+        raise NoReply(f"The model server answered with no JSON, but with: {error}") from error
+    return bytes(received)
+
+
+async def _at_once(body: bytes) -> AsyncIterator[bytes]:
+    yield body
+
+
+async def _relayed(call: UpstreamCall, chunks: AsyncIterator[bytes], stack: AsyncExitStack) -> AsyncIterator[bytes]:
     """Yield the bytes of a reply as they arrive, and store it, whole or as far as it came.
 
     If the client goes away, the call of the upstream ends: nobody reads on, and its tokens cost.
     """
     received = bytearray()
     try:
-        async for chunk in upstream.aiter_raw():
+        async for chunk in chunks:
             if len(received) < MAX_COLLECTED_BYTES:
                 received += chunk
             yield chunk

@@ -40,8 +40,9 @@ function press(key) {
 }
 
 function stepVersion(key) {
-  const message = document.activeElement.matches?.(".message") && document.activeElement;
-  const control = message && message.querySelector(`[data-arrow=${key}]`);
+  const focused = document.activeElement;
+  const message = focused?.matches(".message") ? focused : null;
+  const control = message?.querySelector(`[data-arrow=${key}]`);
   const asks = control?.matches("[data-version]") && anotherReply(message);
   (asks || control)?.click?.();
   return Boolean(control);

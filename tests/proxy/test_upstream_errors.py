@@ -3,10 +3,10 @@
 import logging
 
 import pytest
-from django.test import AsyncClient
+from django.test import AsyncClient, Client
 
 from tests.coroutines import in_thread
-from tests.llm.scripted_server import Reply, ScriptedServer
+from tests.llm.scripted_server import Reply, ScriptedServer, html
 from tests.proxy.conftest import KEY
 
 pytestmark = [pytest.mark.worker, pytest.mark.django_db(transaction=True)]
@@ -19,7 +19,10 @@ BODY = {"model": "x", "messages": [{"role": "user", "content": "Hi"}]}
         (Reply(f"Overheated {KEY}", status=500), 500),
         (Reply(status=503), 503),
         (Reply(status=302), 502),
-        (Reply(break_after=0, delay=0, stall_after=None), 200),
+        (Reply("Half.", stream=True, break_after=0), 200),
+        (Reply(raw=b'{"choices": [{"message": {"content": "Half', headers={"Content-Length": "500"}), 502),
+        (html("Sign in"), 502),
+        (Reply(raw=b"Not JSON."), 502),
         (Reply("late", delay=30), 504),
         (Reply(status=429), 429),
     ],
@@ -50,3 +53,25 @@ def test_an_error_of_ours_names_no_other_server() -> None:
     response = in_thread(lambda: AsyncClient().post("/v1/chat/completions", BODY, "application/json"))
     assert response.status_code == 401
     assert "X-Loci-Error" not in response.headers
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_web_page_instead_of_a_reply_is_named(
+    upstream: ScriptedServer, connection, secret: str, stream: bool
+) -> None:
+    upstream.reply_with(html("Sign in"))
+    headers = {"Authorization": f"Bearer {secret}"}
+    response = in_thread(
+        lambda: AsyncClient().post(
+            "/v1/chat/completions", BODY | {"stream": stream}, "application/json", headers=headers
+        )
+    )
+    assert response.status_code == 502
+    assert response.json()["error"]["message"].endswith("a web page, “Sign in”")
+
+
+@pytest.mark.parametrize("path", ["completions", "embeddings", "models/x", "chat/completions/", ""])
+def test_other_routes_of_the_api_are_refused_in_its_form(path: str) -> None:
+    for response in (Client().get(f"/v1/{path}"), Client(enforce_csrf_checks=True).post(f"/v1/{path}")):
+        assert response.status_code == 404
+        assert response.json()["error"]["type"] == "not_found_error"
