@@ -41,6 +41,7 @@ def plan_changes(
         dropped = []
     plan.deletions = [entries[place].id for place in dropped if entries[place].is_stored]
     plan.cut = sum(entries[place].is_user for place in dropped if place > last)
+    plan.tail = sum(entries[place].is_stored for place in dropped if place > last)
     plan.last_kept = next((entry.id for entry in reversed(entries[: last + 1]) if entry.is_stored), None)
     for place, number in pairs:
         _change(plan, entries[place], turns[number], keys[number])
@@ -57,10 +58,12 @@ def is_same_chat(turns: Sequence[Turn], plan: Plan, *, same_opening: bool) -> bo
 
     A greeting alone is shared by all chats of a character. One user message may be, so the system prompt decides.
     Two conversations may have short messages in common, such as "Continue", so most of what is compared must be equal,
-    and under another system prompt nearly all.
+    and under another system prompt nearly all. What a client left at the end, to go on from an earlier point, is not
+    compared, but one equal user message is not enough then: many conversations begin with the same greetings.
     """
     numbers = {number for _, number in plan.matched}
-    if plan.changes * (1 if same_opening else 5) >= max(plan.equal, 1):
+    changes = plan.changes - plan.tail
+    if changes * (1 if same_opening else 5) >= max(plan.equal, 1):
         return False
     user_turns = sum(turns[number].is_user for number in numbers)
     if user_turns >= 2:

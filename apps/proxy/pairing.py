@@ -42,19 +42,21 @@ def pair_turns(
             pairs += _pair_gap(entries, turns, near[::-1], numbers[::-1], texts)
             kept.update(places)
         else:
-            pairs += _pair_gap(entries, turns, places, numbers, texts)
+            # Several exchanges fewer at the end: the client went on from an earlier point, and deleted nothing between.
+            is_earlier = end == len(entries) and missing >= MAX_MISSING and not follows
+            pairs += _pair_gap(entries, turns, places, numbers, None if is_earlier else texts)
     return sorted(pairs), kept
 
 
 def _pair_gap(
-    entries: Sequence[Entry], turns: Sequence[Turn], places: Sequence[int], numbers: Sequence[int], texts: Texts
+    entries: Sequence[Entry], turns: Sequence[Turn], places: Sequence[int], numbers: Sequence[int], texts: Texts | None
 ) -> Pairs:
-    """Pair turns with entries of the same speaker, in order, so that their texts are most alike."""
+    """Pair turns with entries of the same speaker, in order: the first ones, or so that ``texts`` are most alike."""
     speakers = [entries[place].is_user for place in places]
     wanted = [turns[number].is_user for number in numbers]
     if not set(speakers) & set(wanted):
         return []
-    if len(places) * len(numbers) == 1 or len(places) * len(numbers) > MAX_LIKENED:
+    if texts is None or len(places) * len(numbers) == 1 or len(places) * len(numbers) > MAX_LIKENED:
         found = _in_order(speakers, wanted)
     else:
         stored = texts(tuple(entries[place].id for place in places))

@@ -34,7 +34,7 @@ class Plan:
     already. ``insertions`` are turns with the message that
     they precede. ``anchor`` is the message of the last turn, None if that is new. ``known`` are afterwards the
     messages that the client has, with their keys; None stands for a new message. ``cut`` counts user messages that the
-    client dropped from the end, ``last_kept`` is the last message before them.
+    client dropped from the end, ``tail`` all messages there, ``last_kept`` is the last message before them.
     """
 
     matched: list[tuple[int, int]] = field(default_factory=list)
@@ -48,6 +48,7 @@ class Plan:
     anchor: UUID | None = None
     known: list[tuple[UUID | None, int]] = field(default_factory=list)
     cut: int = 0
+    tail: int = 0
     last_kept: UUID | None = None
 
     @property

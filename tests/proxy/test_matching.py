@@ -269,6 +269,32 @@ def test_one_equal_user_message_identifies_a_chat_only_with_the_same_system_prom
     assert not is_same_chat(sent, plan, same_opening=False)
 
 
+@pytest.mark.parametrize("turn", [2, 3, 4])
+def test_a_turn_that_is_rewritten_early_in_a_long_chat_is_of_that_chat(turn: int) -> None:
+    stored = stored_chat(*(text for n in range(8) for text in (f"Question number {n}?", f"Answer {n}.")))
+    sent = turns(*[text.shown for text in stored[: 2 * turn]], "Let us talk about something else.")
+    plan = planned(stored, sent)
+    assert is_same_chat(sent, plan, same_opening=True)
+    assert plan.cut >= 2  # so that a branch is made
+
+
+def test_a_rewritten_turn_deletes_no_exchange_before_the_one_whose_text_it_is_like() -> None:
+    said = ["One apple tart.", "Good.", "Two pears.", "Fine.", "Three figs.", "Nice.", "Four plums.", "Well."]
+    stored = stored_chat(*said)
+    sent = turns("One apple tart.", "Good.", "Four plum tarts.")
+    texts = {turn.id: turn.shown for turn in stored}
+    entries = [turn.entry for turn in stored]
+    plan = plan_changes(entries, sent, keys_of(OWNER, sent), texts=lambda ids: texts)
+    assert [entry.id for entry, _ in plan.edits] == [stored[2].id]
+    assert plan.cut == 2
+
+
+def test_a_chat_with_one_equal_turn_is_not_continued_from_there() -> None:
+    stored = stored_chat("Hi", "Hello! How can I help?", "What is a quark?", "A particle.", "And a lepton?", "Another.")
+    sent = turns("Hi", "Hello! How can I help?", "Write a poem.")
+    assert not is_same_chat(sent, planned(stored, sent), same_opening=True)
+
+
 def test_turns_dropped_from_the_end_are_counted() -> None:
     assert planned(stored_chat("a", "b", "c", "d", "e", "f"), turns("a", "b", "c")).cut == 1
 
