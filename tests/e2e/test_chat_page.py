@@ -192,6 +192,15 @@ def test_keys_and_their_help(signed_in: Page, chat: Chat):
     expect(page.get_by_role("searchbox", name="Search everything")).to_be_focused()
 
 
+def test_arrow_keys_outside_of_a_message_are_the_pages_own(signed_in: Page, chat: Chat):
+    page = signed_in
+    for path in ("/journal/", f"/chats/{chat.pk}/"):
+        page.goto(path)
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("ArrowRight")
+    expect(turn(page, 159)).to_be_in_viewport()
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nothing_is_wider_than_the_window(signed_in: Page, alice: User, chat: Chat, width: int, tmp_path: Path):
     page = signed_in
