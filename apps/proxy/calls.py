@@ -14,6 +14,7 @@ from apps.accounts.authentication import instance_of, writer_of
 from apps.accounts.models import User
 from apps.chats.models import Message
 from apps.common.database.errors import is_connection_lost, is_rolled_back, is_row_gone, unavailable_after
+from apps.common.database.restriction import restricted_to
 from apps.common.documents import merge_patch
 from apps.common.http.retries import RECONNECTION_PAUSES
 from apps.common.problems import Problem
@@ -102,7 +103,15 @@ def _is_apart(owner: User, headers: Mapping[str, str], body: Mapping[str, Any], 
 
 
 def finish_call(call: UpstreamCall, reply: CollectedReply) -> None:
-    """Store a reply, and count its tokens. Store nothing if the chat was deleted in the meantime."""
+    """Store a reply, and count its tokens. Store nothing if the chat was deleted in the meantime.
+
+    If the client has gone away, the request has ended by then, and with it what it could see.
+    """
+    with restricted_to(call.owner_id):
+        _finish(call, reply)
+
+
+def _finish(call: UpstreamCall, reply: CollectedReply) -> None:
     received = bool(reply.text or reply.tools)
     if received and call.stored is not None:
         _store(call.stored, reply)

@@ -1,6 +1,7 @@
 """The database itself keeps owners apart, also for statements that name no owner."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 from uuid import uuid4
@@ -9,9 +10,17 @@ import pytest
 from django.db import DatabaseError, ProgrammingError, connection, transaction
 from django.test import Client
 
+from apps.accounts.middleware.row_scope import _each_async
 from apps.accounts.models import User
 from apps.chats.models import Chat
-from apps.common.database.restriction import OWNER_SETTING, RESTRICTED_ROLE, restrict, restricted_to, unrestricted
+from apps.common.database.restriction import (
+    OWNER_SETTING,
+    RESTRICTED_ROLE,
+    restrict,
+    restricted_to,
+    restriction,
+    unrestricted,
+)
 from apps.common.scoping import system_scope
 from apps.extraction.tasks import settle_chat
 from config.celery import app
@@ -179,3 +188,23 @@ def test_tasks_see_the_rows_of_the_owner_whose_work_they_do(db: None) -> None:
     with observed("memories_") as seen:
         settle_chat(chat_id=str(chat.pk))
     assert set(seen) == {(RESTRICTED_ROLE, str(alice.pk))}
+
+
+def test_a_stream_whose_client_goes_away_ends_under_the_restriction_of_its_request() -> None:
+    owner = uuid4()
+    seen: list[str | None] = []
+
+    async def content() -> AsyncIterator[bytes]:
+        try:
+            yield b"part"
+        finally:
+            seen.append(restriction())
+
+    async def read_one() -> None:
+        with restricted_to(None):
+            stream: Any = _each_async(content(), owner)
+            await anext(stream)
+            await stream.aclose()
+
+    asyncio.run(read_one())
+    assert seen == [str(owner)]

@@ -160,7 +160,9 @@ def test_the_recall_of_one_member_is_not_handed_out_with_the_prompt_of_another(
     remember(group, "The silver key is below.", [witness(group, mira)], tier="session", kind="scene")
     remember(group, "The road is long.", [witness(group, mira)], tier="session", kind="scene")
     assert "silver key is below" in prompt(api, group, mira)["recall"]["text"]
-    Recall.objects.for_owner(group.owner).update(left_out=[{"text": "The silver key is below."}], left_out_count=1)
+    row = Recall.objects.for_owner(group.owner).get()
+    row.left_out, row.left_out_count = [row.memories[0] | {"budget": 400}], 1
+    row.save()
     assert "silver key is below" not in json.dumps(prompt(api, group, tom))
     assert "silver key is below" in prompt(api, group, mira)["recall"]["text"]
 

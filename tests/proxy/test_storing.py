@@ -10,7 +10,8 @@ from django.db import OperationalError
 from apps.accounts.models import User
 from apps.chats.models import Chat, Message, Swipe
 from apps.chats.operations import Patch, append_messages, delete_chat, patch_messages
-from apps.llm.models import Connection
+from apps.common.database.restriction import restricted_to
+from apps.llm.models import Connection, Usage
 from apps.proxy import calls, finding, operations
 from apps.proxy.conversation import Turn, turns_of
 from apps.proxy.models import ProxiedChat
@@ -289,6 +290,16 @@ def test_a_reply_is_stored_although_the_database_fails_for_a_moment(alice: User,
     policy: Any = None
     calls.finish_call(calls.UpstreamCall(alice.pk, policy, "", body, stored), CollectedReply("b"))
     assert texts_of(alice) == [["a", "b"]]
+
+
+def test_a_reply_is_stored_although_its_client_has_gone_and_the_request_has_ended(alice: User) -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "a"}]}
+    policy: Any = None
+    call = calls.UpstreamCall(alice.pk, policy, "", body, sent(alice, "a"))
+    with restricted_to(None):
+        calls.finish_call(call, CollectedReply("b"))
+    assert texts_of(alice) == [["a", "b"]]
+    assert Usage.objects.for_owner(alice).count() == 1
 
 
 def error_of(cause: type[Exception]) -> OperationalError:

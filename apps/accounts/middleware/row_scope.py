@@ -1,7 +1,6 @@
 """Restriction of requests to the rows of their user, in the database."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import aclosing
 from typing import Any
 from uuid import UUID
 
@@ -66,7 +65,7 @@ def _each(content: Iterator[bytes], owner: UUID | None) -> Iterator[bytes]:
 
 
 async def _each_async(content: Any, owner: UUID | None) -> AsyncIterator[bytes]:
-    async with aclosing(content):
+    try:
         while True:
             with restricted_to(owner):
                 try:
@@ -74,3 +73,6 @@ async def _each_async(content: Any, owner: UUID | None) -> AsyncIterator[bytes]:
                 except StopAsyncIteration:
                     return
             yield part
+    finally:  # of a client that has gone away, too
+        with restricted_to(owner):
+            await content.aclose()
