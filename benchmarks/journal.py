@@ -16,8 +16,8 @@ from django.db import connection
 from apps.accounts.models import User
 from apps.journal.tasks import keep
 from apps.llm.embeddings import get_embedder
-from apps.memories.journal_bullets import chats_in
-from apps.memories.journal_periods import ancestors, day
+from apps.memories.journal.bullets import chats_in
+from apps.memories.journal.periods import ancestors, day
 from apps.memories.lexemes import Lexemes
 from apps.memories.models import JournalEntry
 from apps.memories.operations.journal import new_entry

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from django.utils.formats import date_format
 from django.utils.translation import gettext
 
-from apps.memories.journal_periods import Granularity, Period, day, month_of, parse_period, week_of, year_of
+from apps.memories.journal.periods import Granularity, Period, day, month_of, parse_period, week_of, year_of
 
 LEVELS = (Granularity.YEARLY, Granularity.MONTHLY, Granularity.WEEKLY, Granularity.DAILY)
 FIRST_YEAR, LAST_YEAR = 2, 9998  # weeks of the years before and after cross the ends of the calendar

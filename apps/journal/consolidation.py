@@ -16,8 +16,8 @@ from apps.accounts.models import User
 from apps.common import jobs
 from apps.journal.quoting import quote
 from apps.llm.queries import generation_connection
-from apps.memories.journal_bullets import Bullet, append_bullets, parse_bullets
-from apps.memories.journal_periods import CONSOLIDATED, SOURCE_OF, Granularity, Period, ancestors, due_at
+from apps.memories.journal.bullets import Bullet, append_bullets, parse_bullets
+from apps.memories.journal.periods import CONSOLIDATED, SOURCE_OF, Granularity, Period, ancestors, due_at
 from apps.memories.models import JournalEntry
 from apps.memories.models.journal import JournalQuerySet
 from apps.memories.operations.journal import entry_of, mark_ancestors_stale, new_entry, period_of, set_content

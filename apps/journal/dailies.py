@@ -12,7 +12,7 @@ from apps.common import jobs
 from apps.journal.models import JournalProgress
 from apps.journal.quoting import within
 from apps.llm.queries import generation_connection
-from apps.memories.journal_bullets import Bullet, append_bullets
+from apps.memories.journal.bullets import Bullet, append_bullets
 from apps.memories.models import JournalEntry, Memory
 from apps.memories.operations.journal import merge_daily
 from apps.memories.querysets import MemoryQuerySet

@@ -7,7 +7,7 @@ from django.db import transaction
 from apps.accounts.models import User
 from apps.journal import tasks
 from apps.journal.consolidation import periods_to_make, restore_deleted
-from apps.memories.journal_periods import Granularity, Period
+from apps.memories.journal.periods import Granularity, Period
 
 
 @transaction.atomic

@@ -10,8 +10,8 @@ from django.utils import timezone
 from apps.chats.models import Chat
 from apps.extraction.tasks import on_embedding_changed
 from apps.journal.consolidation import consolidate
-from apps.memories.journal_bullets import without_chat
-from apps.memories.journal_periods import CONSOLIDATED, Period, ancestors
+from apps.memories.journal.bullets import without_chat
+from apps.memories.journal.periods import CONSOLIDATED, Period, ancestors
 from apps.memories.lexemes import Lexemes
 from apps.memories.models import JournalEntry
 from apps.memories.operations.journal import delete_entry, entry_of, mark_ancestors_stale, period_of

@@ -11,8 +11,8 @@ from apps.chats.models import Chat
 from apps.common.scoping import Owner
 from apps.journal.calendar import title_of
 from apps.journal.consolidation import sources_of
-from apps.memories.journal_bullets import Bullet, has_bullets, parse_bullets
-from apps.memories.journal_periods import CONSOLIDATED, Granularity, Period
+from apps.memories.journal.bullets import Bullet, has_bullets, parse_bullets
+from apps.memories.journal.periods import CONSOLIDATED, Granularity, Period
 from apps.memories.models import JournalEntry
 from apps.memories.operations.journal import period_of
 

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from apps.memories.journal_bullets import Bullet
+from apps.memories.journal.bullets import Bullet
 
 MAX_BULLET_LENGTH = 300  # characters; longer ones are quoted in part
 _WORD = re.compile(r"\w{4,}")

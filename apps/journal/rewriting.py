@@ -13,8 +13,8 @@ from apps.journal.quoting import quote, words_of
 from apps.llm.backends import backend_for
 from apps.llm.generation import GenerationFailed, GenerationRequest
 from apps.llm.queries import generation_connection
-from apps.memories.journal_bullets import Bullet, append_bullets, parse_bullets
-from apps.memories.journal_periods import CONSOLIDATED, Granularity
+from apps.memories.journal.bullets import Bullet, append_bullets, parse_bullets
+from apps.memories.journal.periods import CONSOLIDATED, Granularity
 from apps.memories.models import JournalEntry
 from apps.memories.operations.journal import mark_ancestors_stale, set_content
 

@@ -18,7 +18,7 @@ from apps.common.scoping import Owner, owner_id_of, system_scope
 from apps.journal.consolidation import consolidate_all, periods_to_make
 from apps.journal.dailies import write_dailies
 from apps.journal.rewriting import rewrite_due
-from apps.memories.journal_periods import Granularity, Period, parse_period
+from apps.memories.journal.periods import Granularity, Period, parse_period
 from apps.memories.models import JournalEntry, Memory
 
 SWEEP_EVERY = 15  # minutes, as CELERY_BEAT_SCHEDULE has it: zones differ from UTC by quarters of an hour

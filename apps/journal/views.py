@@ -19,7 +19,7 @@ from apps.journal.calendar import around, at_each_level, months_of, neighbours, 
 from apps.journal.forms import EntryForm, SignificantForm
 from apps.journal.operations import request_consolidation
 from apps.journal.queries import journal_page, written_days
-from apps.memories.journal_periods import CONSOLIDATED, Granularity, Period, month_of
+from apps.memories.journal.periods import CONSOLIDATED, Granularity, Period, month_of
 from apps.memories.models import JournalEntry
 from apps.memories.operations.journal import delete_entry, edit_entry, period_of, restore_entry, write_significant
 

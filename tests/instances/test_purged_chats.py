@@ -8,7 +8,7 @@ from rest_framework.test import APIClient
 
 from apps.chats.operations import purge_chat
 from apps.journal.consolidation import consolidate
-from apps.memories.journal_periods import ancestors, day
+from apps.memories.journal.periods import ancestors, day
 from apps.memories.models import JournalEntry
 from apps.memories.operations.journal import edit_entry, entry_of, merge_daily
 from apps.memories.operations.memories import edit_memory

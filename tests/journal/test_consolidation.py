@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from apps.accounts.models import User
 from apps.journal.consolidation import periods_to_make, restore_deleted
 from apps.journal.tasks import keep
-from apps.memories.journal_periods import Granularity, ancestors, day, parse_period, week_of
+from apps.memories.journal.periods import Granularity, ancestors, day, parse_period, week_of
 from apps.memories.models import JournalEntry
 from apps.memories.operations.journal import delete_entry, edit_entry, merge_daily
 from tests.factories import UserFactory

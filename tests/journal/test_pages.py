@@ -13,7 +13,7 @@ from apps.chats.operations import delete_chat, purge_chat
 from apps.extraction.models import EmbeddingJob
 from apps.journal.calendar import at_each_level, neighbours, period_named, weeks_of
 from apps.journal.tasks import keep
-from apps.memories.journal_periods import month_of
+from apps.memories.journal.periods import month_of
 from apps.memories.models import JournalEntry
 from apps.memories.operations import memories
 from apps.memories.operations.journal import edit_entry, merge_daily

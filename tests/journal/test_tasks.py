@@ -8,7 +8,7 @@ from celery.schedules import crontab
 from celery.signals import beat_init
 
 from apps.journal import tasks
-from apps.memories.journal_periods import Granularity
+from apps.memories.journal.periods import Granularity
 from apps.memories.models import JournalEntry
 from apps.memories.operations.journal import merge_daily
 from config.celery import app

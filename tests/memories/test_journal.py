@@ -8,7 +8,7 @@ from django.db import IntegrityError, connection, transaction
 
 from apps.accounts.models import User
 from apps.common.problems import Invalid
-from apps.memories.journal_periods import month_of, week_of
+from apps.memories.journal.periods import month_of, week_of
 from apps.memories.models import JournalEntry
 from apps.memories.operations.journal import delete_entry, edit_entry, merge_daily, new_entry, write_significant
 from tests.factories import UserFactory

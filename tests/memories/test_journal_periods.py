@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.memories.journal_bullets import Bullet, append_bullets, chats_in, new_bullets, parse_bullets
-from apps.memories.journal_periods import (
+from apps.memories.journal.bullets import Bullet, append_bullets, chats_in, new_bullets, parse_bullets
+from apps.memories.journal.periods import (
     CONSOLIDATED,
     Granularity,
     ancestors,

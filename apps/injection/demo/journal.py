@@ -7,7 +7,7 @@ from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.journal.dailies import MAX_BULLET_LENGTH
 from apps.journal.quoting import within
-from apps.memories.journal_bullets import Bullet
+from apps.memories.journal.bullets import Bullet
 from apps.memories.models import JournalEntry
 from apps.memories.operations.journal import merge_daily
 

@@ -18,7 +18,7 @@ from apps.instances.operations.targets import LONG_TERM, TIERS
 from apps.instances.vector_clock import errors_of
 from apps.memories.api.fields import InstanceNameField, NonBlankTextField
 from apps.memories.api.serializers import MAX_TEXT_LENGTH
-from apps.memories.journal_periods import Granularity, parse_period
+from apps.memories.journal.periods import Granularity, parse_period
 
 MAX_LENGTH = 200_000  # characters of an identity file or a journal entry
 FILENAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z"

@@ -11,8 +11,8 @@ from apps.instances.models import Conflict, Item, ItemVersion
 from apps.instances.operations.targets import LONG_TERM
 from apps.instances.vector_clock import LOCI
 from apps.journal.purging import periods_told_of
-from apps.memories.journal_bullets import without_chat
-from apps.memories.journal_periods import CONSOLIDATED
+from apps.memories.journal.bullets import without_chat
+from apps.memories.journal.periods import CONSOLIDATED
 from apps.memories.models import JournalEntry, Memory
 
 TEXTS: dict[type[ItemVersion] | type[Conflict], tuple[str, ...]] = {

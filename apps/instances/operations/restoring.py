@@ -12,7 +12,7 @@ from apps.common.scoping import Owner, owner_id_of
 from apps.instances.models import Instance, Item
 from apps.instances.operations.items import ItemWriter
 from apps.instances.vector_clock import LOCI, merge
-from apps.memories.journal_periods import Granularity
+from apps.memories.journal.periods import Granularity
 
 NAMED_BY_PERIOD = (Granularity.DAILY, Granularity.WEEKLY, Granularity.MONTHLY, Granularity.YEARLY)
 Key = tuple[str, ...]

@@ -11,8 +11,8 @@ from django.utils import timezone
 from apps.chats.models import Chat
 from apps.instances.models import Item
 from apps.instances.vector_clock import LOCI
-from apps.memories.journal_bullets import append_bullets, chats_in, new_bullets
-from apps.memories.journal_periods import Granularity, parse_period
+from apps.memories.journal.bullets import append_bullets, chats_in, new_bullets
+from apps.memories.journal.periods import Granularity, parse_period
 from apps.memories.lexemes import Lexemes
 from apps.memories.models import JournalEntry, Memory
 from apps.memories.operations.journal import delete_entry, mark_ancestors_stale, new_entry

@@ -8,7 +8,7 @@ from rest_framework import serializers
 from apps.accounts.instance_names import LOCI
 from apps.common.api.serializer_fields import StrictSerializer, TextField
 from apps.memories.api.fields import InstanceNameField
-from apps.memories.journal_periods import CONSOLIDATED, WRITTEN, Granularity, Period, parse_period
+from apps.memories.journal.periods import CONSOLIDATED, WRITTEN, Granularity, Period, parse_period
 
 MAX_TEXT_LENGTH = 20_000
 MAX_TITLE_LENGTH = 200

@@ -25,7 +25,7 @@ from apps.journal.operations import request_consolidation
 from apps.journal.queries import entries_between
 from apps.memories.api.base import get_or_missing
 from apps.memories.api.journal_serializers import JournalEntrySerializer
-from apps.memories.journal_periods import Granularity
+from apps.memories.journal.periods import Granularity
 from apps.memories.models import JournalEntry
 from apps.memories.operations.journal import delete_entry, edit_entry, merge_daily, write_significant
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from pgvector.django import HalfVectorField
 
 from apps.common.scoping import OwnedManager, OwnedModel, OwnedQuerySet
-from apps.memories.journal_periods import Granularity, Period
+from apps.memories.journal.periods import Granularity, Period
 
 
 class JournalQuerySet(OwnedQuerySet["JournalEntry"]):

@@ -11,8 +11,8 @@ from django.utils import timezone
 from apps.common import jobs
 from apps.common.problems import Invalid
 from apps.common.scoping import Owner, owner_id_of
-from apps.memories.journal_bullets import append_bullets, chats_in, new_bullets, other_bullets
-from apps.memories.journal_periods import Granularity, Period, ancestors, day, parse_period
+from apps.memories.journal.bullets import append_bullets, chats_in, new_bullets, other_bullets
+from apps.memories.journal.periods import Granularity, Period, ancestors, day, parse_period
 from apps.memories.lexemes import Lexemes
 from apps.memories.models import JournalEntry
 from apps.memories.operations.memories import set_text

@@ -11,7 +11,7 @@ import numpy as np
 from django.utils import timezone
 
 from apps.common.database.replica import reading_connection
-from apps.memories.journal_periods import Granularity
+from apps.memories.journal.periods import Granularity
 from apps.memories.lexemes import match_any_query
 from apps.memories.lineage import SAID_IN_OTHER_BRANCHES_SQL, SUPERSEDED_BY_ANOTHER_STORY_SQL, SUPERSEDED_IN_SQL
 from apps.memories.models import Memory

@@ -29,8 +29,8 @@ from apps.memories.operations.ledger import set_field_by_hand
 from apps.memories.operations.relationships import set_relationship
 from apps.memories.queries.memories import add_witness_names, memories_between
 from apps.memories.queries.scenes import finished_scenes
-from apps.memories.relationship_graph import lay_out_graph
 from apps.memories.views.access import own_book
+from apps.memories.views.relationship_graph import lay_out_graph
 
 PAGE_SIZE = 60
 MEMORIES_PER_SCENE = 30

@@ -1,0 +1,1 @@
+"""Periods and bullets of the journal. Without database access."""
