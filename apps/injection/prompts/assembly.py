@@ -78,7 +78,7 @@ def assemble(
     Without ``leave_trace`` nothing is stored. With ``keep_recall`` a recall that is stored for the turn is used again.
     ``shown`` tells which messages the caller's history has. Raise Invalid if the newest message alone has more tokens.
     """
-    turn = find_turn(chat, text, character or chat.character)
+    turn = replace(find_turn(chat, text, character or chat.character), is_previewed=not leave_trace)
     speaker = character or chat.character
     settings = settings or settings_of(chat)
     turn_class = classify(turn.text)
