@@ -62,6 +62,7 @@ def send(page: Page, text: str) -> None:
 def expect_whole(page: Page, index: int) -> None:
     expect(turn(page, index).locator(".prose")).to_have_text(STORY)
     expect(turn(page, index).get_by_text("Incomplete")).to_have_count(0)
+    expect(turn(page, index).get_by_text("Being written")).to_have_count(0)
     expect(page.get_by_role("button", name="Another reply")).to_be_visible()
 
 
@@ -78,7 +79,8 @@ def test_sending_streams_a_reply_that_survives_the_tab_and_the_web_process(
         expect(tab.locator(".replies")).to_contain_text("Mira is writing")
         expect(tab.locator("#reply-status")).to_have_text("Mira is writing …")
         expect(turn(tab, 3).locator(".prose")).to_contain_text("Step 1 goes")
-    expect(turn(page, 3).get_by_text("Incomplete")).to_be_visible()
+    expect(turn(page, 3).get_by_text("Being written")).to_be_visible()
+    expect(turn(page, 3).get_by_text("Incomplete")).to_have_count(0)
     web_server.kill()
     web_server.start()
     page.close()

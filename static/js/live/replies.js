@@ -132,6 +132,7 @@ export class Replies {
   /** Show the text so far in its turn, or above the composer while it has none. */
   #show() {
     const panel = this.#panel();
+    this.#mark();
     if (!this.#generation || !this.#text || !panel) return;
     const draft = panel.querySelector("[data-draft]");
     const words = panel.querySelector("[data-writing]");
@@ -145,6 +146,14 @@ export class Replies {
     if (turn && storedText(turn).length < text.length) this.#turns.showText(turn.querySelector(".prose"), text);
     if (!draft || panel.dataset.mode !== "impersonate") return;
     [draft.hidden, draft.textContent] = [false, this.#text];
+  }
+
+  /** Say of the reply that is followed that it is being written; of others, that they ended without being whole. */
+  #mark() {
+    for (const badge of this.#room.querySelectorAll(".badge[data-partial]")) {
+      const isWritten = this.#generation && badge.closest(".turn").dataset.generation === this.#generation;
+      badge.textContent = isWritten ? badge.dataset.writing : badge.dataset.partial;
+    }
   }
 
   /** Put the text written for the user into the composer. */
