@@ -228,8 +228,8 @@ def test_pages_and_the_call_have_the_same_numbers_of_memory(site, chat, connect)
     assert 0 < called.tokens <= called.budget < settings_of(chat).slots["long_term"].budget
     for page in pages:
         total = page.context["prompt"].memory if "connection" in page.context else page.context["prompt"]
-        assert f"{total.total_tokens} tokens of memory in the next prompt" in page.content.decode()
-        assert f"{called.tokens} of {called.budget} tokens" in page.content.decode()
+        assert f"{total.total_tokens:,} tokens of memory in the next prompt" in page.content.decode()
+        assert f"{called.tokens:,} of {called.budget:,} tokens" in page.content.decode()
     totals = [pages[0].context["prompt"].memory.total_tokens, pages[1].context["prompt"].total_tokens]
     assert totals[0] == totals[1]
     less = site.post(reverse("injection:preview", args=[chat.pk]), {"long_term_budget": "40"}, headers=HTMX)
@@ -259,6 +259,15 @@ def test_the_page_shows_the_prompt_as_the_model_gets_it(site, chat, connect, ser
     assert shown == server.of_kind("generation")[0].messages
     assert "scripted-small" in page.content.decode()
     assert f"{page.context['prompt'].total_tokens} tokens" in page.content.decode()
+
+
+def test_the_page_writes_large_numbers_as_the_cards_do(site, chat, connect):  # noqa: F811
+    connect()
+    append_messages(chat.owner_id, chat.pk, [parsed("Well? " * 700, is_user=True)])
+    page = site.get(reverse("replies:prompt", args=[chat.pk])).content.decode()
+    assert "a context of 8,192 tokens" in page
+    assert re.search(r"messages, \d,\d{3} tokens\.", page)
+    assert re.search(r">\d,\d{3} tokens</span>", page)
 
 
 def test_without_a_model_the_page_shows_the_prompt_and_how_to_connect_one(site, chat):  # noqa: F811
