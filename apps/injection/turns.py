@@ -22,12 +22,16 @@ BATCH_SIZE = 200
 
 @dataclass(frozen=True)
 class UserTurn:
-    """A text by the user, at position ``index`` of the chat. ``message`` is None if it has not been sent yet."""
+    """A text by the user, at position ``index`` of the chat. ``message`` is None if it has not been sent yet.
+
+    ``is_previewed``: the prompt shows what the next one has, so what stands after an answered turn counts as before it.
+    """
 
     chat: Chat
     text: str
     index: int
     message: Message | None
+    is_previewed: bool = False
 
     @property
     def hash(self) -> str:

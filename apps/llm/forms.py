@@ -152,6 +152,15 @@ class ConnectionForm(forms.Form):
         """Return the names of the fields filled from the connection, which are all except the key and its uses."""
         return [name for name in cls.base_fields if name not in ("api_key", "remove_key", "use_now")]
 
+    def clean_base_url(self) -> str:
+        """Check the address, so that its error is shown together with those of other fields."""
+        url = str(self.cleaned_data["base_url"])
+        try:
+            operations.check_base_url(url)
+        except AddressNotAllowed as error:
+            raise forms.ValidationError(str(error)) from error
+        return url
+
     def clean_extra_body(self) -> dict[str, Any]:
         """Parse the further parameters. Raise ValidationError."""
         return parsed_extra_body(self.cleaned_data["extra_body"])
@@ -184,8 +193,10 @@ class ConnectionForm(forms.Form):
 
         The stored key is included only for the server for which it was entered. Raise Invalid.
         """
-        valid = {"backend", "base_url", "timeout"} & self.cleaned_data.keys()
+        valid = {"backend", "timeout"} & self.cleaned_data.keys()
         connection = Connection(owner_id=owner_id_of(owner), **{name: self.cleaned_data[name] for name in valid})
+        # An address with an error is kept, since the call tells what is wrong.
+        connection.base_url = self.cleaned_data.get("base_url") or self.data.get("base_url", "").strip()
         if key := self.cleaned_data.get("api_key"):
             operations.set_key(connection, key)
         elif self.connection and not self.cleaned_data.get("remove_key"):

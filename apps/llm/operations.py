@@ -224,9 +224,15 @@ def _check_no_server(connection: Connection) -> None:
 
 def _check_address(connection: Connection) -> None:
     try:
-        address_policy().checked_url(connection.base_url)
+        check_base_url(connection.base_url)
     except AddressNotAllowed as error:
         raise Invalid.at("/base_url", str(error)) from error
+
+
+def check_base_url(url: str) -> None:
+    """Raise AddressNotAllowed for an address that no connection may have. Its host isn't resolved."""
+    if address_policy().checked_url(url).query:
+        raise AddressNotAllowed(gettext("It must not contain “?”; enter the key in its own field."))
 
 
 def default_parallel_calls(backend: str, url: str) -> int:

@@ -17,6 +17,7 @@ from apps.replies.models import (
     MAX_STOPS,
     MAX_TEMPERATURE,
     MAX_TOP_K,
+    MIN_REPETITION_PENALTY,
     Generation,
     GenerationPreset,
 )
@@ -119,9 +120,10 @@ class PresetForm(forms.Form):
         help_text=_("Leaves out words less likely than this share of the likeliest one. Empty: the server’s own."),
     )
     repetition_penalty = forms.FloatField(
-        min_value=0,
+        min_value=MIN_REPETITION_PENALTY,
         max_value=MAX_REPETITION_PENALTY,
         required=False,
+        error_messages={name: _("It must be between 0.01 and 2.") for name in ("min_value", "max_value")},
         help_text=_("Above 1, words already used become less likely. Empty: the server’s own."),
         label=_("Repetition penalty"),
     )

@@ -13,7 +13,7 @@ from apps.common.scoping import OwnedManager, OwnedModel
 
 MAX_TEMPERATURE = 2.0
 MAX_TOP_K = 1000
-MAX_REPETITION_PENALTY = 2.0
+MIN_REPETITION_PENALTY, MAX_REPETITION_PENALTY = 0.01, 2.0  # servers refuse 0, by which they would divide
 MAX_REPLY_TOKENS = 1_000_000
 MAX_STOPS = 4  # as many as OpenAI's API takes
 MAX_STOP_LENGTH = 100

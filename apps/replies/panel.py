@@ -44,6 +44,11 @@ class Panel:
     turn: Message | None = None
 
     @property
+    def awaits_reply(self) -> bool:
+        """Return whether a reply can be asked for to what the user said last."""
+        return Mode.REPLY in self.modes and Mode.SWIPE not in self.modes
+
+    @property
     def again(self) -> str:
         return Mode.SWIPE if self.turn and Mode.SWIPE in self.modes else Mode.REPLY
 
@@ -73,10 +78,14 @@ class Panel:
 
     @property
     def retry_mode(self) -> str:
-        """Return the mode that repeats the failed generation. Text that it left stays, as another version."""
+        """Return the mode that repeats the failed generation. Text that it left stays, as another version.
+
+        It is empty if the user wrote on after that text.
+        """
         if self.failed is None:
             return ""
-        return Mode.SWIPE if self.failed.mode == Mode.REPLY and self.failed.message_id else self.failed.mode
+        mode = Mode.SWIPE if self.failed.mode == Mode.REPLY and self.failed.message_id else self.failed.mode
+        return mode if mode in self.modes else ""
 
     @property
     def buttons(self) -> list[tuple[str, Words]]:
@@ -111,7 +120,10 @@ def panel_of(chat: Chat) -> Panel:
 
 def _is_current(generation: Generation, last: Message | None) -> bool:
     """Return whether the chat still ends as it did when the generation ended."""
-    return last is None or last.pk == generation.message_id or last.pk < generation.pk
+    if last is None or last.pk == generation.message_id or last.pk < generation.pk:
+        return True
+    # The user wrote on while the reply was written.
+    return generation.finished_at is not None and last.created_at <= generation.finished_at
 
 
 def _modes(last: Message | None, *, in_group: bool) -> list[str]:

@@ -62,6 +62,7 @@ def send(page: Page, text: str) -> None:
 def expect_whole(page: Page, index: int) -> None:
     expect(turn(page, index).locator(".prose")).to_have_text(STORY)
     expect(turn(page, index).get_by_text("Incomplete")).to_have_count(0)
+    expect(turn(page, index).get_by_text("Being written")).to_have_count(0)
     expect(page.get_by_role("button", name="Another reply")).to_be_visible()
 
 
@@ -78,7 +79,8 @@ def test_sending_streams_a_reply_that_survives_the_tab_and_the_web_process(
         expect(tab.locator(".replies")).to_contain_text("Mira is writing")
         expect(tab.locator("#reply-status")).to_have_text("Mira is writing …")
         expect(turn(tab, 3).locator(".prose")).to_contain_text("Step 1 goes")
-    expect(turn(page, 3).get_by_text("Incomplete")).to_be_visible()
+    expect(turn(page, 3).get_by_text("Being written")).to_be_visible()
+    expect(turn(page, 3).get_by_text("Incomplete")).to_have_count(0)
     web_server.kill()
     web_server.start()
     page.close()
@@ -221,6 +223,40 @@ def test_a_failure_says_why_keeps_the_turn_and_can_be_tried_again(
     expect(turn(page, 2)).to_contain_text("Show me.")
     panel.get_by_role("button", name="Try again").click()
     expect(turn(page, 3).locator(".prose")).to_have_text("Here it is.")
+
+
+def test_a_message_sent_while_a_reply_is_written_is_answered_after_it_and_once(
+    context: BrowserContext,
+    chat: Chat,
+    server: ScriptedServer,  # noqa: F811
+):
+    server.reply_with(Reply("Down the long stairs, to the cellar.", pace=0.7), "Behind the well.")
+    page, other = open_chat(context, chat), open_chat(context, chat)
+    send(page, "Where to?")
+    expect(turn(other, 3).locator(".prose")).to_contain_text("Down")
+    send(other, "And the key?")
+    expect(turn(page, 4).locator(".prose")).to_have_text("And the key?")
+    expect(turn(page, 5).locator(".prose")).to_have_text("Behind the well.", timeout=30_000)
+    expect(page.get_by_role("button", name="Another reply")).to_be_visible()
+    expect(turn(other, 3).locator(".prose")).to_have_text("Down the long stairs, to the cellar.")
+    assert Generation.objects.for_owner(chat.owner_id).count() == 2
+
+
+def test_a_message_sent_while_a_reply_is_written_that_is_stopped_waits_for_the_user(
+    context: BrowserContext,
+    chat: Chat,
+    server: ScriptedServer,  # noqa: F811
+):
+    server.reply_with(SLOW, "Behind the well.")
+    page = open_chat(context, chat)
+    send(page, "Where to?")
+    expect(turn(page, 3).locator(".prose")).to_contain_text("Step")
+    send(page, "And the key?")
+    expect(turn(page, 4).locator(".prose")).to_have_text("And the key?")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator(".replies").get_by_text("The reply was stopped.")).to_be_visible()
+    expect(page.get_by_role("button", name="Reply", exact=True)).to_be_visible()
+    assert Generation.objects.for_owner(chat.owner_id).get().state == "cancelled"
 
 
 def test_in_a_group_one_chooses_who_replies(

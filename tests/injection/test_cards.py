@@ -11,6 +11,8 @@ from apps.injection.cards.panel import recall_panel
 from apps.injection.models import Recall
 from apps.injection.operations import MAX_LEFT_OUT, recall_turn
 from apps.injection.settings.stores import INJECTION_SETTINGS
+from apps.injection.slots.definitions import RECALLED
+from apps.llm.models import Connection
 from apps.memories.models import Entity, MemorySource
 from tests.factories import UserFactory, make_chat
 
@@ -156,10 +158,36 @@ def test_undo_of_a_rerun_brings_an_edited_text_back(alice, chat, turn, site, url
 
 def test_the_form_counts_against_the_budget_and_the_context(turn, site, url):
     form = site.get(f"{url}?change", **HTMX).content.decode()
-    budget = int(re.search(r"of (\d+) tokens", form)[1])
+    budget = int(re.search(r"of ([\d,]+) tokens", form)[1].replace(",", ""))
     assert "used as it is" not in form
     assert "used as it is" in post(site, f"{url}size/", text="word " * budget * 2).content.decode()
     assert "Nothing is cut" in post(site, f"{url}size/", text="word " * 19_000).content.decode()
+
+
+def test_the_form_measures_as_the_card_does_and_calls_no_text_edited_before_it_is(alice, turn, site, url):
+    # The tokens of this model are estimated.
+    connection = Connection(owner_id=alice.pk, name="Model", base_url="http://localhost:1/v1", model="unknown-7b")
+    connection.for_generation = True
+    connection.save()
+    closed = site.get(url, **HTMX).content.decode()
+    tokens = re.search(r"· ([\d,]+) tokens", closed)[1]
+    text = Recall.objects.for_owner(alice).get(message=turn).text
+    form = site.get(f"{url}?change", **HTMX).content.decode()
+    measured = [form, post(site, f"{url}size/", text=text).content.decode()]
+    assert all(re.search(rf'role="status">\s*{tokens} (of [\d,]+ )?tokens', shown) for shown in measured)
+    assert "Your text is used" not in form
+    # A prompt had this room for it, whatever the budgets of an edited text are.
+    INJECTION_SETTINGS.change(alice, {"mode": "advanced", **{f"{slot.name}_budget": 1 for slot in RECALLED}})
+    untouched = site.get(f"{url}?change", **HTMX).content.decode()
+    assert re.search(rf'role="status">\s*{tokens} tokens', untouched)
+    assert "used as it is" not in untouched
+    changed = f"{text} And mind the rope."
+    size = re.search(r"([\d,]+) of ([\d,]+) tokens", post(site, f"{url}size/", text=changed).content.decode())
+    edited = post(site, f"{url}edit/", text=changed).content.decode()
+    assert f"· {size[1]} tokens" in edited
+    form = site.get(f"{url}?change", **HTMX).content.decode()
+    assert "used as it is" in form
+    assert "Your text is used" in form
 
 
 def test_an_edited_text_whose_slot_was_switched_off_since_says_so(chat, turn, site, url):

@@ -79,6 +79,17 @@ def test_a_note_does_not_stand_in_a_prompt_without_its_reply(api, chat, reply):
     assert "twin" in repair_slot(api, chat, "Who is that?")
 
 
+def test_what_shows_the_next_prompt_shows_the_note_of_the_reply_to_the_last_turn(api, alice, chat):
+    _, answer = append_messages(chat.owner, chat.pk, [parsed("Who?", is_user=True), parsed("Mira waves.")]).messages
+    write_version(chat, "repair", text="Let it turn out to be her twin.", last=answer)
+    preview = api.post(f"/api/v1/chats/{chat.pk}/prompt/preview/", {}).json()
+    assert "twin" in next(slot["text"] for slot in preview["slots"] if slot["name"] == "repair")
+    assert "twin" in preview["messages"][-1]["content"]
+    site = Client()
+    site.force_login(alice)
+    assert "Let it turn out to be her twin." in site.get(f"/chats/{chat.pk}/prompt/").content.decode()
+
+
 def test_the_note_is_gone_with_its_reply(api, chat, reply):
     patch_messages(chat.owner, chat.pk, [Patch(id=reply.pk, delete=True)], ANY)
     assert repair_slot(api, chat, "Who is that?") == ""

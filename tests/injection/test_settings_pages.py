@@ -56,6 +56,13 @@ def test_bad_values_are_shown_with_their_field_and_nothing_is_saved(browser, cha
     assert "notice danger" in part.content.decode()
 
 
+def test_the_limits_of_a_number_are_written_in_digits(browser, chat):
+    page = browser.post(page_of(chat), {"arcs_budget": "-1"}).content.decode()
+    assert "It must be between 0 and 1000000." in page
+    assert 'max="1000000"' in page
+    assert "e+" not in re.sub(r"<script.*?</script>", "", page, flags=re.S)
+
+
 def test_the_preview_shows_the_prompt_with_unsaved_settings_and_leaves_no_trace(browser, chat, memories):
     url = reverse("injection:preview", args=[chat.pk])
     whole = browser.post(url, {}).content.decode()

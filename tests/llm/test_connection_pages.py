@@ -104,6 +104,7 @@ def test_an_empty_key_keeps_the_stored_one_and_a_box_removes_it(alice, site):
         ("base_url", "ftp://models.example.com"),
         ("base_url", "https://user:password@models.example.com"),
         ("base_url", "http://["),
+        ("base_url", "https://models.example.com/v1?key=1"),
         ("context_tokens", "10"),
         ("timeout", "601"),
         ("api_key", "two words\x00"),
@@ -124,6 +125,12 @@ def test_errors_are_shown_at_their_fields(alice, site, field, value):
     assert reply.status_code == 400
     assert reply.context["form"].errors.keys() == {field}
     assert not Connection.objects.for_owner(alice).exists()
+
+
+def test_an_address_is_refused_together_with_other_fields(site):
+    reply = site.post(f"{URL}add/", form_of(name="", base_url="models.example.com/v1"))
+    assert reply.context["form"].errors.keys() == {"name", "base_url"}
+    assert "It must begin with http:// or https://." in reply.content.decode()
 
 
 def test_how_a_connection_calls_and_what_it_costs_are_kept(alice, site):

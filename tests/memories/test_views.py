@@ -13,6 +13,9 @@ from apps.extraction import pipeline, runs, tasks
 from apps.extraction.models import ExtractionRun
 from apps.memories.lexemes import Lexemes
 from apps.memories.models import Memory, MemorySource
+from apps.memories.search import SearchResponse, SearchResult
+from apps.memories.templatetags.search_filters import describe_signals
+from apps.memories.views import memories as views
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 
 HTMX = {"HTTP_HX_REQUEST": "true"}
@@ -170,6 +173,36 @@ def test_search_finds_memories_and_tells_when_there_are_none(site: Client, chat:
     html = page(site, "/memories/search/?q=zebra")
     assert "The zebra sleeps." in html
     assert f"/memories/{memory.pk}/" in html
+
+
+@pytest.mark.parametrize(
+    ("signals", "why"),
+    [
+        ({"vector": 0.71, "lexical": 0.3}, "similar .71 · shares its words"),
+        ({"vector": 0.12, "window_vector": 0.4}, "near a match"),
+        ({"window_lexical": 0.2}, "near a match"),
+        ({"vector": 0.12, "answer": 0.5}, "near a match"),
+        ({"vector": 0.12, "window_vector": 0.2}, "similar .12"),
+        ({"vector": -0.05, "recency": 1.0, "length": 0.5, "session": 0.4}, ""),
+    ],
+)
+def test_each_result_of_a_search_says_why_it_was_found(signals: dict[str, float], why: str) -> None:
+    assert describe_signals(signals) == why
+
+
+def test_what_has_nothing_in_common_with_the_words_is_no_result(
+    site: Client, alice: User, chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memories = [make_memory(chat, text) for text in ("Tom keeps a zebra.", "Mira likes tea.")]
+    results = [
+        SearchResult("long_term", memory, None, None, 0.5, signals, memory.text, memory.text)
+        for memory, signals in zip(memories, ({"lexical": 0.5}, {"recency": 1.0}), strict=True)
+    ]
+    monkeypatch.setattr(views, "search", lambda owner, query: SearchResponse("hybrid", results))
+    html = page(site, "/memories/search/?q=zebra")
+    assert "1 result" in html
+    assert "Tom keeps a zebra." in html
+    assert "Mira likes tea." not in html
 
 
 @pytest.mark.parametrize("words", ["%00", "%22%27%3B--", "%F0%9F%98%80", "x" * 3000, "%ED%A0%80", "((("])

@@ -56,6 +56,7 @@ def test_a_preset_is_made_changed_and_deleted_on_its_pages(site, alice):
         ("top_k", "1.5"),
         ("min_p", "nan"),
         ("repetition_penalty", "3"),
+        ("repetition_penalty", "0"),
         ("max_tokens", "0"),
         ("max_tokens", "9" * 30),
         ("stop", "a\nb\nc\nd\ne"),
@@ -70,6 +71,11 @@ def test_a_bad_value_is_shown_at_its_field_and_nothing_is_saved(site, alice, fie
         assert shown.status_code == 400
         assert list(shown.context["form"].errors) == [field]
     assert only_preset(alice).name == "Kept"
+
+
+def test_the_message_about_a_repetition_penalty_names_its_range(site):
+    page = site.post(f"{PRESETS}new/", FORM | {"repetition_penalty": "0"}).content.decode()
+    assert "It must be between 0.01 and 2." in page
 
 
 def test_a_second_default_takes_the_place_of_the_first(site, alice):

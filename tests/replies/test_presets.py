@@ -61,6 +61,7 @@ def test_a_preset_is_created_read_changed_and_deleted(api):
         ("top_k", 0.5),
         ("min_p", 1.1),
         ("repetition_penalty", 2.1),
+        ("repetition_penalty", 0),
         ("max_tokens", 0),
         ("max_tokens", 1.5),
         ("max_tokens", 10**12),

@@ -4,6 +4,7 @@ import re
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from apps.chats.models import Message
 from apps.chats.operations import Patch, add_participant, append_messages, patch_messages
@@ -13,7 +14,7 @@ from apps.injection.models import SlotStatistics
 from apps.injection.operations import edit_recall, ensure_recall
 from apps.injection.settings.stores import settings_of
 from apps.replies.models import Generation
-from apps.replies.operations import UNCHECKED, request_generation
+from apps.replies.operations import UNCHECKED, request_generation, settle, update_fields
 from apps.replies.presets import create_preset
 from apps.replies.tasks import run_generation
 from tests.conftest import site  # noqa: F401
@@ -227,8 +228,8 @@ def test_pages_and_the_call_have_the_same_numbers_of_memory(site, chat, connect)
     assert 0 < called.tokens <= called.budget < settings_of(chat).slots["long_term"].budget
     for page in pages:
         total = page.context["prompt"].memory if "connection" in page.context else page.context["prompt"]
-        assert f"{total.total_tokens} tokens of memory in the next prompt" in page.content.decode()
-        assert f"{called.tokens} of {called.budget} tokens" in page.content.decode()
+        assert f"{total.total_tokens:,} tokens of memory in the next prompt" in page.content.decode()
+        assert f"{called.tokens:,} of {called.budget:,} tokens" in page.content.decode()
     totals = [pages[0].context["prompt"].memory.total_tokens, pages[1].context["prompt"].total_tokens]
     assert totals[0] == totals[1]
     less = site.post(reverse("injection:preview", args=[chat.pk]), {"long_term_budget": "40"}, headers=HTMX)
@@ -258,6 +259,15 @@ def test_the_page_shows_the_prompt_as_the_model_gets_it(site, chat, connect, ser
     assert shown == server.of_kind("generation")[0].messages
     assert "scripted-small" in page.content.decode()
     assert f"{page.context['prompt'].total_tokens} tokens" in page.content.decode()
+
+
+def test_the_page_writes_large_numbers_as_the_cards_do(site, chat, connect):  # noqa: F811
+    connect()
+    append_messages(chat.owner_id, chat.pk, [parsed("Well? " * 700, is_user=True)])
+    page = site.get(reverse("replies:prompt", args=[chat.pk])).content.decode()
+    assert "a context of 8,192 tokens" in page
+    assert re.search(r"messages, \d,\d{3} tokens\.", page)
+    assert re.search(r">\d,\d{3} tokens</span>", page)
 
 
 def test_without_a_model_the_page_shows_the_prompt_and_how_to_connect_one(site, chat):  # noqa: F811
@@ -295,6 +305,49 @@ def test_the_preset_of_the_next_reply_is_chosen_where_there_are_several(site, ur
     assert f'value="{wild.pk}" selected' in site.get(url, headers=HTMX).content.decode()
     ask(site, url, "swipe", preset="")
     assert run_last().preset is None
+
+
+def test_a_message_sent_while_a_reply_is_written_waits_for_its_own(site, url, connect, chat):  # noqa: F811
+    """The page asks with ``sent``, at once or when the panel shows that nothing is written any more."""
+    connect()
+    ask(site, url, sent="1")
+    first = last_generation()
+    append_messages(chat.owner_id, chat.pk, [parsed("And the key?", is_user=True)])
+    waiting = ask(site, url, sent="1")
+    assert (waiting.status_code, "data-waits" in waiting.content.decode()) == (200, True)
+    assert "A reply is being written" not in waiting.content.decode()
+    turn = chat.messages.get(index=2)
+    update_fields(first, follows=turn, text="It is here.", state="succeeded", finished_at=timezone.now())
+    settle(first)
+    ended = site.get(url, headers=HTMX).content.decode()
+    assert 'data-state="succeeded"' in ended
+    assert "data-unanswered" in ended
+    for _ in range(2):  # by two tabs
+        assert ask(site, url, sent="1").status_code == 200
+    assert run_last().state == "succeeded"
+    answered = ask(site, url, sent="1")  # by a third that is late
+    assert (answered.status_code, "data-unanswered" in answered.content.decode()) == (200, False)
+    assert [message.is_user for message in chat.messages.order_by("index")][2:] == [True, False, True, False]
+    with system_scope():
+        assert Generation.objects.count() == 2
+
+
+@pytest.mark.parametrize(("state", "said"), [("cancelled", "The reply was stopped."), ("failed", "The reply failed.")])
+def test_what_became_of_a_reply_is_said_to_who_wrote_on_meanwhile(site, url, connect, chat, state, said):  # noqa: F811
+    connect()
+    ask(site, url)
+    generation = last_generation()
+    follows = chat.messages.get(index=2)
+    append_messages(chat.owner_id, chat.pk, [parsed("And the key?", is_user=True)])
+    update_fields(generation, follows=follows, text="It is", state=state, finished_at=timezone.now())
+    settle(generation)
+    page = site.get(url, headers=HTMX).content.decode()
+    assert said in page
+    assert f'data-state="{state}"' in page
+    assert "Try again" not in page  # the text that it left is not the last message
+    assert 'value="reply">Reply' in page
+    append_messages(chat.owner_id, chat.pk, [parsed("Well?", is_user=True)])
+    assert said not in site.get(url, headers=HTMX).content.decode()
 
 
 def test_a_preset_of_another_user_or_none_at_all_is_refused(site, url, connect):  # noqa: F811

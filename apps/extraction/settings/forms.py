@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 
 from apps.common.problems import Invalid
 from apps.extraction.settings.inheritance import SettingValue
-from apps.extraction.settings.schema import GROUPS, SETTINGS, TYPES, Group
+from apps.extraction.settings.schema import GROUPS, SETTINGS, TYPES, Group, in_digits
 
 
 class SettingsForm(forms.Form):
@@ -76,7 +76,8 @@ def _field(kind: type, metadata: Mapping[str, Any], inherited: Any) -> forms.Fie
             ],
             **shared,
         )
-    limits = {"min": f"{metadata['low']:g}", "max": f"{metadata['high']:g}", "placeholder": f"{inherited:g}"}
+    limits = {"min": metadata["low"], "max": metadata["high"], "placeholder": inherited}
+    limits = {name: in_digits(value) for name, value in limits.items()}
     number = forms.NumberInput(attrs=limits | {"step": "1" if kind is int else "0.01"})
     return (forms.IntegerField if kind is int else forms.FloatField)(widget=number, **shared)
 

@@ -250,7 +250,12 @@ def value_error(kind: type, metadata: Mapping[str, Any], value: Any) -> str | No
         return gettext("It must be a whole number.") if kind is int else gettext("It must be a number.")
     if not metadata["low"] <= value <= metadata["high"]:
         return gettext("It must be between %(low)s and %(high)s.") % {
-            "low": f"{metadata['low']:g}",
-            "high": f"{metadata['high']:g}",
+            "low": in_digits(metadata["low"]),
+            "high": in_digits(metadata["high"]),
         }
     return None
+
+
+def in_digits(value: float) -> str:
+    """Return a value or a limit of a setting without an exponent: a million as "1000000"."""
+    return f"{value:.15g}"

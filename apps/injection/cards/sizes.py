@@ -6,6 +6,7 @@ from uuid import UUID
 
 from apps.chats.models import Chat
 from apps.common.words import Words
+from apps.injection.models import Recall
 from apps.injection.prompts.placement import budgets_in_mode
 from apps.injection.settings.stores import plan_for, settings_of
 from apps.injection.slots.allocation import CONTEXT_SHARE
@@ -19,7 +20,8 @@ from apps.llm.backends import backend_for
 class TextSize:
     """The tokens of a text, the budget of a recall, and the most that a prompt has room for.
 
-    ``unused`` are the labels of the blocks that are left out since their slots are switched off.
+    ``edited``: a person wrote the text; else it was made for what its prompt had room for. ``unused`` are the labels of
+    the blocks that are left out since their slots are switched off.
     """
 
     tokens: int
@@ -27,6 +29,7 @@ class TextSize:
     room: int
     unused: list[Words]
     chat_id: UUID
+    edited: bool
 
     @property
     def fits(self) -> bool:
@@ -37,13 +40,18 @@ class TextSize:
         return self.tokens <= self.budget
 
 
-def text_size(chat: Chat, turn: str, text: str) -> TextSize:
-    """Return the size of an edited recall of a turn, for the owner's model. Half of the context is for memory."""
+def text_size(chat: Chat, recall: Recall, text: str) -> TextSize:
+    """Return the size of a text for a recall, for the owner's model. Half of the context is for memory.
+
+    The text that the recall has is as long as its card says.
+    """
     context_tokens = backend_for(chat.owner_id).context_tokens
     settings = settings_of(chat)
-    plan = plan_for(chat, chat.character, classify(turn), settings, context_tokens)
+    plan = plan_for(chat, chat.character, classify(recall.sent_message.mes), settings, context_tokens)
     budgets = budgets_in_mode(plan.budgets_for({}), settings)
     budget = sum(budgets[slot.name] for slot in RECALLED if plan.slots[slot.name].enabled)
     room = floor(context_tokens * CONTEXT_SHARE)
     unused = [slot.label for slot in unused_slots(plan.slots, plan.names, text)]
-    return TextSize(plan.count(text), budget, room, unused, chat.pk)
+    is_present = text.replace("\r\n", "\n") == recall.text
+    tokens = recall.tokens if is_present else plan.count(text)
+    return TextSize(tokens, budget, room, unused, chat.pk, recall.edited or not is_present)

@@ -23,6 +23,7 @@ from apps.injection.settings.schema import Settings
 from apps.injection.settings.stores import plan_for, settings_of
 from apps.injection.slots.allocation import within_rest
 from apps.injection.slots.blocks import join_blocks
+from apps.injection.slots.budgets import CountFunction
 from apps.injection.slots.definitions import RECALLED, SLOTS, TRIGGERED
 from apps.injection.slots.entries import Entry
 from apps.injection.slots.filled_slots import FilledSlot, slot_of_entries, slots_of_entries, slots_of_text
@@ -32,7 +33,6 @@ from apps.injection.statistics import record
 from apps.injection.turns import UserTurn, find_turn
 from apps.injection.witnessing import Viewpoint
 from apps.llm.embeddings import EmbeddingUnavailable
-from apps.llm.tokens import count_tokens
 
 CARD_FIELDS = ("system_prompt", "description", "personality", "scenario", "mes_example")  # in which macros may stand
 
@@ -78,7 +78,7 @@ def assemble(
     Without ``leave_trace`` nothing is stored. With ``keep_recall`` a recall that is stored for the turn is used again.
     ``shown`` tells which messages the caller's history has. Raise Invalid if the newest message alone has more tokens.
     """
-    turn = find_turn(chat, text, character or chat.character)
+    turn = replace(find_turn(chat, text, character or chat.character), is_previewed=not leave_trace)
     speaker = character or chat.character
     settings = settings or settings_of(chat)
     turn_class = classify(turn.text)
@@ -179,11 +179,12 @@ def _reuse(
     used = mark_reused(recall) if leave_trace else recall
     if Viewpoint(turn.chat, character).member is None:
         return used, filled, None
-    told = _as_told(used, filled, [entry for items in (*read.values(), *entries.values()) for entry in items])
+    given = [entry for items in (*read.values(), *entries.values()) for entry in items]
+    told = _as_told(used, filled, given, plan.count)
     return (told if told.text or told.edited else None), filled, None
 
 
-def _as_told(recall: Recall, filled: Sequence[FilledSlot], entries: Iterable[Entry]) -> Recall:
+def _as_told(recall: Recall, filled: Sequence[FilledSlot], entries: Iterable[Entry], count: CountFunction) -> Recall:
     """Return a copy of a recall that has only what the prompt of a group's member has: it may be made for another one.
 
     An edited text is as it is: they know all that it was made from.
@@ -195,7 +196,7 @@ def _as_told(recall: Recall, filled: Sequence[FilledSlot], entries: Iterable[Ent
         told.memories = [item for item in recall.memories if (item["tier"], item["id"]) in known]
         recalled = {slot.name for slot in RECALLED}
         told.text = join_blocks(item.text for item in filled if item.slot.name in recalled)
-        told.tokens = count_tokens(told.text)
+        told.tokens = count(told.text)
     return told
 
 

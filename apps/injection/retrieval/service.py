@@ -14,7 +14,7 @@ from apps.injection.retrieval.overlap import QUOTED_SHARE, is_covered, words_of
 from apps.injection.retrieval.reasons import names_in, reasons
 from apps.injection.retrieval.related import MESSAGES_TIER, search_related
 from apps.injection.slots.blocks import join_blocks, one_line
-from apps.injection.slots.budgets import FittedItems
+from apps.injection.slots.budgets import CountFunction, FittedItems
 from apps.injection.slots.definitions import LONG_TERM, RECALLED, SESSION, SLOTS, TRIGGERED
 from apps.injection.slots.entries import Entry
 from apps.injection.slots.plan import Plan
@@ -30,18 +30,23 @@ PROTECTED_KINDS = {LONG_TERM.name: ("relationship", "preference", "fact"), SESSI
 class RetrievalResult:
     """The entries retrieved for a turn, by slot name, and the budgets that they were fitted into.
 
-    Without vectors, only words were searched.
+    Without vectors, only words were searched. ``count`` counts the tokens of the user's model.
     """
 
     turn: UserTurn
     fitted: Mapping[str, FittedItems[Entry]]
     budgets: Mapping[str, int]
+    count: CountFunction
     has_vectors: bool = True
 
     @property
     def text(self) -> str:
         """Return the text that a recall stores."""
         return join_blocks(self.fitted[slot.name].text for slot in RECALLED)
+
+    @property
+    def tokens(self) -> int:
+        return self.count(self.text)
 
     def documents(self) -> list[dict[str, Any]]:
         """Return the entries in the text as JSON objects, triggered ones first, then by score."""
@@ -96,7 +101,8 @@ def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> Retriev
     left_out = [entry for items in found.values() for entry in items if entry.id not in kept_ids]
     found_entries = _triggered_entries(turn, related.results, left_out) if plan.slots[TRIGGERED.name].enabled else []
     fitted[TRIGGERED.name] = fit_triggered(plan, fitted, found_entries, budgets[TRIGGERED.name])
-    return RetrievalResult(turn, {slot.name: fitted[slot.name] for slot in SLOTS}, budgets, not related.lacks_vectors)
+    by_name = {slot.name: fitted[slot.name] for slot in SLOTS}
+    return RetrievalResult(turn, by_name, budgets, plan.count, not related.lacks_vectors)
 
 
 def layer_entries(turn: UserTurn, character: Character | None, plan: Plan) -> dict[str, list[Entry]]:

@@ -37,10 +37,13 @@ def scene_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
 def repair_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
     """Return the note that repairs a contradiction, if it is about a reply before the turn and has no answer yet.
 
-    A group's note may tell what the character did not witness, so it is left out there.
+    A preview has the note of a reply to its turn too: the prompt of a new turn will have it. Another version of that
+    reply is written without it. A group's note may tell what the character did not witness, so it is left out there.
     """
     note = pending_note(turn.chat)
-    if note is None or note.source is None or note.source.index >= turn.index:
+    if note is None or note.source is None:
+        return []
+    if note.source.index >= turn.index and not turn.is_previewed:
         return []
     if Viewpoint(turn.chat, character).member is not None:
         return []

@@ -84,8 +84,8 @@ def edit(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
 @require_POST
 def size(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     """Return how many tokens the text of the form has, and whether the prompt has room for it."""
-    message = user_message(request, chat_id, message_id)
-    return render(request, "injection/_size.html", {"size": _size(request, message, request.POST.get("text", ""))})
+    recall = stored_recall(request, user_message(request, chat_id, message_id))
+    return render(request, "injection/_size.html", {"size": _size(request, recall, request.POST.get("text", ""))})
 
 
 @login_required
@@ -156,9 +156,9 @@ def _context(request: HttpRequest, recall: Recall, form: RecallForm | None = Non
     context: dict[str, Any] = {"card": Card(recall, body_of(request.user, recall)), "form": form}
     if form is not None or recall.edited:
         text = recall.text if form is None else form.data.get("text", "")
-        context["size"] = _size(request, recall.sent_message, text)
+        context["size"] = _size(request, recall, text)
     return context
 
 
-def _size(request: HttpRequest, message: Message, text: str) -> TextSize:
-    return text_size(own_chat(request, message.chat_id), message.mes, text)
+def _size(request: HttpRequest, recall: Recall, text: str) -> TextSize:
+    return text_size(own_chat(request, recall.chat_id), recall, text)

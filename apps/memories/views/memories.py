@@ -1,5 +1,6 @@
 """Views of memories: the list, search, single memories and their correction, and the sidebar of a chat."""
 
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -24,6 +25,7 @@ from apps.memories.operations.merging import is_merge
 from apps.memories.queries.memories import add_witness_names, replacement_chain
 from apps.memories.search import search
 from apps.memories.search.unindexed import find_unindexed
+from apps.memories.templatetags.search_filters import describe_signals
 from apps.memories.views.access import own_memory
 
 PAGE_SIZE = 50
@@ -80,6 +82,9 @@ def search_everything(request: HttpRequest) -> HttpResponse:
     form = SearchForm(given, request.user)
     query = form.query(SEARCH_RESULTS)
     response = search(request.user, query) if query else None
+    if response:  # the nearest of few texts may have nothing in common with the query
+        found = [result for result in response.results if describe_signals(result.signals)]
+        response = replace(response, results=found)
     unindexed = find_unindexed(request.user, words) if query and not form.filters else None
     context = {"form": form, "words": words, "response": response, "unindexed": unindexed}
     return render(request, "memories/search.html", context)

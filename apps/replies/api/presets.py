@@ -20,6 +20,7 @@ from apps.replies.models import (
     MAX_STOPS,
     MAX_TEMPERATURE,
     MAX_TOP_K,
+    MIN_REPETITION_PENALTY,
     GenerationPreset,
 )
 from apps.replies.presets import create_preset, list_presets, update_preset
@@ -50,7 +51,7 @@ class GenerationPresetSerializer(StrictSerializer, serializers.ModelSerializer[G
     )
     min_p = NumberField(min_value=0, max_value=1, allow_null=True, required=False, help_text="Null: the server's own.")
     repetition_penalty = NumberField(
-        min_value=0,
+        min_value=MIN_REPETITION_PENALTY,
         max_value=MAX_REPETITION_PENALTY,
         allow_null=True,
         required=False,

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.chats.models import Chat
 from apps.chats.views.access import or_404, own_chat, wants_partial
-from apps.common.problems import Problem
+from apps.common.problems import Conflict, Problem
 from apps.replies.forms import ReplyForm
 from apps.replies.models import Generation
 from apps.replies.operations import dismiss_generation, request_generation, settle_ended, stop_generation
@@ -21,7 +21,11 @@ from apps.replies.queries import access_generation
 @login_required
 @require_http_methods(["GET", "POST"])
 def panel(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Show the state of the chat's replies. A POST asks for one; without htmx, it leads back to the chat."""
+    """Show the state of the chat's replies. A POST asks for one; without htmx, it leads back to the chat.
+
+    A POST with ``sent`` is made by the page itself, since a message was sent. It is no error that the message is
+    answered already, by another tab, or that another reply is being written: then the page asks after that.
+    """
     chat = own_chat(request, chat_id)
     if request.method == "GET":
         return _panel(request, chat)
@@ -29,7 +33,9 @@ def panel(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     if not form.is_valid():
         return _panel(request, chat, gettext("Choose what to ask for, and somebody who takes part in this chat."), 400)
     settle_ended(chat)  # what a failed reply has left is there before its "Try again" is understood
-    now, mode = panel_of(chat), form.cleaned_data["mode"]
+    now, mode, is_sent = panel_of(chat), form.cleaned_data["mode"], "sent" in request.POST
+    if is_sent and now.connected and not now.awaits_reply:
+        return _panel(request, chat)
     if mode == Generation.Mode.REPLY and mode not in now.modes and now.retry_mode:
         mode = now.retry_mode  # the text came after the button
     if now.modes and mode not in now.modes:  # another tab was faster
@@ -37,6 +43,8 @@ def panel(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     try:
         request_generation(request.user, chat.pk, **form.cleaned_data | {"mode": mode})
     except Problem as problem:
+        if is_sent and isinstance(problem, Conflict):
+            return _panel(request, chat, waits=True)
         return _panel(request, chat, problem.detail, problem.status)
     return _panel(request, chat) if wants_partial(request) else redirect("chats:detail", chat_id=chat.pk)
 
@@ -61,8 +69,10 @@ def dismiss(request: HttpRequest, generation_id: UUID) -> HttpResponse:
     return _panel(request, own_chat(request, generation.chat_id))
 
 
-def _panel(request: HttpRequest, chat: Chat, problem: str = "", status: int = 200) -> HttpResponse:
+def _panel(
+    request: HttpRequest, chat: Chat, problem: str = "", status: int = 200, *, waits: bool = False
+) -> HttpResponse:
     template = "replies/_panel.html" if wants_partial(request) else "replies/panel.html"
     at_once = request.COOKIES.get("reply_on_send") != "off"
-    context = {"chat": chat, "panel": panel_of(chat), "problem": problem, "at_once": at_once}
+    context = {"chat": chat, "panel": panel_of(chat), "problem": problem, "at_once": at_once, "waits": waits}
     return render(request, template, context, status=status)

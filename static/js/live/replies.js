@@ -18,6 +18,7 @@ export class Replies {
   #prefix = "";
   #joint = ""; // between the text before and its continuation
   #asked = false; // whether this tab asked for the text of the user's next message
+  #waits = false; // whether a message was sent while another reply was written
   #timer;
 
   /** @param {HTMLElement} room @param {import("./turns.js").Turns} turns */
@@ -37,7 +38,9 @@ export class Replies {
   /** Ask for a reply to a message that was just stored, unless the user wants to ask for it. */
   answer() {
     const panel = this.#panel();
-    if (panel && "atOnce" in panel.dataset) this.#ask("reply");
+    if (!panel || !("atOnce" in panel.dataset)) return;
+    if (panel.dataset.generation) this.#waits = true;
+    else this.#ask("reply", { sent: "1" });
   }
 
   /** Whether the turn is the user's last one, so that it can be answered again. @param {HTMLElement} turn */
@@ -50,11 +53,19 @@ export class Replies {
     if (this.canAnswerAgain(turn)) this.#ask(this.#panel().dataset.again);
   }
 
-  #ask(mode) {
+  /** Once the reply has ended that kept a message waiting, ask for the message's own, unless it was stopped or failed. */
+  #answerWaiting({ generation, state, unanswered, waits }) {
+    this.#waits ||= waits !== undefined;
+    if (generation || !this.#waits) return;
+    this.#waits = false;
+    if (unanswered !== undefined && state !== "cancelled" && state !== "failed") this.#ask("reply", { sent: "1" });
+  }
+
+  #ask(mode, more = {}) {
     const panel = this.#panel();
     if (panel.dataset.generation) return;
     // Not from the slot, which asks for its state: of the requests that wait in one element only the last is sent.
-    const values = { mode };
+    const values = { mode, ...more };
     for (const select of panel.querySelectorAll("select")) values[select.name] = select.value;
     window.htmx.ajax("POST", panel.dataset.url, { source: this.#status, target: this.#slot, swap: "innerHTML", values });
   }
@@ -81,6 +92,7 @@ export class Replies {
     const { generation = "", prefix = "" } = panel.dataset;
     if (generation !== this.#generation) this.#follow(generation, prefix);
     this.#show();
+    this.#answerWaiting(panel.dataset);
   }
 
   #say(panel) {
@@ -120,6 +132,7 @@ export class Replies {
   /** Show the text so far in its turn, or above the composer while it has none. */
   #show() {
     const panel = this.#panel();
+    this.#mark();
     if (!this.#generation || !this.#text || !panel) return;
     const draft = panel.querySelector("[data-draft]");
     const words = panel.querySelector("[data-writing]");
@@ -133,6 +146,14 @@ export class Replies {
     if (turn && storedText(turn).length < text.length) this.#turns.showText(turn.querySelector(".prose"), text);
     if (!draft || panel.dataset.mode !== "impersonate") return;
     [draft.hidden, draft.textContent] = [false, this.#text];
+  }
+
+  /** Say of the reply that is followed that it is being written; of others, that they ended without being whole. */
+  #mark() {
+    for (const badge of this.#room.querySelectorAll(".badge[data-partial]")) {
+      const isWritten = this.#generation && badge.closest(".turn").dataset.generation === this.#generation;
+      badge.textContent = isWritten ? badge.dataset.writing : badge.dataset.partial;
+    }
   }
 
   /** Put the text written for the user into the composer. */
