@@ -182,6 +182,15 @@ def test_a_chat_is_renamed(alice, chat, site):
     assert (renamed.title, renamed.user_name) == ("The key", "Al")
 
 
+@pytest.mark.parametrize(
+    "labels", [("Undo the last change", "Snapshots …"), ("Memory book", "Next prompt")], ids=["past", "book"]
+)
+def test_actions_of_the_menu_that_differ_have_different_icons(chat, site, labels):
+    menu = site.get(f"/chats/{chat.pk}/").content.decode().split('aria-label="More about this chat"')[1]
+    icons = [re.search(rf'<svg class="icon"((?:(?!</svg>).)*)</svg>\s*{label}', menu, re.S)[1] for label in labels]
+    assert icons[0] != icons[1]
+
+
 def test_a_chat_is_deleted_after_a_question(alice, chat, site):
     assert "Delete “The heist”?" in site.get(f"/chats/{chat.pk}/delete/").content.decode()
     assert Chat.objects.for_owner(alice).exists()

@@ -129,7 +129,7 @@ def test_a_rerun_tells_what_changed_and_can_be_undone(alice, chat, memories, tur
     lost = str(memories[0].pk)
     memories[0].delete()
     card = post(site, f"{url}rerun/").content.decode()
-    assert "went" in card
+    assert "went</span> <del>" in card  # the label is not struck through
     assert "The silver key lies under the blue stone." in card
     assert lost not in str(Recall.objects.for_owner(alice).get(message=turn).memories)
     back = restore(site, url, card).content.decode()
