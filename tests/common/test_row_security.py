@@ -85,17 +85,17 @@ def test_who_has_a_trigger_word_is_told_of_ones_own_memories_alone(db: None) -> 
     }
     make_memory(make_chat(alice, "A lamp."), "A lamp.", triggers=["lamp"])
 
-    def recalled(user: User) -> list[Any]:
+    def recalled(user: User) -> set[Any]:
         with connection.cursor() as cursor:
             cursor.execute("SELECT memories_with_trigger(%s, %s::varchar[])", [user.pk, ["rope", "none"]])
-            return [row for (row,) in cursor.fetchall()]
+            return {row for (row,) in cursor.fetchall()}
 
     for user in (alice, bob):
-        assert recalled(user) == [memories[user.pk].pk]
+        assert recalled(user) == {memories[user.pk].pk}
         with restricted_to(alice.pk):
-            assert recalled(user) == ([memories[alice.pk].pk] if user == alice else [])
+            assert recalled(user) == ({memories[alice.pk].pk} if user == alice else set())
         with restricted_to(None):
-            assert recalled(user) == []
+            assert recalled(user) == set()
 
 
 def test_nobody_writes_for_another(db: None) -> None:
