@@ -3,7 +3,7 @@
 import logging
 
 import pytest
-from django.test import AsyncClient, Client
+from django.test import AsyncClient
 
 from tests.coroutines import in_thread
 from tests.llm.scripted_server import Reply, ScriptedServer, html
@@ -72,6 +72,8 @@ def test_a_web_page_instead_of_a_reply_is_named(
 
 @pytest.mark.parametrize("path", ["completions", "embeddings", "models/x", "chat/completions/", ""])
 def test_other_routes_of_the_api_are_refused_in_its_form(path: str) -> None:
-    for response in (Client().get(f"/v1/{path}"), Client(enforce_csrf_checks=True).post(f"/v1/{path}")):
+    read = in_thread(lambda: AsyncClient().get(f"/v1/{path}"))
+    sent = in_thread(lambda: AsyncClient(enforce_csrf_checks=True).post(f"/v1/{path}"))
+    for response in (read, sent):
         assert response.status_code == 404
         assert response.json()["error"]["type"] == "not_found_error"
