@@ -21,8 +21,7 @@ from apps.injection.retrieval.service import RetrievalResult, retrieve
 from apps.injection.settings.stores import plan_for, settings_of
 from apps.injection.slots.turn_class import classify
 from apps.injection.turns import UserTurn, text_hash, turn_from_message
-from apps.llm.queries import generation_connection
-from apps.llm.tokens import token_counter
+from apps.llm.backends import token_counter_for
 
 UNDO_FIELDS = ("text", "edited", "deleted", "source", "memories", "left_out", "left_out_count", "tokens", "turn_hash")
 KEPT_FIELDS = (*UNDO_FIELDS, "lore")  # of a recall that is copied, exported, or comes back with its message
@@ -151,9 +150,8 @@ def edit_recall(recall: Recall, text: str, *, turn_hash: str) -> Recall:
 
     Raise Missing if it was deleted, with its message or alone.
     """
-    connection = generation_connection(recall.owner_id)
-    count = token_counter(connection.model if connection else "")
-    return _update(recall, text=text, tokens=count(text), edited=True, turn_hash=turn_hash)
+    tokens = token_counter_for(recall.owner_id)(text)
+    return _update(recall, text=text, tokens=tokens, edited=True, turn_hash=turn_hash)
 
 
 def delete_recall(recall: Recall) -> None:

@@ -14,8 +14,7 @@ from apps.injection.slots.definitions import SLOTS
 from apps.injection.slots.plan import Plan
 from apps.injection.slots.turn_class import adapted_budgets
 from apps.injection.statistics import demands_of
-from apps.llm.queries import generation_connection
-from apps.llm.tokens import token_counter
+from apps.llm.backends import token_counter_for
 
 INJECTION_SETTINGS = SettingsStore(InjectionSettings, SETTINGS, validate, SCHEMA_VERSION)
 
@@ -42,12 +41,11 @@ def plan_for(
     chat: Chat, character: Character | None, turn_class: str, settings: Settings, context_tokens: int | None = None
 ) -> Plan:
     """Return the plan of a prompt of the chat for a turn of this class."""
-    connection = generation_connection(chat.owner_id)
     return Plan(
         slots=settings.slots,
         budgets=budgets_of(chat, settings, turn_class),
         names=chat.names_for(character),
-        count=token_counter(connection.model if connection else ""),
+        count=token_counter_for(chat.owner_id),
         context_tokens=context_tokens,
     )
 

@@ -18,8 +18,7 @@ from apps.injection.slots.definitions import EPISTEMIC
 from apps.injection.slots.filled_slots import FilledSlot
 from apps.injection.turns import find_turn, spoken_turns_newest_first
 from apps.injection.witnessing import require_member
-from apps.llm.queries import generation_connection
-from apps.llm.tokens import token_counter
+from apps.llm.backends import token_counter_for
 from apps.replies.models import GenerationPreset
 from apps.replies.presets import preset_or_default
 from apps.replies.prompts.lorebook import LORE_AT_DEPTH, Lore, lore_of_books
@@ -95,8 +94,7 @@ def assemble_whole(
     preset = preset_or_default(chat.owner_id, preset)
     card = Card(**{name: getattr(speaker, name) for name in CARD_FIELDS}) if is_told else Card()
     available = context_tokens - reply_tokens
-    connection = generation_connection(chat.owner_id)
-    count = token_counter(connection.model if connection else "")
+    count = token_counter_for(chat.owner_id)
     skipped = int(without_last)
     lore = _lore(chat, speaker, text, available, count, skipped)
     names = chat.names_for(speaker)
