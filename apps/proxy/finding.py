@@ -99,9 +99,8 @@ def entries_of(chat: Chat, client: str) -> list[Entry]:
     messages = Message.objects.for_owner(chat.owner_id).filter(chat=chat).order_by("index")
     rows = list(messages.values_list("pk", "is_user", "is_system"))
     others = _shown_keys(chat, [pk for pk, *_ in rows if pk not in known])
-    rows = [
-        row for row in rows if row[0] in known or row[0] in others
-    ]  # else it was deleted since, as nothing is locked
+    # One that is in neither was deleted since: nothing is locked.
+    rows = [row for row in rows if row[0] in known or row[0] in others]
     entries = [
         Entry(
             pk,
