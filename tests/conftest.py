@@ -40,7 +40,7 @@ hypothesis_settings.load_profile("loci")
 
 expect.set_options(timeout=60_000)  # milliseconds; what is expected comes within one second where the cores are free
 
-WORKER_TIMEOUT = 60  # seconds
+WORKER_TIMEOUT = 180  # seconds, on a busy machine
 LAST_REQUESTS = 5_000  # milliseconds that the last requests of a page may take
 KEPT_WORKERS: dict[tuple[str, ...], subprocess.Popen[bytes]] = {}  # by the queues they take tasks from
 IDLE = 4  # looks, one after the other, at which nobody is at work: then nothing is under way

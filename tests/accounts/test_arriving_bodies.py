@@ -1,8 +1,6 @@
 """The web server refuses bodies while they arrive: too large ones, and large ones that nobody signed in sends."""
 
-import asyncio
 import socket
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -15,6 +13,7 @@ from apps.accounts.middleware.throttling import MEGABYTE
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
 from tests.conftest import WebServer
+from tests.coroutines import in_thread
 from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -27,7 +26,7 @@ ENDLESS = "Content-Length: 10000000000"
 def response_to(server: WebServer, path: str, *headers: str, sent: bytes = b"") -> str:
     """The response to a request of which only a part is sent: the server answers before the rest, or never."""
     lines = [f"POST {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json", *headers, "", ""]
-    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
         connection.sendall("\r\n".join(lines).encode() + sent)
         received = b""
         while not received.endswith(b"}") and (part := connection.recv(65536)):
@@ -117,8 +116,7 @@ def statuses_of(bodies: list[tuple[int, bytes, str]], authorization: str) -> lis
             scope = {"type": "http", "path": path, "headers": headers}
             await BodyLimits(application)(scope, receive, send)
 
-    with ThreadPoolExecutor(1) as pool:  # without an event loop
-        pool.submit(asyncio.run, send_all()).result()
+    in_thread(send_all)
     return statuses
 
 

@@ -29,7 +29,7 @@ from tests.factories import make_memory, parsed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-PATIENCE = 30  # seconds
+PATIENCE = 60  # seconds
 Watch = Callable[..., "queue.Queue[Any]"]
 
 

@@ -17,7 +17,7 @@ from apps.common.database.restriction import restricted_to
 
 pytestmark = pytest.mark.usefixtures("connection_pool")
 
-TIMEOUT = 20  # seconds; a barrier that not all reads reach is broken then
+TIMEOUT = 60  # seconds; a barrier that not all reads reach is broken then
 
 
 def backend() -> int:

@@ -112,7 +112,7 @@ def wait_for_lock() -> None:
     """Wait until another connection waits for a row that this one has locked."""
     # Unlike pg_stat_activity, pg_locks shows the present also within a transaction.
     waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     with connection.cursor() as cursor:
         while cursor.execute(waiting).fetchone() == (0,):
             assert time.monotonic() < deadline, "nobody waits"

@@ -34,7 +34,7 @@ from tests.standby import Standby, run_sql, standby
 pytestmark = pytest.mark.django_db(transaction=True)
 TEXTS = ["Where did we hide the key?", "Under the flat stone by the well."]
 SEARCH = "/api/v1/memories/search/"
-TIMEOUT = 30.0  # seconds
+TIMEOUT = 60.0  # seconds
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """The database itself keeps owners apart, also for statements that name no owner."""
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -26,6 +25,7 @@ from apps.extraction.tasks import settle_chat
 from config.celery import app
 from tests.contract.conftest import client_of
 from tests.contract.test_owner_scope import things_of_alice
+from tests.coroutines import in_thread
 from tests.factories import UserFactory, make_chat, make_memory
 
 
@@ -206,5 +206,5 @@ def test_a_stream_whose_client_goes_away_ends_under_the_restriction_of_its_reque
             await anext(stream)
             await stream.aclose()
 
-    asyncio.run(read_one())
+    in_thread(read_one)
     assert seen == [str(owner)]

@@ -21,7 +21,7 @@ from tests.factories import make_character, make_chat, make_memory, parsed
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
-PATIENCE = 20_000  # ms
+PATIENCE = 60_000  # ms
 OLD = Guard(optional=True)
 
 

@@ -236,7 +236,7 @@ def test_a_message_sent_while_a_reply_is_written_is_answered_after_it_and_once(
     expect(turn(other, 3).locator(".prose")).to_contain_text("Down")
     send(other, "And the key?")
     expect(turn(page, 4).locator(".prose")).to_have_text("And the key?")
-    expect(turn(page, 5).locator(".prose")).to_have_text("Behind the well.", timeout=30_000)
+    expect(turn(page, 5).locator(".prose")).to_have_text("Behind the well.")
     expect(page.get_by_role("button", name="Another reply")).to_be_visible()
     expect(turn(other, 3).locator(".prose")).to_have_text("Down the long stairs, to the cellar.")
     assert Generation.objects.for_owner(chat.owner_id).count() == 2

@@ -46,7 +46,7 @@ def test_the_welcome_ends_with_a_memory_of_ones_own_chat(context: BrowserContext
     expect(page.get_by_text("Loci is reading your chat.")).to_be_visible()
     chat = Chat.objects.for_owner(alice).get()
     make_memory(chat, "The key is under the blue stone.", valid_from=chat.messages.get(index=2))
-    expect(page.get_by_text("This is a memory of your chat.")).to_be_visible(timeout=15_000)
+    expect(page.get_by_text("This is a memory of your chat.")).to_be_visible()
     page.get_by_role("button", name="Don't show this again").click()
     expect(page.get_by_text("Welcome to Loci")).to_have_count(0)
     choose_file(page, [*STORY, "Thanks."])

@@ -339,7 +339,7 @@ def test_threads_that_start_a_run_at_once_get_the_same_one() -> None:
 
     def work() -> None:
         try:
-            ready.wait(timeout=10)
+            ready.wait(timeout=60)
             run, made = runs.start_run(owner, chat)
             results.append((run.pk, made))
         finally:
@@ -349,7 +349,7 @@ def test_threads_that_start_a_run_at_once_get_the_same_one() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=30)
+        thread.join(timeout=60)
     assert len(results) == 4
     assert len({run for run, _ in results}) == 1
     assert sum(made for _, made in results) == 1

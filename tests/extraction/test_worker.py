@@ -56,7 +56,7 @@ def test_an_imported_chat_is_remembered_by_itself(start_celery_worker: StartWork
     memories = Memory.objects.for_owner(owner).filter(chat=chat)
     assert {memory.tier for memory in memories} == {"session", "long_term"}
     assert all(memory.embedding is not None for memory in memories)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while Passage.objects.for_owner(owner).filter(chat=chat).count() < 6:
         assert time.monotonic() < deadline, "the messages are not indexed"
         time.sleep(0.05)

@@ -22,7 +22,7 @@ from config.env import ROOT
 
 pytestmark = pytest.mark.worker
 
-TIMEOUT = 90  # seconds, on a busy machine
+TIMEOUT = 300  # seconds, on a busy machine
 NOT_INHERITED = {"DATABASE_URL", "CELERY_BROKER_URL", "DJANGO_SETTINGS_MODULE", "SECRET_KEY", "DATABASE_POOL_SIZE"}
 
 

@@ -107,7 +107,7 @@ def test_a_page_gets_the_call_and_its_reply_comes_back(alice, generate):
         "extra_body": {},
     }
     calls.answer_call(alice, call.pk, PAGE, text="<think>Hm.</think>Hello.", prompt_tokens=7, completion_tokens=3)
-    assert future.result(20) == Completion("Hello.", 7, 3, reasoning="Hm.")
+    assert future.result(60) == Completion("Hello.", 7, 3, reasoning="Hm.")
     usage = Usage.objects.for_owner(alice).get()
     assert (usage.model, usage.calls, usage.prompt_tokens, usage.completion_tokens) == ("tiny", 1, 7, 3)
     call.refresh_from_db()
@@ -117,7 +117,7 @@ def test_a_page_gets_the_call_and_its_reply_comes_back(alice, generate):
 def test_tokens_that_the_page_did_not_count_are_counted_here(alice, generate):
     future = generate()
     calls.answer_call(alice, claimed(alice).pk, PAGE, text="Hello.", cut_off=True)
-    completion = future.result(20)
+    completion = future.result(60)
     assert (completion.prompt_tokens, completion.completion_tokens, completion.cut_off) == (3, 2, True)
 
 
@@ -129,7 +129,7 @@ def test_the_listener_gets_the_text_while_it_comes(alice, generate):
         calls.record_progress(alice, call.pk, PAGE, text)
         time.sleep(0.3)
     calls.answer_call(alice, call.pk, PAGE, text="Hello.")
-    future.result(20)
+    future.result(60)
     assert "Hel" in heard
     assert not any("Hm." in text for text in heard)
 
@@ -138,7 +138,7 @@ def test_without_a_page_a_call_fails_at_once_and_not_for_ever(alice, connection,
     Connection.objects.for_owner(alice).update(page_seen_at=timezone.now() - calls.PRESENCE)
     started = time.monotonic()
     with pytest.raises(TransientFailure, match="No page runs your model"):
-        generate().result(20)
+        generate().result(60)
     assert time.monotonic() - started < 5
     assert calls.claim_call(alice, PAGE) is None
 
@@ -149,7 +149,7 @@ def test_the_page_closes_before_it_has_claimed_anything(alice, connection, gener
         time.sleep(0.02)
     Connection.objects.for_owner(alice).update(page_seen_at=timezone.now() - calls.PRESENCE)
     with pytest.raises(TransientFailure, match="No page runs your model"):
-        future.result(20)
+        future.result(60)
 
 
 def test_a_page_that_opens_announces_that_calls_may_succeed(alice, connection):
@@ -175,7 +175,7 @@ def test_a_silent_page_is_waited_for_until_the_timeout(alice, connection, genera
     call = claimed(alice)
     calls.record_progress(alice, call.pk, PAGE, "Hel")
     with pytest.raises(TransientFailure, match="silent for 1 seconds") as raised:
-        future.result(20)
+        future.result(60)
     assert raised.value.partial == "Hel"
     with pytest.raises(calls.CallLost):
         calls.answer_call(alice, call.pk, PAGE, text="Hello.")  # too late
@@ -192,7 +192,7 @@ def test_a_cancelled_call_is_withdrawn_and_its_page_told_to_stop(alice, generate
     call = claimed(alice)
     cancelled.set()
     with pytest.raises(Cancelled):
-        future.result(20)
+        future.result(60)
     with pytest.raises(calls.CallLost):
         calls.record_progress(alice, call.pk, PAGE, "Hel")
     assert calls.claim_call(alice, PAGE) is None
@@ -205,7 +205,7 @@ def test_an_error_of_the_page_is_a_failure_of_the_call(alice, generate, refused,
     for _ in range(2):  # a repetition changes nothing
         calls.fail_call(alice, call.pk, PAGE, error="Out of memory.", refused=refused)
     with pytest.raises(failure, match="Out of memory"):
-        future.result(20)
+        future.result(60)
 
 
 def test_a_call_whose_process_died_is_not_claimed(alice, connection):
@@ -285,7 +285,7 @@ def test_a_call_of_a_closed_page_goes_to_another_one_and_the_first_is_told(alice
         with pytest.raises(calls.CallLost):
             action()
     calls.answer_call(alice, call.pk, OTHER_PAGE, text="Hello of the second.")
-    assert future.result(20).text == "Hello of the second."
+    assert future.result(60).text == "Hello of the second."
 
 
 def test_a_page_that_comes_back_in_time_keeps_its_call(alice, connection):
@@ -304,14 +304,14 @@ def test_a_late_reply_counts_as_long_as_nobody_else_has_the_call(alice, generate
     call = claimed(alice)
     let_lapse(call)
     calls.answer_call(alice, call.pk, PAGE, text="Hello.")
-    assert future.result(20).text == "Hello."
+    assert future.result(60).text == "Hello."
 
 
 def test_a_repeated_reply_changes_nothing(alice, generate):
     future = generate()
     call = claimed(alice)
     calls.answer_call(alice, call.pk, PAGE, text="Hello.")
-    assert future.result(20).text == "Hello."
+    assert future.result(60).text == "Hello."
     calls.answer_call(alice, call.pk, PAGE, text="Something else.")
     call.refresh_from_db()
     assert (call.state, call.text) == ("answered", "")
@@ -326,7 +326,7 @@ def test_background_calls_wait_for_a_place(alice, generate):
     assert not calls.claimable_calls(alice).exists()
     calls.answer_call(alice, call.pk, PAGE, text="One.")
     calls.answer_call(alice, claimed(alice).pk, PAGE, text="Two.")
-    assert {first.result(20).text, second.result(20).text} == {"One.", "Two."}
+    assert {first.result(60).text, second.result(20).text} == {"One.", "Two."}
 
 
 def test_a_deleted_connection_ends_the_call(alice, connection, generate):
@@ -334,7 +334,7 @@ def test_a_deleted_connection_ends_the_call(alice, connection, generate):
     claimed(alice)
     delete_connection(connection)
     with pytest.raises(Misconfigured, match="deleted"):
-        future.result(20)
+        future.result(60)
 
 
 def test_a_connection_that_is_deleted_before_the_call_is_no_error_of_ours(alice, connection):
@@ -442,7 +442,7 @@ def test_a_call_over_the_api(alice, api, generate):
     assert api.post(f"{url}reply/", {"page": str(OTHER_PAGE), "text": "No."}).status_code == 409
     for _ in range(2):
         assert api.post(f"{url}reply/", {"page": str(PAGE), "text": "Hello."}).status_code == 204
-    assert future.result(20).text == "Hello."
+    assert future.result(60).text == "Hello."
     assert api.post(f"{url}progress/", {"page": str(PAGE)}).status_code == 409
 
 

@@ -100,7 +100,7 @@ def test_no_more_calls_than_places_are_sent_at_a_time(connect: Connect, server: 
     server.reply_to(lambda request: request.kind == "generation", gauge)
     threads = [call_in_thread(connection, "Hello") for _ in range(5)]
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
     assert (gauge.most, len(gauge.order)) == (parallel_calls, 5)
     assert not QueuedCall.objects.for_owner(connection.owner_id).exists()
 
@@ -112,8 +112,8 @@ def test_chats_take_turns_on_a_connection(connect: Connect, server: ScriptedServ
     first = call_in_thread(connection, "a1", "a2", "a3")
     wait_until(lambda: bool(gauge.order))
     second = call_in_thread(connection, "b1", "b2", "b3")
-    first.join(20)
-    second.join(20)
+    first.join(60)
+    second.join(60)
     assert gauge.order == ["a1", "b1", "a2", "b2", "a3", "b3"]
 
 
@@ -128,7 +128,7 @@ def test_the_time_limit_of_a_call_begins_when_it_is_sent(connect: Connect, serve
     assert time.monotonic() - start > 3
     assert watch.calls > 10, "the caller sends heartbeats while it waits"
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
     assert len(server.of_kind("generation")) == 3, "no call was repeated"
 
 
@@ -140,7 +140,7 @@ def test_a_call_that_waits_can_be_cancelled(connect: Connect, server: ScriptedSe
     with pytest.raises(Cancelled):
         backend_for(connection.owner_id).generate(request_of("mine"), Watch(cancel_at=2))
     assert waiting(connection) == 0
-    thread.join(20)
+    thread.join(60)
     assert len(server.requests) == 1
 
 
@@ -192,7 +192,7 @@ def test_a_long_call_keeps_its_place(connect: Connect, server: ScriptedServer, m
     thread = call_in_thread(connection, "long")
     wait_until(lambda: bool(gauge.order))
     backend_for(connection.owner_id).generate(request_of("mine"))
-    thread.join(20)
+    thread.join(60)
     assert gauge.most == 1
 
 
@@ -203,7 +203,7 @@ def test_no_transaction_is_open_while_a_call_waits_or_is_sent(connect: Connect, 
     wait_until(lambda: bool(server.requests))
     states: list[bool] = []
     backend_for(connection.owner_id).generate(request_of("mine"), lambda: states.append(database.in_atomic_block))
-    thread.join(20)
+    thread.join(60)
     assert len(states) > 5
     assert not any(states)
 

@@ -33,7 +33,7 @@ Ask = Callable[..., Any]
 
 def until(condition: Callable[[], bool]) -> None:
     """Wait for what is stored after the last byte of a response."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < deadline, "it does not become true"
         time.sleep(0.05)

@@ -21,7 +21,7 @@ from tests.snapshots.making import made, restored
 pytestmark = pytest.mark.django_db(transaction=True)
 
 WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid()"
-PATIENCE = 30  # seconds
+PATIENCE = 60  # seconds
 
 
 def wait_for_a_waiter() -> None:

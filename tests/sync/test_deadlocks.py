@@ -21,7 +21,7 @@ from config.urls import handler500 as handler500
 from tests.contract.conftest import client_of
 from tests.factories import make_character, make_chat
 
-PATIENCE = 30  # seconds
+PATIENCE = 60  # seconds
 
 
 @pytest.fixture

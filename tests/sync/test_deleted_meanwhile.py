@@ -15,7 +15,7 @@ from tests.chats.cards_made import png
 from tests.contract.conftest import client_of
 from tests.factories import make_character, make_chat
 
-PATIENCE = 30  # seconds
+PATIENCE = 60  # seconds
 # Not pg_stat_activity, which a transaction reads once.
 IS_WAITING = "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid)))"
 

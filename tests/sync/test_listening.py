@@ -2,12 +2,12 @@
 
 import asyncio
 import json
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.db import connection
 
 from apps.sync.streams import CHANNEL, EventQueue, Hub
+from tests.coroutines import in_thread
 
 OWNER, ROUNDS = "owner", 10
 EVENT = json.dumps({"owner": OWNER, "event": "chat", "data": {"chat": "c"}})
@@ -35,6 +35,4 @@ def test_a_stream_that_opens_when_the_last_one_closes_misses_nothing():
             hub.close(OWNER, second)
         return received
 
-    with ThreadPoolExecutor(1) as thread:  # a browser's tests leave a loop in this one
-        events = thread.submit(asyncio.run, received()).result()
-    assert events == [b'event: chat\ndata: {"chat":"c"}\n\n'] * ROUNDS
+    assert in_thread(received) == [b'event: chat\ndata: {"chat":"c"}\n\n'] * ROUNDS

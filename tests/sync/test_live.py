@@ -42,7 +42,7 @@ from tests.factories import UserFactory, make_chat, make_memory, parsed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-PATIENCE = 20  # seconds
+PATIENCE = 60  # seconds
 MAX_STREAMS = 10  # more than the pool has connections
 HEARTBEAT = "0.3"  # seconds
 JSON = {"Accept": "application/json"}
