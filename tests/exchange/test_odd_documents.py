@@ -42,6 +42,14 @@ def texts(result: ImportResult) -> list[str]:
     return sorted(rows(Memory, result.chats[0]).values_list("text", flat=True))
 
 
+def test_what_is_beyond_the_limits_of_a_list_or_a_text_is_told() -> None:
+    result = of_smart_memory(said("x" * 20_001, "a"), *[{}] * 20_000)
+    report = " ".join(result.report.warnings)
+    assert "Of 20,001 entries in “sessionMemories” the first 20,000 were read." in report
+    assert "Of each text in “content” the first 20,000 characters were read; one is longer." in report
+    assert [len(text) for text in texts(result)] == [20_000]
+
+
 def test_a_fact_that_holds_again_stays_active() -> None:
     result = of_smart_memory(
         said("Mira trusts Tom.", "a", superseded_by="b"),

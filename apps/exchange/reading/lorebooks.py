@@ -6,7 +6,7 @@ from typing import Any
 from apps.chats.formats.lorebooks.entries import is_regex
 from apps.chats.macros import macros_in, resolve_card_text
 from apps.exchange.reading.found import Found, FoundMemory
-from apps.exchange.reading.values import objects_at, text_at
+from apps.exchange.reading.values import cuts, objects_at, text_at
 from apps.memories.models import Memory
 from apps.memories.trigger_words import trigger_words
 
@@ -19,7 +19,7 @@ def read_book(document: Mapping[str, Any], names: Mapping[str, str]) -> Found:
     ``names`` replace the macros ``{{char}}`` and ``{{user}}``. An entry that is always inserted becomes pinned, one
     that is switched off hidden. A trigger is one word: a key of several words recalls by its longest.
     """
-    found = Found()
+    found = Found(warnings=cuts(document))
     for entry in objects_at(document, "entries"):
         text = _replaced(text_at(entry, "content"), names)
         if not text:

@@ -8,6 +8,7 @@ from typing import Any
 
 from apps.exchange.reading.found import Found, FoundArc, FoundEntity, FoundMemory, FoundScene, FoundText
 from apps.exchange.reading.values import (
+    cuts,
     entity_kind,
     index_at,
     name_of,
@@ -50,7 +51,7 @@ LEDGER_NAMES = {
 
 def read_chat(document: Mapping[str, Any]) -> Found:
     """Return what the document of a chat holds."""
-    found = Found()
+    found = Found(warnings=cuts(document))
     _read_entities(found, document, "sessionEntities")
     names = _entity_names(document, "sessionEntities")
     for record in objects_at(document, "sessionMemories"):
@@ -77,7 +78,7 @@ def read_chat(document: Mapping[str, Any]) -> Found:
 
 def read_character(document: Mapping[str, Any]) -> Found:
     """Return what the document of a character holds, which applies to all its chats."""
-    found = Found()
+    found = Found(warnings=cuts(document))
     _read_entities(found, document, "entities")
     names = _entity_names(document, "entities")
     for record in objects_at(document, "memories"):

@@ -11,6 +11,7 @@ from apps.exchange.reading.found import Found, FoundArc, FoundEntity, FoundMemor
 from apps.exchange.reading.values import (
     MAX_ITEMS,
     MAX_TEXT,
+    cuts,
     name_of,
     names_at,
     number_at,
@@ -49,7 +50,7 @@ def graph_in(value: Any) -> dict[str, Any] | None:
 
 def read_graph(graph: Mapping[str, Any]) -> Found:
     """Return what a graph holds. Archived and deleted nodes are left out."""
-    found = Found()
+    found = Found(warnings=cuts(graph))
     nodes = {text_at(node, "id") or f"#{number}": node for number, node in enumerate(_present(graph))}
     named = _named(nodes, graph)
     for key, node in nodes.items():

@@ -21,6 +21,22 @@ def objects_at(document: Mapping[str, Any], key: str) -> Iterator[dict[str, Any]
     yield from (item for item in items[:MAX_ITEMS] if isinstance(item, dict))
 
 
+def cuts(document: Mapping[str, Any]) -> list[str]:
+    """Return what of a document MAX_ITEMS and MAX_TEXT leave out, in sentences."""
+    found: dict[str, None] = {}
+    waiting: list[tuple[str, Any]] = [("", document)]
+    while waiting:
+        key, value = waiting.pop()
+        if isinstance(value, str) and len(value) > MAX_TEXT:
+            found[f"Of each text in “{key[:40]}” the first {MAX_TEXT:,} characters were read; one is longer."] = None
+        items = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+        if len(items) > MAX_ITEMS:
+            found[f"Of {len(items):,} entries in “{key[:40]}” the first {MAX_ITEMS:,} were read."] = None
+        keys = value if isinstance(value, dict) else [key] * len(items)
+        waiting += [(key, item) for key, item in zip(keys, items, strict=True) if isinstance(item, str | dict | list)]
+    return list(found)
+
+
 def object_at(document: Mapping[str, Any], key: str) -> dict[str, Any]:
     value = document.get(key)
     return value if isinstance(value, dict) else {}
