@@ -1,5 +1,6 @@
 """Read what memory extensions of SillyTavern left in an imported chat: in its metadata, and in the data of messages."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.template.defaultfilters import pluralize
@@ -13,19 +14,19 @@ from apps.exchange.writing import write
 from apps.exchange.writing.target import Target
 
 
-def read_documents(chat: Chat, report: Report, **kwargs: Any) -> None:
-    """Receive ``chat_imported``: write memories, layers and recalls, and say so in the report.
+def read_documents(chat: Chat, metadata: Mapping[str, Any], report: Report, **kwargs: Any) -> None:
+    """Receive ``chat_imported``: write memories, layers and recalls that are new, and say so in the report.
 
-    The documents stay in the chat as they are, so that an export has them.
+    The documents of a new chat stay in it as they are, so that an export has them.
     """
-    document = chat.metadata.get(smart_memory.CHAT_KEY)
+    document = metadata.get(smart_memory.CHAT_KEY)
     if isinstance(document, dict):
         _write(smart_memory.read_chat(document), _target(chat, "Smart Memory", report), report)
-    graph = st_bme.graph_in(chat.metadata.get(st_bme.CHAT_KEY))
+    graph = st_bme.graph_in(metadata.get(st_bme.CHAT_KEY))
     target = _target(chat, "ST-BME", report)
     if graph is not None:
         _write(st_bme.read_graph(graph), target, report)
-    elif chat.metadata.get(st_bme.CHAT_KEY):
+    elif metadata.get(st_bme.CHAT_KEY):
         report.note("ST-BME: its graph could not be read.")
     recalls, damaged = read_recalls(chat, target.memory_ids)
     if recalls:

@@ -26,7 +26,7 @@ def line(number: int, mes: str, **extra: Any) -> dict[str, Any]:
     return {"name": name, "is_user": is_user, "send_date": START + number * 60_000, "mes": mes, "extra": extra}
 
 
-def take_in(metadata: dict[str, Any], *more: dict[str, Any], owner: Any = None) -> ImportResult:
+def take_in(metadata: dict[str, Any], *more: dict[str, Any], owner: Any = None, existing: str = "copy") -> ImportResult:
     lines = [
         {"user_name": "Alice", "character_name": "Mira", "chat_metadata": metadata},
         line(0, "Where is the key?"),
@@ -36,7 +36,7 @@ def take_in(metadata: dict[str, Any], *more: dict[str, Any], owner: Any = None) 
         *more,
     ]
     file = io.BytesIO("\n".join(map(json.dumps, lines)).encode())
-    return import_chats(owner or UserFactory(), file, filename="heist.jsonl")
+    return import_chats(owner or UserFactory(), file, filename="heist.jsonl", existing=existing)
 
 
 def rows(model: Any, chat: Chat) -> Any:
@@ -186,6 +186,27 @@ def test_importing_the_same_chat_twice_does_not_double_what_its_character_knows(
         result = take_in({"st_bme_graph": graph}, owner=alice)
     assert Memory.objects.for_owner(alice).count() == 1
     assert "1 known already" in " ".join(result.report.warnings)
+
+
+def test_a_file_that_updates_a_chat_brings_what_its_documents_have_learnt_since() -> None:
+    alice = UserFactory()
+    (chat,) = take_in({"smartMemory": SMART}, owner=alice).chats
+    told = set(rows(Memory, chat).values_list("text", flat=True))
+    rows(Memory, chat).filter(text="Nobody knows when.").update(state="retired", retired_reason="by_hand")
+    learnt = {"id": "m5", "type": "detail", "content": "The gate was left open.", "source_messages": [[4, 4]]}
+    document = SMART | {"sessionMemories": [*SMART["sessionMemories"], learnt]}
+    recall = {"injectionText": "The gate was left open."}
+    more = line(4, "And the gate?", bme_recall=recall)
+    result = take_in({"smartMemory": document}, more, owner=alice, existing="update")
+    assert [updated.pk for updated in result.chats] == [chat.pk]
+    assert {*rows(Memory, chat).values_list("text", flat=True)} == {*told, "The gate was left open."}
+    assert rows(Memory, chat).count() == len(told) + 1
+    assert rows(Memory, chat).get(text="Nobody knows when.").state == "retired"
+    assert rows(Memory, chat).get(text="The gate was left open.").valid_from.mes == "And the gate?"
+    assert (rows(Arc, chat).count(), rows(VersionedText, chat).count(), rows(LedgerEntry, chat).count()) == (3, 2, 2)
+    assert [scene.recap for scene in finished_scenes(chat)] == ["They speak of the key."]
+    assert rows(Recall, chat).get().text == "The gate was left open."
+    assert "read 1 memories; 4 known already." in " ".join(result.report.warnings)
 
 
 def test_in_a_group_only_those_named_as_witnesses_know_a_memory() -> None:

@@ -124,12 +124,13 @@ def _import(
         original = None if existing == ImportJob.Existing.COPY else find_original(chat, excluded=ids)
         if original is None:
             # Without message ids: the change is the whole chat, which may have tens of thousands of messages.
-            chat_imported.send(sender=Chat, chat=chat, report=parsed_chat.report)
+            chat_imported.send(sender=Chat, chat=chat, metadata=chat.metadata, report=parsed_chat.report)
             record_change(chat, ChatChange.Kind.IMPORT)
         elif existing == ImportJob.Existing.ASK:
             matches.append(match_of(original, chat))
         else:
-            chat = update_original(original, chat)
+            metadata, chat = chat.metadata, update_original(original, chat)
+            chat_imported.send(sender=Chat, chat=chat, metadata=metadata, report=parsed_chat.report)
             result.updated.append(chat.pk)
         chats.append(chat)
         report.messages += parsed_chat.report.messages
