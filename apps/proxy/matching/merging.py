@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from apps.proxy.alignment import align
-from apps.proxy.conversation import Turn, unspaced_key
-from apps.proxy.pairing import Texts, no_texts, pair_turns
-from apps.proxy.plans import Entry, Plan
+from apps.proxy.matching.alignment import align
+from apps.proxy.matching.keys import unspaced_key
+from apps.proxy.matching.pairing import Texts, no_texts, pair_turns
+from apps.proxy.matching.plans import Entry, Plan
+from apps.proxy.requests.turns import Turn
 
 
 def plan_changes(
@@ -51,26 +52,6 @@ def plan_changes(
     plan.anchor = None if anchor is None else entries[anchor].id
     plan.known = _known(entries, keys, by_place, by_turn, set(dropped))
     return plan
-
-
-def is_same_chat(turns: Sequence[Turn], plan: Plan, *, same_opening: bool) -> bool:
-    """Return whether the turns are of the chat that they were compared with, and of no other with equal words.
-
-    A greeting alone is shared by all chats of a character. One user message may be, so the system prompt decides.
-    Two conversations may have short messages in common, such as "Continue", so most of what is compared must be equal,
-    and under another system prompt nearly all. What a client left at the end, to go on from an earlier point, is not
-    compared, but one equal user message is not enough then: many conversations begin with the same greetings.
-    """
-    numbers = {number for _, number in plan.matched}
-    changes = plan.changes - plan.tail
-    if changes * (1 if same_opening else 5) >= max(plan.equal, 1):
-        return False
-    user_turns = sum(turns[number].is_user for number in numbers)
-    if user_turns >= 2:
-        return True
-    if user_turns == 0 or 0 not in numbers or plan.cut:
-        return False
-    return plan.equal >= 2 or same_opening
 
 
 def _is_equal(key: int, other: int) -> bool:

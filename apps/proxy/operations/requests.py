@@ -13,11 +13,14 @@ from apps.chats.operations import Patch, append_messages, branch_chat, create_ch
 from apps.chats.queries import access_chat
 from apps.common.problems import Missing
 from apps.common.scoping import Owner, owner_id_of
-from apps.proxy.conversation import Turn, key_of, keys_of, normalized, unspaced
-from apps.proxy.finding import Compared, Request, compare, entries_of, find_chat
+from apps.proxy.matching.comparison import Compared, Request, compare, entries_of
+from apps.proxy.matching.finding import find_chat
+from apps.proxy.matching.keys import key_of, keys_of
+from apps.proxy.matching.plans import Entry, Plan
 from apps.proxy.models import ProxiedChat
-from apps.proxy.parsed_turns import parsed_turn, storable, swipe_of
-from apps.proxy.plans import Entry, Plan
+from apps.proxy.operations.stored_turns import parsed_turn, storable, swipe_of
+from apps.proxy.requests.texts import normalized, unspaced
+from apps.proxy.requests.turns import Turn
 
 TITLE_LENGTH = 60
 MAX_CLIENTS = 20  # of a chat; one that was silent for longest is forgotten, and deletes nothing by its next request

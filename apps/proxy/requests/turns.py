@@ -1,12 +1,8 @@
-"""Read the messages of a chat completion request. Nothing here reads or writes the database."""
+"""Read the turns of a chat completion request. Nothing here reads or writes the database."""
 
-import hashlib
-import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-from uuid import UUID
 
 from apps.llm.replies.thinking import split_thinking
 
@@ -14,7 +10,6 @@ INSTRUCTION_ROLES = ("system", "developer")
 TOOL_ROLES = ("tool", "function")
 WITHOUT_TEXT = {"image_url": "[image]", "input_audio": "[audio]"}  # stored for a turn of such parts alone
 OTHER_PART = "[attachment]"
-SPACING_BITS = 12  # of a key; 50 bits are left for the text
 Document = Mapping[str, Any]
 
 
@@ -98,40 +93,3 @@ def _parts_without_text(message: Document) -> str:
     kinds = [part.get("type") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     kinds = [kind for kind in kinds if kind != "text"]
     return WITHOUT_TEXT.get(str(kinds[0]), OTHER_PART) if kinds else ""
-
-
-def mentions(text: str, name: str) -> int:
-    """Return how often a name stands in a text, as words of its own."""
-    return len(re.findall(rf"(?<!\w){re.escape(name)}(?!\w)", text)) if name in text else 0
-
-
-def normalized(text: str) -> str:
-    """Return the text as it is compared: clients trim texts and change their line breaks."""
-    return " ".join(unicodedata.normalize("NFC", text).split())
-
-
-def unspaced(text: str) -> str:
-    """Return the text without white space: clients join a reply and its continuation in their own ways."""
-    return "".join(unicodedata.normalize("NFC", text).split())
-
-
-def key_of(owner_id: UUID, *, is_user: bool, text: str) -> int:
-    """Return 63 bits that identify an owner's text and its speaker.
-
-    The lowest bit is set for the user. SPACING_BITS above it tell where words and lines begin.
-    """
-    letters, spacing = (
-        int.from_bytes(hashlib.blake2b(form.encode("utf-8", "replace"), digest_size=8, key=owner_id.bytes).digest())
-        for form in (unspaced(text), "\n".join(filter(None, map(normalized, text.splitlines()))))
-    )
-    return letters >> (2 + SPACING_BITS) << (1 + SPACING_BITS) | spacing >> (64 - SPACING_BITS) << 1 | is_user
-
-
-def unspaced_key(key: int) -> int:
-    """Return a key without what it tells about white space."""
-    return key >> (1 + SPACING_BITS) << 1 | key & 1
-
-
-def keys_of(owner_id: UUID, turns: Sequence[Turn]) -> list[int]:
-    """Return the keys of turns."""
-    return [key_of(owner_id, is_user=turn.is_user, text=turn.text) for turn in turns]

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
-from apps.proxy.conversation import Turn
-from apps.proxy.likeness import likeness, trigrams
-from apps.proxy.plans import Entry
+from apps.proxy.matching.alignment import Pairs
+from apps.proxy.matching.likeness import likeness, trigrams
+from apps.proxy.matching.plans import Entry
+from apps.proxy.requests.turns import Turn
 
 MAX_MISSING = 2  # exchanges that a client deletes at once in the middle; what is more was left out of its context
 MAX_LIKENED = 2_500  # pairs of texts in a gap; beyond it, turns are paired by speaker alone
 PAIRED = 0.01  # added to the square of the likeness: unlike texts are paired too, if nothing is more alike
-Pairs = list[tuple[int, int]]
 Texts = Callable[[tuple[UUID, ...]], Mapping[UUID, str]]
 
 

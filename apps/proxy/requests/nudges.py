@@ -6,7 +6,8 @@ from enum import Enum
 from itertools import takewhile
 from typing import Any
 
-from apps.proxy.conversation import INSTRUCTION_ROLES, Turn, normalized, text_of
+from apps.proxy.requests.texts import normalized
+from apps.proxy.requests.turns import INSTRUCTION_ROLES, Turn, text_of
 
 MAX_NUDGE = 80  # characters besides a quoted reply; what asks for a summary or a picture is longer
 MAX_QUOTING_NUDGE = 250

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from apps.proxy.conversation import Turn, normalized
-from apps.proxy.nudges import ends_with_instruction, nudge_of
+from apps.proxy.requests.nudges import ends_with_instruction, nudge_of
+from apps.proxy.requests.texts import normalized
+from apps.proxy.requests.turns import Turn
 
 MAX_TOKENS_OF_SIDE_CALL = 64  # replies of a conversation are longer
 MIN_QUOTED = 20  # characters; shorter messages may be quoted by chance

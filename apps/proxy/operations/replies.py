@@ -10,12 +10,13 @@ from apps.chats.message_data.namespaces import LOCI_NAMESPACE, PARTIAL_KEY, Data
 from apps.chats.models import Chat, Message
 from apps.chats.operations import Patch, append_messages, patch_messages
 from apps.common.scoping import Owner
-from apps.proxy.conversation import Turn, joined, key_of, normalized
-from apps.proxy.finding import same_text
+from apps.proxy.matching.keys import key_of
 from apps.proxy.models import ProxiedChat
-from apps.proxy.operations import StoredRequest
-from apps.proxy.parsed_turns import data_of, parsed_turn, swipe_of
-from apps.proxy.replies import CollectedReply
+from apps.proxy.operations.requests import StoredRequest
+from apps.proxy.operations.stored_turns import data_of, parsed_turn, swipe_of
+from apps.proxy.requests.texts import normalized, same_text
+from apps.proxy.requests.turns import Turn, joined
+from apps.proxy.upstream.collected_replies import CollectedReply
 from apps.replies.continuations import continued
 
 GUARD = Guard(optional=True)

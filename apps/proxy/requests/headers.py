@@ -1,7 +1,6 @@
-"""Read a request: who asks, what is asked, which chat and character it names."""
+"""Read the headers of a request: who asks, which chat and character they name, what is to be done with it."""
 
 from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest
@@ -12,12 +11,8 @@ from apps.accounts.models import ApiToken, User
 from apps.accounts.suspension import refuse_suspended
 from apps.chats.models import Character
 from apps.chats.operations import find_or_create_character
-from apps.common.documents.strict_json import parse_document
-from apps.common.problems import Invalid, Missing
-from apps.proxy.conversation import mentions
-
-ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-MAX_MESSAGES = 10_000  # of a request; a context of a million tokens has fewer
+from apps.common.problems import Missing
+from apps.proxy.requests.texts import mentions
 
 
 def owner_of(request: HttpRequest) -> User:
@@ -37,35 +32,6 @@ def owner_of(request: HttpRequest) -> User:
     return owner
 
 
-def parsed_body(raw: bytes) -> dict[str, Any]:
-    """Return the body of a request. Raise Invalid with the field, ParseError if it is not JSON."""
-    body = parse_document(raw)
-    if not isinstance(body, dict):
-        raise Invalid.at("", "The body must be an object.")
-    messages = body.get("messages")
-    if not isinstance(messages, list) or not messages:
-        raise Invalid.at("/messages", "messages: it must be a list with at least one message.")
-    if len(messages) > MAX_MESSAGES:
-        raise Invalid.at("/messages", f"messages: there may be at most {MAX_MESSAGES:,}.")
-    for number, message in enumerate(messages):
-        _check_message(f"/messages/{number}", message)
-    return body
-
-
-def _check_message(at: str, message: Any) -> None:
-    """Raise Invalid with the field."""
-    name = at[1:].replace("/", ".")
-    if not isinstance(message, dict) or message.get("role") not in ROLES:
-        raise Invalid.at(f"{at}/role", f"{name}.role: it must be one of {', '.join(ROLES)}.")
-    if not isinstance(message.get("content"), str | list | None):
-        raise Invalid.at(f"{at}/content", f"{name}.content: it must be a string, a list or null.")
-    calls = message.get("tool_calls")
-    if calls is not None and not (isinstance(calls, list) and all(isinstance(call, dict) for call in calls)):
-        raise Invalid.at(f"{at}/tool_calls", f"{name}.tool_calls: it must be a list of objects.")
-    if not isinstance(message.get("function_call"), dict | None):
-        raise Invalid.at(f"{at}/function_call", f"{name}.function_call: it must be an object.")
-
-
 def named_chat(headers: Mapping[str, str]) -> UUID | None:
     """Return the chat that the client names, or None. Raise Missing."""
     value = headers.get("X-Loci-Chat", "").strip()
@@ -75,10 +41,28 @@ def named_chat(headers: Mapping[str, str]) -> UUID | None:
         raise Missing("X-Loci-Chat names no chat.") from None
 
 
+def is_without_memory(headers: Mapping[str, str]) -> bool:
+    """Return whether the client wants neither memory nor storage."""
+    return headers.get("X-Loci-Memory", "").strip().lower() == "off"
+
+
+def follows_deletions(headers: Mapping[str, str]) -> bool:
+    """Return whether what the client leaves out of a named chat is deleted, however much it is."""
+    return headers.get("X-Loci-Deletions", "").strip().lower() == "follow"
+
+
+def names_character(headers: Mapping[str, str]) -> bool:
+    """Return whether the client names its character."""
+    return bool(_character_name(headers))
+
+
+def _character_name(headers: Mapping[str, str]) -> str:
+    return headers.get("X-Loci-Character", "").strip()
+
+
 def character_of(owner: User, headers: Mapping[str, str], opening: str) -> Character | None:
     """Return the character that the client names, else the owner's whose name the opening has most often, or None."""
-    name = headers.get("X-Loci-Character", "").strip()
-    if name:
+    if name := _character_name(headers):
         return find_or_create_character(owner, name[:200])
     characters = Character.objects.for_owner(owner).only("name", "owner_id").order_by("pk")
     named = [(count, character) for character in characters if (count := mentions(opening, character.name))]

@@ -1,24 +1,21 @@
-"""Find the chat that a request continues, and compare it with the request. Nothing here writes or locks."""
+"""Compare a request with a chat. Nothing here writes or locks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 from uuid import UUID
 
 from django.db.models import F, QuerySet
 
 from apps.chats.models import Character, Chat, Message, Swipe
-from apps.common.database.compiled_queries import CompiledQuery
-from apps.common.scoping import Owner, owner_id_of
-from apps.proxy.conversation import Turn, key_of, normalized, unspaced
-from apps.proxy.matching import is_same_chat, plan_changes
+from apps.proxy.matching.keys import key_of
+from apps.proxy.matching.merging import plan_changes
+from apps.proxy.matching.plans import Entry, Plan
 from apps.proxy.models import ProxiedChat
-from apps.proxy.plans import Entry, Plan
+from apps.proxy.requests.texts import unspaced
+from apps.proxy.requests.turns import Turn
 
 KEPT_FINGERPRINTS = 40
-MAX_FOUND = 50  # chats with an equal user turn, latest first
-CANDIDATES = 5  # chats that are compared with a request
 
 
 @dataclass(frozen=True)
@@ -141,45 +138,3 @@ def _shown_keys(chat: Chat, ids: Sequence[UUID]) -> dict[UUID, int]:
     """Return the keys of the shown texts of messages."""
     rows = _shown_swipes(chat, ids).values_list("message_id", "message__is_user", "mes")
     return {pk: key_of(chat.owner_id, is_user=is_user, text=text) for pk, is_user, text in rows}
-
-
-def _latest(owner_id: Any, fingerprints: Any, story: Any, character_id: Any) -> QuerySet[ProxiedChat]:
-    """Return what clients know of chats that share a message with these fingerprints, the latest first."""
-    found = ProxiedChat.objects.for_owner(owner_id).filter(chat__deleted_at=None, fingerprints__overlap=fingerprints)
-    if story is not None:
-        found = found.filter(chat__story=story)
-    if character_id is not None:
-        found = found.filter(chat__character=character_id)
-    latest: QuerySet[ProxiedChat] = found.select_related("chat__character").order_by("-updated_at")[:MAX_FOUND]
-    return latest
-
-
-LATEST: CompiledQuery[ProxiedChat] = CompiledQuery(_latest)
-
-
-def find_chat(owner: Owner, request: Request, *, story: UUID | None = None) -> Compared | None:
-    """Return the chat, of a story if one is given, that shares most with a request, or None if it isn't certain.
-
-    A chat of another character than the client names is none of them. Of two that share as much, one is chosen only if
-    the request changes nothing in it.
-    """
-    character = request.character if request.is_named else None
-    sought = set(request.fingerprints)
-    latest = LATEST.rows(owner_id_of(owner), list(request.fingerprints), story, character.pk if character else None)
-    rows = sorted(latest, key=lambda row: -len(sought & set(row.fingerprints)))
-    openings: dict[Chat, set[int]] = {}
-    for row in rows:
-        openings.setdefault(row.chat, set()).add(row.opening)
-    likely: list[Compared] = []
-    for chat in list(openings)[:CANDIDATES]:
-        compared = compare(chat, request)
-        if is_same_chat(request.turns, compared.plan, same_opening=request.opening in openings[chat]):
-            likely.append(compared)
-    likely.sort(key=lambda compared: compared.score, reverse=True)
-    is_tie = len(likely) > 1 and likely[0].score == likely[1].score
-    return None if not likely or (is_tie and likely[0].plan.changes) else likely[0]
-
-
-def same_text(first: str, second: str) -> bool:
-    """Return whether two texts differ in white space alone."""
-    return normalized(first) == normalized(second)

@@ -6,12 +6,12 @@ from typing import Any
 from apps.chats.macros import macros_in, resolve_in_order
 from apps.injection.prompts.history import insert_slots
 from apps.injection.slots.filled_slots import FilledSlot
-from apps.proxy.conversation import INSTRUCTION_ROLES, TOOL_ROLES, leading_instructions
+from apps.proxy.requests.turns import INSTRUCTION_ROLES, TOOL_ROLES, leading_instructions
 
 Message = dict[str, Any]
 
 
-def with_memory(messages: Sequence[Message], slots: Sequence[FilledSlot], macros: Mapping[str, str]) -> list[Message]:
+def with_slots(messages: Sequence[Message], slots: Sequence[FilledSlot], macros: Mapping[str, str]) -> list[Message]:
     """Return the messages with the slots at their positions and depths, and macros replaced in system messages.
 
     The leading system messages stay first, for the server's prompt cache. A slot whose macro is used is not inserted.

@@ -14,9 +14,10 @@ from apps.injection.slots.allocation import CONTEXT_SHARE
 from apps.injection.turns import visible_messages
 from apps.llm.models import Connection
 from apps.llm.tokens import token_counter
-from apps.proxy.conversation import Document, mentions, text_of, turns_of
-from apps.proxy.nudges import naming_instruction
-from apps.proxy.prompts import with_memory
+from apps.proxy.prompts.slots import with_slots
+from apps.proxy.requests.nudges import naming_instruction
+from apps.proxy.requests.texts import mentions
+from apps.proxy.requests.turns import Document, text_of, turns_of
 
 logger = structlog.get_logger(__name__)
 
@@ -50,7 +51,7 @@ def messages_with_memory(
             sends_card=False,
             shown=lambda _: shown,
         )
-        return with_memory(messages, prompt.slots, prompt.macros), "on"
+        return with_slots(messages, prompt.slots, prompt.macros), "on"
     except Exception:
         # A reply without memory is better than none, whatever failed.
         logger.exception("a call of the proxy goes on without memory", chat_id=str(chat.pk))

@@ -24,16 +24,24 @@ from apps.llm.models import Connection
 from apps.llm.operations import record_usage
 from apps.llm.tokens import count_tokens
 from apps.llm.usage.limits import check_limit
-from apps.proxy.conversation import Turn, opening_of, text_of, turns_of
-from apps.proxy.memory import messages_with_memory
 from apps.proxy.models import ProxiedChat
-from apps.proxy.nudges import Nudge, nudge_of
-from apps.proxy.operations import StoredRequest, store_request
-from apps.proxy.replies import CollectedReply
-from apps.proxy.requests import character_of, named_chat, owner_of, parsed_body
-from apps.proxy.side_calls import is_side_call, quotes_a_chat
-from apps.proxy.storing_replies import store_reply
-from apps.proxy.upstream import base_url, connection_of, model_of
+from apps.proxy.operations.replies import store_reply
+from apps.proxy.operations.requests import StoredRequest, store_request
+from apps.proxy.prompts.memory import messages_with_memory
+from apps.proxy.requests.body import parsed_body
+from apps.proxy.requests.headers import (
+    character_of,
+    follows_deletions,
+    is_without_memory,
+    named_chat,
+    names_character,
+    owner_of,
+)
+from apps.proxy.requests.nudges import Nudge, nudge_of
+from apps.proxy.requests.side_calls import is_side_call, quotes_a_chat
+from apps.proxy.requests.turns import Turn, opening_of, text_of, turns_of
+from apps.proxy.upstream.collected_replies import CollectedReply
+from apps.proxy.upstream.connections import base_url, connection_of, model_of
 
 logger = structlog.get_logger(__name__)
 
@@ -78,8 +86,8 @@ def prepare_call(request: HttpRequest) -> UpstreamCall:
         opening=opening,
         named=named_chat(request.headers),
         character=character,
-        is_named=bool(request.headers.get("X-Loci-Character", "").strip()),
-        follows=request.headers.get("X-Loci-Deletions", "").strip().lower() == "follow",
+        is_named=names_character(request.headers),
+        follows=follows_deletions(request.headers),
         is_nudged=nudge_of(body["messages"], turns) is Nudge.NEXT_REPLY,
         client=writer_of(request),
         instance=instance_of(request),
@@ -90,7 +98,7 @@ def prepare_call(request: HttpRequest) -> UpstreamCall:
 
 def _is_apart(owner: User, headers: Mapping[str, str], body: Mapping[str, Any], turns: list[Turn]) -> bool:
     """Return whether a request is no part of a chat: the client says so, or makes it for itself."""
-    if headers.get("X-Loci-Memory", "").strip().lower() == "off" or is_side_call(body, turns):
+    if is_without_memory(headers) or is_side_call(body, turns):
         return True
     if len(turns) > 1 or named_chat(headers):
         return False

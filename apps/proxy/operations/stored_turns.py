@@ -9,7 +9,7 @@ from apps.chats.dates import timestamp
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.message_data.namespaces import LOCI_NAMESPACE, PARTIAL_KEY
 from apps.chats.models import Chat
-from apps.proxy.conversation import Turn
+from apps.proxy.requests.turns import Turn
 
 MAX_TOOL_CHARACTERS = 10_000  # of a call and its result, as stored
 MAX_TOOLS = 20  # of a turn

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from apps.proxy.conversation import Turn
+from apps.proxy.requests.turns import Turn
 
 
 @dataclass(frozen=True)
