@@ -14,7 +14,7 @@ from apps.extraction.models import ExtractionRun
 from apps.memories.lexemes import Lexemes
 from apps.memories.models import Memory, MemorySource
 from apps.memories.search import SearchResponse, SearchResult
-from apps.memories.templatetags.search_filters import describe_signals
+from apps.memories.search.reasons import describe_signals
 from apps.memories.views import memories as views
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 
