@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from apps.chats.models import Character, Chat
 from apps.memories.models import (
+    RETIRED,
     Arc,
     Entity,
     Knowledge,
@@ -115,7 +116,7 @@ class MemoryBook:
     ) -> QuerySet[Any]:
         """Return the entries of a layer that a person retired and can restore."""
         rows: QuerySet[Any] = model.objects.for_owner(self.owner_id).filter(
-            state="retired", retired_reason=RetiredReason.BY_HAND
+            state=RETIRED, retired_reason=RetiredReason.BY_HAND
         )
         if self.chat:
             return rows.filter(chat=self.chat)
