@@ -14,7 +14,6 @@ from apps.extraction.invalidation import invalidate_chat
 from apps.extraction.models import ExtractionProgress, ExtractionRun
 from apps.memories.candidates import Candidate
 from apps.memories.models import Inheritance, Memory, MemorySource
-from apps.memories.neighbours import Scope, neighbours_by_words
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.ledger import set_field
 from apps.memories.operations.memories import supersede
@@ -23,7 +22,8 @@ from apps.memories.operations.verdicts import VerdictBatch, write_verdicts
 from apps.memories.queries.ledger import ledger_in
 from apps.memories.queries.memories import active_memories
 from apps.memories.search import SearchQuery, search
-from apps.memories.verdicts import Outcome, Verdict
+from apps.memories.verdicts.judging import Outcome, Verdict
+from apps.memories.verdicts.neighbours import Scope, neighbours_by_words
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_character, make_chat, make_memory, parsed
 

@@ -20,7 +20,7 @@ from apps.memories.operations.memories import add_instances, instances_of, lates
 from apps.memories.operations.questions import ask_which_is_true
 from apps.memories.queries.memories import active_memories
 from apps.memories.querysets import MemoryQuerySet, is_inherited_by
-from apps.memories.verdicts import Outcome, Verdict
+from apps.memories.verdicts.judging import Outcome, Verdict
 from apps.memories.witnesses import NOBODY, witnessed_by_all_of
 
 

@@ -14,12 +14,13 @@ from pgvector import Vector
 from apps.chats.models import Character, Chat, Message
 from apps.english.words import jaccard
 from apps.memories.lineage import SAID_IN_OTHER_BRANCHES_SQL, SUPERSEDED_BY_ANOTHER_STORY_SQL, SUPERSEDED_IN_SQL
-from apps.memories.models import Inheritance, Memory, MemorySource
+from apps.memories.models import Inheritance, Memory, MemorySource, RetiredReason
 from apps.memories.querysets import MemoryQuerySet
-from apps.memories.verdicts import Neighbour
+from apps.memories.verdicts.statements import Neighbour
 
 MAX_NEIGHBOURS = 12
-LOST_REASONS = ("source_gone", "source_changed", "fresh_start")  # a memory retired for one of these can be learnt again
+# A memory retired for one of these can be learnt again.
+LOST_REASONS = (RetiredReason.SOURCE_GONE, RetiredReason.SOURCE_CHANGED, RetiredReason.FRESH_START)
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def find_neighbours(
                 "tier": scope.tier,
                 "hashes": list(hashes),
                 "previous": list(previous_ids),
-                "lost": list(LOST_REASONS),
+                "lost": list(map(str, LOST_REASONS)),
                 "model": model,
                 "limit": MAX_NEIGHBOURS,
             },
