@@ -23,7 +23,7 @@ from apps.extraction.models import EmbeddingJob, ExtractionRun, IndexJob, ModelT
 from apps.extraction.settings.queries import settings_of
 from apps.extraction.waiting import waiting_runs
 from apps.llm.models import Connection
-from apps.memories.passages import has_stale_passages, index_changed
+from apps.memories.search.indexing import has_stale_passages, index_changed
 
 EDIT_KINDS = (ChatChange.Kind.PATCH, ChatChange.Kind.UNDO)  # the kinds of change that alter existing messages
 MAX_SEARCHED = 500  # newest messages searched for ones to extract if no existing message was altered

@@ -19,7 +19,7 @@ from apps.common.scoping import system_scope
 from apps.extraction import pipeline, tasks
 from apps.extraction.models import ExtractionRun, IndexJob
 from apps.extraction.settings import modes
-from apps.memories.passages import index_messages
+from apps.memories.search.indexing import index_messages
 from tests.factories import UserFactory, make_chat, parsed
 
 pytestmark = pytest.mark.django_db

@@ -14,11 +14,11 @@ from apps.extraction import runs
 from apps.memories.models import Arc, Entity, Inheritance, LedgerEntry, Memory, MemorySource, Relationship
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.memories import create_memory, supersede
-from apps.memories.passages import index_messages
 from apps.memories.queries.arcs import arcs_in
 from apps.memories.queries.memories import active_memories
 from apps.memories.queries.relationships import relationships_in
 from apps.memories.search import SearchQuery, search
+from apps.memories.search.indexing import index_messages
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 from tests.memories.test_branching import extract, say
 

@@ -11,9 +11,9 @@ from apps.chats.models import Chat
 from apps.common import jobs
 from apps.extraction import pipeline, runs, tasks
 from apps.extraction.models import ExtractionRun
-from apps.memories.lexemes import Lexemes
 from apps.memories.models import Memory, MemorySource
 from apps.memories.search import SearchResponse, SearchResult
+from apps.memories.search.lexemes import Lexemes
 from apps.memories.search.reasons import describe_signals
 from apps.memories.views import memories as views
 from tests.factories import UserFactory, make_character, make_chat, make_memory

@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Character, Chat
 from apps.common.scoping import Owner
-from apps.memories.memory_book import MemoryBook
 from apps.memories.models import Memory
+from apps.memories.queries.memory_book import MemoryBook
 from apps.memories.querysets import MemoryQuerySet
 from apps.memories.search import SearchQuery
 from apps.memories.search.hits import JOURNAL, MESSAGES

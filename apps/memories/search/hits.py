@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from apps.common.database.replica import reading_connection
 from apps.memories.journal.periods import Granularity
-from apps.memories.lexemes import match_any_query
 from apps.memories.lineage import SAID_IN_OTHER_BRANCHES_SQL, SUPERSEDED_BY_ANOTHER_STORY_SQL, SUPERSEDED_IN_SQL
 from apps.memories.models import Memory
 from apps.memories.search.bm25 import grouped
+from apps.memories.search.lexemes import match_any_query
 from apps.memories.search.presets import Preset
 from apps.memories.search.questions import ParsedQuery, Speaker, mentions
 from apps.memories.search.ranking import Hit, TurnPosition, recency, relative_length

@@ -22,8 +22,8 @@ from apps.common.problems import Missing
 from apps.common.scoping import Owner
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
-from apps.memories.lexemes import MAX_CHARACTERS, Lexemes
 from apps.memories.models import Passage
+from apps.memories.search.lexemes import MAX_CHARACTERS, Lexemes
 
 SESSION_GAP = dt.timedelta(hours=4)  # a longer gap starts a new session
 OWN_SHARE = 0.5  # weight of a turn in its window's vector; its neighbours share the rest
