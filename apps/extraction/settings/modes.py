@@ -9,7 +9,8 @@ from django.utils import timezone
 from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, Message
 from apps.common.scoping import Owner
-from apps.extraction.runs import cancel_open_runs, mark_all_extracted
+from apps.extraction.progress import mark_all_extracted
+from apps.extraction.runs.operations import cancel_open_runs
 from apps.memories.models import (
     RETIRED,
     Arc,

@@ -1,7 +1,7 @@
 """Whether a reply has been compared with what is known, and whether a run for that alone is due."""
 
 from apps.chats.models import Chat, Message
-from apps.extraction.runs import is_read_only, latest_run
+from apps.extraction.runs.queries import is_read_only, latest_run
 from apps.extraction.settings.queries import settings_of
 from apps.memories.models import VersionedText
 

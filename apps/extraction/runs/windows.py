@@ -4,9 +4,11 @@ from math import ceil
 
 from apps.chats.models import Message
 from apps.common import jobs
-from apps.extraction import progress, runs
+from apps.extraction import progress
 from apps.extraction.models import ExtractionRun
+from apps.extraction.progress import READING_TIERS
 from apps.extraction.prompts.transcript import MAX_TURN
+from apps.extraction.runs.queries import end_of_window, is_read_only
 from apps.extraction.stages.context import Context, Window
 from apps.extraction.stages.order import CLOSING_STAGES, reading_stages
 from apps.extraction.stages.turns import parts_of
@@ -16,7 +18,7 @@ from apps.memories.witnesses import learners
 
 def reading_tiers(context: Context) -> list[str]:
     """Return the run's tiers that read messages."""
-    return [tier for tier in context.run.tiers if tier in runs.READING_TIERS]
+    return [tier for tier in context.run.tiers if tier in READING_TIERS]
 
 
 def next_windows(context: Context) -> list[Window]:
@@ -55,11 +57,11 @@ def _bounds(run: ExtractionRun) -> tuple[int, int]:
 
     They are looked up each time, since earlier messages may be deleted or inserted during a run.
     """
-    if runs.is_read_only(run.chat):
+    if is_read_only(run.chat):
         return 0, 0
     ends = [pk for pk in (run.first_id, run.last_id) if pk]
     indexes = dict(Message.objects.for_owner(run.owner_id).filter(pk__in=ends).values_list("pk", "index"))
-    end = indexes[run.last_id] + 1 if run.last_id in indexes else runs.end_of_window(run.chat)
+    end = indexes[run.last_id] + 1 if run.last_id in indexes else end_of_window(run.chat)
     return indexes.get(run.first_id, 0) if run.again else 0, end
 
 

@@ -17,14 +17,15 @@ from apps.chats.locking import lock_chat
 from apps.chats.models import Character, ChatChange, Message
 from apps.common import jobs
 from apps.common.problems import Missing
-from apps.extraction import progress, runs
+from apps.extraction import progress
 from apps.extraction.invalidation import invalidate_chat
 from apps.extraction.models import ExtractionProgress, ExtractionRun, RunStep
+from apps.extraction.runs import steps
+from apps.extraction.runs.waiting import wait_on_failure
+from apps.extraction.runs.windows import next_windows, reading_tiers
 from apps.extraction.settings.queries import settings_of
 from apps.extraction.stages.context import Context, StageOutcome, Window
 from apps.extraction.stages.order import CLOSING_STAGES, Stage, reading_stages
-from apps.extraction.waiting import wait_on_failure
-from apps.extraction.windows import next_windows, reading_tiers
 from apps.llm.backends import backend_for
 from apps.llm.generation import Refused
 from apps.memories.models import Memory
@@ -199,10 +200,10 @@ def _write_step(
     counts = outcome.write()
     if outcome.error and stage.reads:
         counts["refused"] += 1
-    result = runs.StepResult(
+    result = steps.StepResult(
         stage.name, window.key, window.messages, member, outcome.unused, outcome.error, dict(counts)
     )
-    runs.finish_step(context.run, result)
+    steps.finish_step(context.run, result)
 
 
 def _is_refused_in_part(run: ExtractionRun, stage: Stage, window: Window) -> bool:
