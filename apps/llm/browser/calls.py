@@ -77,11 +77,10 @@ def finish_call(call: BrowserCall) -> None:
 
 
 def _document(connection: Connection, request: GenerationRequest) -> dict[str, Any]:
-    messages = [{"role": message["role"], "content": storable_text(message["content"])} for message in request.messages]
     return {
         "task": request.task,
         "model": connection.model,
-        "messages": messages,
+        "messages": request.sent_messages(),
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
         "top_p": request.top_p,
