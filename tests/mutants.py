@@ -44,6 +44,8 @@ SUITES = {
     "apps/memories/operations/verdicts.py": "tests/extraction/test_reading_again.py tests/memories/test_branching.py",
     "apps/memories/search/hits.py": "tests/memories/test_search.py tests/journal/test_journal_api.py",
     "apps/memories/verdicts/judging.py": "tests/memories/test_verdicts.py",
+    "apps/memories/verdicts/questions.py": "tests/memories/test_verdicts.py",
+    "apps/memories/verdicts/statements.py": "tests/memories/test_verdicts.py",
     "apps/memories/witnesses.py": "tests/injection/test_group_prompts.py tests/extraction/engine/test_group.py",
     "apps/sync/idempotency.py": "tests/contract/test_idempotency.py",
     "apps/sync/settings_documents.py": "tests/contract/test_settings.py tests/sync/test_settings_log.py",
