@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.chats.serializers import OwnedCharacterField
-from apps.common.api.serializer_fields import StrictSerializer
+from apps.common.api.serializer_fields import ChoiceField, StrictSerializer
 from apps.injection.api.serializers import PromptRequestSerializer, PromptSerializer, RecallSerializer, SlotSerializer
 from apps.replies.api.presets import OwnedPresetField
 from apps.replies.models import Generation
@@ -53,7 +53,7 @@ class PreviewSerializer(PromptSerializer):
 class ReplyRequestSerializer(StrictSerializer):
     integrity = serializers.UUIDField(allow_null=True, default=None, help_text="A stale one is refused with 409.")
     character = OwnedCharacterField(default=None, help_text=SPEAKER)
-    mode = serializers.ChoiceField(choices=Generation.Mode.choices, default=Generation.Mode.REPLY)
+    mode = ChoiceField(choices=Generation.Mode.choices, default=Generation.Mode.REPLY)
     preset = OwnedPresetField(default=None)
 
 
