@@ -14,7 +14,8 @@ import psutil
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.transfer.imports import import_chats
-from apps.extraction import pipeline, runs
+from apps.extraction.runs import pipeline
+from apps.extraction.runs.operations import start_run
 from apps.llm.embeddings import get_embedder
 
 PASSES = 5
@@ -64,7 +65,7 @@ def _embedding_seconds(chat: Chat) -> float:
 
 def _extraction_seconds(chat: Chat) -> float:
     """Return the time of an extraction run over the chat. Raises RuntimeError if the run fails."""
-    run, _ = runs.start_run(chat.owner_id, chat)
+    run, _ = start_run(chat.owner_id, chat)
     started = time.perf_counter()
     pipeline.execute(run.pk)
     seconds = time.perf_counter() - started

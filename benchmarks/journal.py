@@ -18,11 +18,11 @@ from apps.journal.tasks import keep
 from apps.llm.embeddings import get_embedder
 from apps.memories.journal.bullets import chats_in
 from apps.memories.journal.periods import ancestors, day
-from apps.memories.lexemes import Lexemes
 from apps.memories.models import JournalEntry
 from apps.memories.operations.journal import new_entry
 from apps.memories.search import SearchQuery, search
 from apps.memories.search.hits import JOURNAL
+from apps.memories.search.lexemes import Lexemes
 from benchmarks.search import PEOPLE, QUESTIONS, ROUNDS, VERBS, WARM_UP, WORDS, recorded, replay
 from benchmarks.timing import interleaved, ratio, summary
 

@@ -13,9 +13,9 @@ from django.db import connection
 
 from apps.accounts.models import User
 from apps.llm.embeddings import get_embedder
-from apps.memories.lexemes import Lexemes
 from apps.memories.models import Memory
 from apps.memories.search import SearchQuery, search
+from apps.memories.search.lexemes import Lexemes
 from apps.memories.trigger_words import longest_words
 from benchmarks.timing import interleaved, ratio, summary
 

@@ -20,8 +20,8 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from apps.chats.change_log import PAGE_BYTES, HistoryGone, message_sizes, page_of_changes, rev_of
 from apps.chats.models import Chat, ChatChange, Message
+from apps.chats.queries.changes import PAGE_BYTES, HistoryGone, message_sizes, page_of_changes, rev_of
 from apps.chats.serializers import change_documents, message_document
 from apps.chats.signals import ChatChanged, before_forced_write, chat_changed
 from apps.common.database.compiled_queries import CompiledQuery

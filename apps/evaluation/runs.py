@@ -14,8 +14,8 @@ from apps.chats.models import Chat
 from apps.chats.operations import append_messages, create_chat
 from apps.evaluation.datasets import Document, Store
 from apps.evaluation.metrics import measure
-from apps.memories.passages import index_messages
 from apps.memories.search.hits import MESSAGES
+from apps.memories.search.indexing import index_messages
 from apps.memories.search.service import SearchQuery, find
 
 METHODS = ("default", "dense", "ts_rank", "bm25", "seed")

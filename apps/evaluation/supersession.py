@@ -19,7 +19,8 @@ from apps.evaluation.json_lines import read_json_lines
 from apps.extraction.parsers.memories import Candidate
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Memory
-from apps.memories.verdicts import Neighbour, Outcome, judge
+from apps.memories.verdicts.judging import Outcome, judge
+from apps.memories.verdicts.statements import Neighbour
 
 SUPERSEDED, DUPLICATE, PASSED = LABELS = ("superseded", "duplicate", "passed")
 LABEL_OF = {

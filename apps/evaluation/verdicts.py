@@ -26,8 +26,9 @@ from apps.llm.embeddings import get_embedder
 from apps.llm.generation import GenerationRequest
 from apps.memories.candidates import Candidate
 from apps.memories.models import Memory
-from apps.memories.neighbours import MAX_NEIGHBOURS
-from apps.memories.verdicts import Neighbour, Outcome, judge
+from apps.memories.verdicts.judging import Outcome, judge
+from apps.memories.verdicts.neighbours import MAX_NEIGHBOURS
+from apps.memories.verdicts.statements import Neighbour
 
 TASKS = {Memory.Tier.SESSION: selection.session, Memory.Tier.LONG_TERM: selection.long_term}
 

@@ -6,9 +6,9 @@ from typing import Any
 from apps.chats.formats.layout import dump
 from apps.chats.formats.lorebooks import normalise_book, write
 from apps.memories.labels import KIND_LABELS
-from apps.memories.memory_book import MemoryBook
 from apps.memories.models import Arc, Entity, Memory, VersionedText
 from apps.memories.queries.knowledge import knowledge_in, knowledge_of
+from apps.memories.queries.memory_book import MemoryBook
 from apps.memories.trigger_words import trigger_words
 
 MAX_TITLE = 60  # characters of the name of a lorebook's entry

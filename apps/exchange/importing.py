@@ -11,7 +11,8 @@ from apps.chats.formats.cards import reading as cards
 from apps.chats.formats.json_lines import BrokenLine, loads
 from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Chat, Lorebook
-from apps.common.problems import Conflict, Invalid, Missing, TooLarge
+from apps.common.database.rows import first_or_missing
+from apps.common.problems import Conflict, Invalid, TooLarge
 from apps.common.scoping import Owner, owner_id_of
 from apps.exchange.reading import smart_memory, st_bme
 from apps.exchange.reading.found import Found
@@ -85,9 +86,7 @@ def _locked_target(owner: Owner, chat: Chat | None, character: Character | None)
     person = character or (chat.character if chat else None)
     if person is not None:
         rows = Character.objects.for_owner(owner).filter(pk=person.pk)
-        person = rows.select_for_update().first()
-        if person is None:
-            raise Missing(gettext("There is no such character."))
+        person = first_or_missing(rows.select_for_update(), gettext("There is no such character."))
     return Target(owner_id_of(owner), chat, person, "lorebook")
 
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 from apps.common.problems import Problem
 from apps.exchange.forms import ImportForm
 from apps.exchange.importing import ImportedMemories, import_into
-from apps.memories.memory_book import MemoryBook
+from apps.memories.queries.memory_book import MemoryBook
 from apps.memories.views.access import own_book
 
 

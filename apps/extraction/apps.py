@@ -8,20 +8,22 @@ class ExtractionConfig(AppConfig):
         from apps.chats.pages.plugins import activity_sources
         from apps.chats.signals import characters_merged, chat_branched, chat_committed, chat_deleted, chat_restored
         from apps.common.jobs import Kind, kinds
-        from apps.extraction import runs, tasks
+        from apps.extraction import tasks
         from apps.extraction.jobs import embedding_jobs, index_jobs
         from apps.extraction.models import EmbeddingJob, ExtractionRun, IndexJob
+        from apps.extraction.runs.operations import on_chat_deleted
+        from apps.extraction.runs.queries import activities
         from apps.extraction.settings.operations import on_characters_merged
         from apps.llm.events import embedding_changed, generation_changed
 
         chat_committed.connect(tasks.on_chat_committed)
         chat_branched.connect(tasks.on_chat_branched)
-        chat_deleted.connect(runs.on_chat_deleted)
+        chat_deleted.connect(on_chat_deleted)
         chat_restored.connect(tasks.on_chat_restored)
         characters_merged.connect(on_characters_merged)
         embedding_changed.connect(tasks.on_embedding_changed)
         generation_changed.connect(tasks.on_generation_changed)
-        activity_sources.register(runs.activities)
+        activity_sources.register(activities)
         kinds.register(Kind(ExtractionRun, "extraction", tasks.execute_run, tasks.send_run))
         kinds.register(Kind(EmbeddingJob, "indexing", embedding_jobs.execute_claimed, tasks.send_embedding_job))
         kinds.register(Kind(IndexJob, "indexing", index_jobs.execute_claimed, tasks.send_index_job))

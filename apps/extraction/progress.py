@@ -19,6 +19,8 @@ from apps.common.jobs import OPEN_STATES
 from apps.extraction.models import ExtractionProgress, RunStep
 from apps.memories.witnesses import named_witnesses
 
+# Tiers that read message by message; the others read a chat as a whole.
+READING_TIERS = ("summary", "scenes", "epistemic", "session", "long_term", "arcs", "ledger")
 # The fingerprint as SQL. Must give the same value as ``fingerprint_of``. ``concat_ws`` leaves out NULL.
 _WITNESSES = """
     CASE WHEN json_typeof(swipe.extra #> '{loci,witnesses}') = 'array' THEN (
@@ -176,3 +178,14 @@ def copy_progress(parent: Chat, branch: Chat, last_index: int) -> None:
             """,  # noqa: S608
             {"parent": parent.pk, "branch": branch.pk, "last_index": last_index},
         )
+
+
+def mark_all_extracted(chat: Chat) -> None:
+    """Mark every message of the chat as extracted, without extracting anything from it."""
+    mark_as_read(chat, READING_TIERS, chat.message_count)
+
+
+def mark_as_read(chat: Chat, tiers: Sequence[str], end: int) -> None:
+    """Mark the messages up to index ``end``, exclusive, as read by the tiers, without reading them."""
+    while batch := list(messages_to_extract(chat, tiers, 0, end).with_swipes()[:1000]):
+        mark_extracted(chat, batch, tiers)

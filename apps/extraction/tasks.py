@@ -15,15 +15,17 @@ from apps.common import jobs
 from apps.common.database.restriction import restrict
 from apps.common.problems import Conflict, Missing
 from apps.common.scoping import Owner, system_scope
-from apps.extraction import pipeline, runs
-from apps.extraction.continuity_checks import check_is_due
 from apps.extraction.invalidation import inherit_from_parent, invalidate_chat
 from apps.extraction.jobs import embedding_jobs, index_jobs, model_tests
 from apps.extraction.models import EmbeddingJob, ExtractionRun, IndexJob, ModelTest
+from apps.extraction.runs import pipeline
+from apps.extraction.runs.continuity_checks import check_is_due
+from apps.extraction.runs.operations import start_run
+from apps.extraction.runs.queries import is_due, latest_run
+from apps.extraction.runs.waiting import waiting_runs
 from apps.extraction.settings.queries import settings_of
-from apps.extraction.waiting import waiting_runs
 from apps.llm.models import Connection
-from apps.memories.passages import has_stale_passages, index_changed
+from apps.memories.search.indexing import has_stale_passages, index_changed
 
 EDIT_KINDS = (ChatChange.Kind.PATCH, ChatChange.Kind.UNDO)  # the kinds of change that alter existing messages
 MAX_SEARCHED = 500  # newest messages searched for ones to extract if no existing message was altered
@@ -71,7 +73,7 @@ def extract_if_due(chat: Chat, *, since: int = 0) -> bool:
 
     If none is, but a new reply is to be checked, the run does that alone.
     """
-    due = runs.is_due(chat, since=since)
+    due = is_due(chat, since=since)
     if due:
         request_run(chat.owner_id, chat)
     elif check_is_due(chat):
@@ -104,7 +106,7 @@ def settle(chat: Chat) -> None:
 
 def _ended_early_since_change(chat: Chat) -> bool:
     """Return whether the latest run failed or was cancelled and the chat has not changed since: it is not repeated."""
-    latest = runs.latest_run(chat.owner_id, chat)
+    latest = latest_run(chat.owner_id, chat)
     ended_early = (ExtractionRun.State.FAILED, ExtractionRun.State.CANCELLED)
     return latest is not None and latest.state in ended_early and latest.chat_rev == chat.rev
 
@@ -133,9 +135,9 @@ def sweep_chats(**kwargs: Any) -> None:
 
 
 def request_run(owner: Owner, chat: Chat, **options: Any) -> tuple[ExtractionRun, bool]:
-    """Start a run as ``runs.start_run`` does, and queue it on commit."""
+    """Start a run as ``start_run`` does, and queue it on commit."""
     with transaction.atomic():
-        run, created = runs.start_run(owner, chat, **options)
+        run, created = start_run(owner, chat, **options)
         if created and run.is_active:
             transaction.on_commit(partial(send_run, run.pk))
     return run, created

@@ -10,7 +10,7 @@ from django.db.models import Q
 from apps.chats.models import Character, Chat, Message, Participant
 from apps.common.problems import Invalid
 from apps.memories.models import Memory
-from apps.memories.witnesses import Said, ids_in_story, participant_of, participants_of, witnesses
+from apps.memories.witnesses import Said, ids_in_story, participant_of, participants_of, was_witnessed_by, witnesses
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Viewpoint:
             return True
         if memory.tier == Memory.Tier.LONG_TERM and (self.member or memory.character_id):
             return self.member is not None and memory.character_id == self.member.character_id
-        return not memory.witnessed_by or not set(self.ids).isdisjoint(memory.witnessed_by)
+        return was_witnessed_by(memory, self.ids)
 
     def unheard(self, message_ids: Collection[UUID | None]) -> set[UUID]:
         """Return the ids of those messages of the chat that the character did not witness."""

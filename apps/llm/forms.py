@@ -133,7 +133,7 @@ class ConnectionForm(forms.Form):
         if connection:
             kwargs["initial"] = {name: getattr(connection, name) for name in self.stored_fields()}
             kwargs["initial"]["use_now"] = False
-            kwargs["initial"]["extra_body"] = json.dumps(connection.extra_body) if connection.extra_body else ""
+            kwargs["initial"]["extra_body"] = written_extra_body(connection)
         super().__init__(*args, **kwargs)
         if connection and connection.for_generation:
             del self.fields["use_now"]
@@ -210,6 +210,11 @@ class ConnectionForm(forms.Form):
             self.add_error(name if name in self.fields else None, error.detail)
         if not problem.errors:
             self.add_error(None, problem.detail)
+
+
+def written_extra_body(connection: Connection) -> str:
+    """Return the further parameters of a connection as a field of a form shows them."""
+    return json.dumps(connection.extra_body) if connection.extra_body else ""
 
 
 def parsed_extra_body(text: str) -> dict[str, Any]:

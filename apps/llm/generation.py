@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol, TypedDict
 from django.utils.translation import gettext_lazy as _
 
 from apps.common.problems import Problem, ProblemType
+from apps.llm.replies.values import storable_text
 
 Listener = Callable[[str], None]  # called about once a second with the text of the reply so far
 Watch = Callable[[], None]  # called about once a second during a call; raises to abort it
@@ -41,6 +42,10 @@ class GenerationRequest:
     min_p: float | None = None
     repetition_penalty: float | None = None
     stop: Sequence[str] = ()
+
+    def sent_messages(self) -> list[dict[str, str]]:
+        """Return the messages without characters that servers refuse."""
+        return [{"role": message["role"], "content": storable_text(message["content"])} for message in self.messages]
 
     def sampling(self) -> dict[str, float]:
         """Return the optional fields of sampling that are set, by the names that llama.cpp and Ollama use."""

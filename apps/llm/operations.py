@@ -11,9 +11,10 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from apps.common.database.ids import uuid7
+from apps.common.database.rows import first_or_missing
 from apps.common.jobs import lock_owner
 from apps.common.metrics import count
-from apps.common.problems import FieldError, Invalid, Missing
+from apps.common.problems import FieldError, Invalid
 from apps.common.scoping import Owner, owner_id_of
 from apps.llm.events import announce_embedding_change, announce_generation_change
 from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy, host_of, is_local_url
@@ -65,9 +66,10 @@ def update_connection(connection: Connection, *, api_key: str | None = None, **c
     A key is never sent to another server, so a change of the server requires the key again. Removing a model stops the
     use that requires it. What the last test found is forgotten. Raise Invalid, Missing.
     """
-    stored = Connection.objects.for_owner(connection.owner_id).select_for_update().filter(pk=connection.pk).first()
-    if stored is None:
-        raise Missing(gettext("There is no such connection."))
+    stored = first_or_missing(
+        Connection.objects.for_owner(connection.owner_id).select_for_update().filter(pk=connection.pk),
+        gettext("There is no such connection."),
+    )
     if (stored.backend == BROWSER) != (changes.get("backend", stored.backend) == BROWSER):
         raise Invalid.at(
             "/backend", gettext("A model in the browser and a model server are different connections: add another.")

@@ -5,7 +5,7 @@ from uuid import UUID
 from django.utils.translation import gettext
 
 from apps.common.database.compiled_queries import CompiledQuery
-from apps.common.problems import Missing
+from apps.common.database.rows import first_or_missing
 from apps.common.scoping import Owner, owner_id_of
 from apps.llm.models import Connection
 
@@ -26,7 +26,6 @@ EMBEDDINGS = CompiledQuery(lambda owner: Connection.objects.for_owner(owner).fil
 
 def access_connection(owner: Owner, connection_id: UUID) -> Connection:
     """Return the owner's connection. Raise Missing."""
-    connection = Connection.objects.for_owner(owner).filter(pk=connection_id).first()
-    if connection is None:
-        raise Missing(gettext("There is no such connection."))
-    return connection
+    return first_or_missing(
+        Connection.objects.for_owner(owner).filter(pk=connection_id), gettext("There is no such connection.")
+    )

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Q
 from django.db.models.expressions import RawSQL
 
-from apps.chats.keys import ChatOrKeys
+from apps.chats.queries.keys import ChatOrKeys
 
 # The ids of memories that a chat sees as superseded by another story, with the parameters ``owner`` and ``chat``: those
 # of which it sees a successor that isn't retired. It is ``supersessions_in`` of ``querysets.py`` for statements in SQL.

@@ -8,8 +8,8 @@ from django.db import models
 from django.db.models import Case, F, FilteredRelation, OuterRef, Q, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
-from apps.chats.keys import ChatOrKeys
 from apps.chats.models import Message
+from apps.chats.queries.keys import ChatOrKeys
 from apps.common.scoping import OwnedManager, OwnedQuerySet
 from apps.memories.lineage import SAID_IN_OTHER_BRANCHES_SQL, ids_of
 

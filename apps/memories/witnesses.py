@@ -8,8 +8,11 @@ from django.db.models import Q
 
 from apps.chats.message_data.namespaces import LOCI_NAMESPACE, namespace_of
 from apps.chats.models import Character, Chat, Message, Participant
+from apps.memories.models import Memory
 
 NOBODY = UUID(int=0)  # stands for no witness at all, since an empty list means everybody
+# ``is_witnessed_by`` for statements in SQL, with the parameter ``witness``.
+WITNESSED_SQL = "(witnessed_by = '{}' OR witnessed_by && %(witness)s::uuid[])"
 
 
 class Said(Protocol):
@@ -86,6 +89,11 @@ def is_witnessed_by(ids: Any) -> Q:
     Long-term memories need none: each member has only those of what they witnessed.
     """
     return Q(witnessed_by=[]) | Q(witnessed_by__overlap=ids)
+
+
+def was_witnessed_by(memory: Memory, ids: Iterable[UUID]) -> bool:
+    """Return whether ``is_witnessed_by`` is true of a memory that is loaded already."""
+    return not memory.witnessed_by or not set(memory.witnessed_by).isdisjoint(ids)
 
 
 def ids_in_story(witness: Participant) -> list[UUID]:

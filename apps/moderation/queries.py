@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from apps.common.problems import Missing
+from apps.common.database.rows import first_or_missing
 from apps.common.scoping import Owner, system_scope
 from apps.moderation.models import Case, Kind, Look, Notice, Report
 
@@ -29,10 +29,7 @@ def notices_of(owner: Owner) -> QuerySet[Notice]:
 
 def access_notice(owner: Owner, notice_id: UUID) -> Notice:
     """Return a notice of a user. Raise Missing."""
-    notice = notices_of(owner).filter(pk=notice_id).first()
-    if notice is None:
-        raise Missing("There is no such notice.")
-    return notice
+    return first_or_missing(notices_of(owner).filter(pk=notice_id), "There is no such notice.")
 
 
 def reports_of(owner: Owner) -> QuerySet[Report]:

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from apps.chats.models import Character, Chat, Lorebook, Message, Persona
-from apps.common.problems import Missing
+from apps.common.database.rows import first_or_missing
 from apps.common.scoping import Owner
 from apps.memories.models import Memory
 from apps.moderation.models import Kind
@@ -44,9 +44,7 @@ def find_target(owner: Owner, kind: str, target_id: UUID) -> Target:
         rows = MODELS[kind].objects.for_owner(owner)
     if kind == Kind.MEMORY:
         rows = rows.present()
-    row = rows.filter(pk=target_id).first()
-    if row is None:
-        raise Missing(f"There is no such {kind}.")
+    row = first_or_missing(rows.filter(pk=target_id), f"There is no such {kind}.")
     return target_of(kind, row)
 
 

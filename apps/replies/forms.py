@@ -4,6 +4,8 @@ import re
 from typing import Any
 
 from django import forms
+from django.utils.formats import number_format
+from django.utils.functional import lazy
 from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -28,6 +30,12 @@ MAX_NOTE_LENGTH = 20_000
 MAX_NOTE_DEPTH = 10_000
 ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}  # a browser would change both line ends
 CHARACTERS = {escape: character for character, escape in ESCAPES.items()}
+
+
+def _range_error(low: float, high: float) -> str:
+    """Return what is said of a value that isn't between two limits, in the language of the reader."""
+    low_in_digits, high_in_digits = (number_format(f"{limit:g}") for limit in (low, high))
+    return gettext("It must be between %(low)s and %(high)s.") % {"low": low_in_digits, "high": high_in_digits}
 
 
 class ReplyForm(forms.Form):
@@ -123,7 +131,9 @@ class PresetForm(forms.Form):
         min_value=MIN_REPETITION_PENALTY,
         max_value=MAX_REPETITION_PENALTY,
         required=False,
-        error_messages={name: _("It must be between 0.01 and 2.") for name in ("min_value", "max_value")},
+        error_messages=dict.fromkeys(
+            ("min_value", "max_value"), lazy(_range_error, str)(MIN_REPETITION_PENALTY, MAX_REPETITION_PENALTY)
+        ),
         help_text=_("Above 1, words already used become less likely. Empty: the server’s own."),
         label=_("Repetition penalty"),
     )

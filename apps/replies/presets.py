@@ -9,8 +9,8 @@ from django.db.models.functions import Lower
 from django.utils.translation import gettext
 
 from apps.common.database.default_rows import claim_default, update_row
+from apps.common.database.rows import first_or_missing
 from apps.common.jobs import lock_owner
-from apps.common.problems import Missing
 from apps.common.scoping import Owner, owner_id_of
 from apps.replies.models import GenerationPreset
 
@@ -22,10 +22,9 @@ def list_presets(owner: Owner) -> QuerySet[GenerationPreset]:
 
 def access_preset(owner: Owner, preset_id: UUID) -> GenerationPreset:
     """Return the owner's preset. Raise Missing."""
-    preset = GenerationPreset.objects.for_owner(owner).filter(pk=preset_id).first()
-    if preset is None:
-        raise Missing(gettext("There is no such preset."))
-    return preset
+    return first_or_missing(
+        GenerationPreset.objects.for_owner(owner).filter(pk=preset_id), gettext("There is no such preset.")
+    )
 
 
 def preset_or_default(owner: Owner, preset: GenerationPreset | None) -> GenerationPreset:

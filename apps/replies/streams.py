@@ -10,9 +10,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
 
-from asgiref.sync import sync_to_async
-from django.db import connections
-
+from apps.common.database.connections import in_database
 from apps.common.jobs import TERMINAL_STATES
 from apps.common.scoping import Owner
 from apps.replies.continuations import joint
@@ -59,7 +57,7 @@ async def stream(owner: Owner, generation_id: UUID, position: int) -> AsyncItera
     """Yield events until the generation has ended or was deleted. No database connection is held meanwhile."""
     yield b"retry: 2000\n\n"
     silent = 0
-    while generation := await sync_to_async(_read)(owner, generation_id):
+    while generation := await in_database(_read, owner, generation_id):
         if events := events_since(generation, position):
             yield events
         elif silent % BEATS == BEATS - 1:
@@ -72,8 +70,5 @@ async def stream(owner: Owner, generation_id: UUID, position: int) -> AsyncItera
 
 
 def _read(owner: Owner, generation_id: UUID) -> Generation | None:
-    try:
-        generation: Generation | None = Generation.objects.for_owner(owner).filter(pk=generation_id).first()
-        return generation
-    finally:
-        connections.close_all()
+    generation: Generation | None = Generation.objects.for_owner(owner).filter(pk=generation_id).first()
+    return generation

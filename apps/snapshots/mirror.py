@@ -22,8 +22,8 @@ from apps.common.scoping import system_scope
 from apps.exchange.exporting import markdown_of
 from apps.extraction.models import ExtractionRun
 from apps.injection.models import Recall
-from apps.memories.memory_book import MemoryBook
 from apps.memories.models import Arc, Entity, Knowledge, Memory, Relationship, Scene, VersionedText
+from apps.memories.queries.memory_book import MemoryBook
 from apps.snapshots.models import MirrorDeletion, MirroredChat
 
 MIRROR = "mirror"  # of STORAGES

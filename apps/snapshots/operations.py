@@ -13,7 +13,8 @@ from django.utils.translation import gettext
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.common import jobs
-from apps.common.problems import Conflict, Missing, TooLarge
+from apps.common.database.rows import first_or_missing
+from apps.common.problems import Conflict, TooLarge
 from apps.common.scoping import Owner, owner_id_of, system_scope
 from apps.memories.models import Memory
 from apps.snapshots.archives import Archive
@@ -26,10 +27,9 @@ MAX_SNAPSHOTS = 50  # of an owner, made by hand or uploaded
 
 def access_snapshot(owner: Owner, snapshot_id: UUID) -> Snapshot:
     """Return the owner's snapshot. Raise Missing."""
-    snapshot = Snapshot.objects.for_owner(owner).filter(pk=snapshot_id).first()
-    if snapshot is None:
-        raise Missing(gettext("There is no such snapshot."))
-    return snapshot
+    return first_or_missing(
+        Snapshot.objects.for_owner(owner).filter(pk=snapshot_id), gettext("There is no such snapshot.")
+    )
 
 
 def scope_of(snapshot: Snapshot) -> Scope:

@@ -15,10 +15,10 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import OuterRef, Subquery
 
-from apps.chats.change_log import PAGE_BYTES
 from apps.chats.dates import timestamp
 from apps.chats.formats.layout import dump
 from apps.chats.locking import Guard
+from apps.chats.queries.changes import PAGE_BYTES
 from apps.common.database.locking import get_or_create_locked
 from apps.common.documents.json_patch import PatchTestFailed
 from apps.common.documents.patches import DocumentPatch

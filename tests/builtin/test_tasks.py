@@ -27,7 +27,7 @@ from apps.extraction.parsers.triggers import parse_triggers
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.generation import GenerationRequest
 from apps.memories.candidates import LEDGER_FIELDS
-from apps.memories.verdicts import Relation
+from apps.memories.verdicts.questions import Relation
 
 Fields = dict[str, str]
 PEOPLE = ("Mira", "Tom")

@@ -9,11 +9,11 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from apps.accounts.models import User
-from apps.chats.change_log import HistoryGone, changes_since
 from apps.chats.locking import Guard, lock_chat
 from apps.chats.models import Chat, ChatChange
 from apps.chats.operations import Patch, append_messages, create_chat, patch_messages, trim_change_logs
 from apps.chats.operations.undo import NothingToUndo, undo_change
+from apps.chats.queries.changes import HistoryGone, changes_since
 from tests.factories import parsed
 
 DAY = dt.timedelta(days=1)

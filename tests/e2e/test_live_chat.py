@@ -14,7 +14,8 @@ from apps.accounts.models import User
 from apps.chats.locking import Guard
 from apps.chats.models import Chat, Message
 from apps.chats.operations import Patch, append_messages, patch_messages
-from apps.extraction import pipeline, runs
+from apps.extraction.runs import pipeline
+from apps.extraction.runs.operations import start_run
 from apps.memories.operations import delete_memory
 from tests.conftest import WebServer
 from tests.factories import make_character, make_chat, make_memory, parsed
@@ -464,7 +465,7 @@ def test_a_run_started_elsewhere_is_shown_with_its_result(context: BrowserContex
     expect(page.locator("#run-progress")).to_be_attached()
     words = page.locator(".run-words")
     expect(words).to_have_count(0)
-    run, _ = runs.start_run(alice, chat)
+    run, _ = start_run(alice, chat)
     expect(words).to_contain_text("Waiting to read new messages")
     pipeline.execute(run.pk)
     expect(words).to_contain_text("kept")

@@ -10,8 +10,11 @@ from rest_framework.test import APIClient
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.common import jobs
-from apps.extraction import pipeline, runs, tasks
+from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun, ModelCall
+from apps.extraction.runs import pipeline, steps
+from apps.extraction.runs.operations import start_run
+from apps.extraction.runs.queries import expected_cost, is_due
 from apps.extraction.settings.operations import change_settings
 from apps.extraction.templatetags.extraction_tags import describe_cost
 from apps.llm.backends.connection_check import check_connection
@@ -59,7 +62,7 @@ def test_the_api_tells_what_reading_will_take(api: APIClient, chat: Chat) -> Non
 @pytest.mark.parametrize("reading", ["one", "separate"])
 def test_the_estimate_is_near_what_reading_takes(reading: str, chat: Chat, server: ScriptedServer) -> None:
     change_settings(chat.owner, {"reading": reading})
-    expected = runs.expected_cost(chat)
+    expected = expected_cost(chat)
     run = read(chat)
     assert run.estimate == expected
     assert run.llm["calls"] / 2 < expected["calls"] < run.llm["calls"] * 3
@@ -87,7 +90,7 @@ def test_a_cost_is_not_shown_where_a_call_had_no_price_or_another_currency(api: 
     run = read(chat)
     for change in ({"prompt_price": "2"}, {"currency": "EUR"}):
         connections.update(**change)
-        runs.record_call(run, ModelCall(owner_id=run.owner_id, run=run, prompt_tokens=10))
+        steps.record_call(run, ModelCall(owner_id=run.owner_id, run=run, prompt_tokens=10))
         used = api.get(f"/api/v1/runs/{run.pk}/").json()["llm"]
         assert (used["cost"], used["currency"]) == (None, None)
 
@@ -96,7 +99,7 @@ def test_nothing_is_estimated_without_a_model_or_new_messages(api: APIClient, ch
     read(chat)
     assert api.get(f"/api/v1/chats/{chat.pk}/extract/").json() == {"estimate": None, "asks": False}
     other = tell(UserFactory(), *STORY)
-    assert runs.expected_cost(other) == {}
+    assert expected_cost(other) == {}
 
 
 def test_above_the_limit_nothing_is_sent_until_the_person_agrees(
@@ -122,7 +125,7 @@ def test_messages_that_are_left_unread_are_never_asked_about_again(
     change_settings(chat.owner, {"ask_above": 100})
     run = api.post(f"/api/v1/chats/{chat.pk}/extract/").json()["run"]
     assert api.post(f"/api/v1/runs/{run['id']}/skip/").json()["state"] == "cancelled"
-    assert not runs.is_due(Chat.objects.for_owner(chat.owner_id).get(pk=chat.pk))
+    assert not is_due(Chat.objects.for_owner(chat.owner_id).get(pk=chat.pk))
     change_settings(chat.owner, {"ask_above": 200_000})
     append(chat, "FACT(2): Mira owns a boat.", "Good.", is_user=True)
     read(chat)
@@ -143,7 +146,7 @@ def test_the_page_asks_and_starts_on_a_click(site: Client, chat: Chat) -> None:
 
 def waiting(chat: Chat, server: ScriptedServer, reply: Reply) -> ExtractionRun:
     server.reply_to(lambda request: request.kind == "generation", reply)
-    run, _ = runs.start_run(chat.owner_id, chat)
+    run, _ = start_run(chat.owner_id, chat)
     pipeline.execute(run.pk)
     run.refresh_from_db()
     assert run.waits_for
@@ -175,7 +178,7 @@ def test_a_raised_limit_ends_the_wait(
 ) -> None:
     set_daily_limit(chat.owner, 1)
     read(tell(chat.owner, "Hello.", "Good.", "Yes."))  # uses up the day's tokens
-    run, _ = runs.start_run(chat.owner_id, chat)
+    run, _ = start_run(chat.owner_id, chat)
     pipeline.execute(run.pk)
     run.refresh_from_db()
     assert (run.state, run.waits_for) == ("queued", "limit")
@@ -217,9 +220,9 @@ AGAIN = "/settings/models/read-again/"
 def test_the_page_tells_what_reading_old_chats_again_will_take(site: Client, chat: Chat) -> None:
     read(chat)
     Connection.objects.for_owner(chat.owner_id).update(prompt_price="2.50", completion_price="10", currency="EUR")
-    assert runs.expected_cost(chat) == {}
+    assert expected_cost(chat) == {}
     page = site.get(AGAIN).content.decode()
-    expected = runs.expected_cost(chat, again=True)
+    expected = expected_cost(chat, again=True)
     assert f"about {expected['calls']} calls" in page
     assert f"about {expected['cost']} EUR" in page
 

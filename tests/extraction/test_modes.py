@@ -6,8 +6,10 @@ from apps.accounts.models import User
 from apps.chats.locking import Guard
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, append_messages, patch_messages
-from apps.extraction import pipeline, runs
 from apps.extraction.invalidation import invalidate_chat
+from apps.extraction.runs import pipeline
+from apps.extraction.runs.operations import start_run
+from apps.extraction.runs.queries import is_due
 from apps.extraction.settings.modes import end_read_only, set_read_only, start_fresh, undo_fresh_start
 from apps.memories.models import LedgerEntry, Memory, VersionedText
 from apps.memories.operations.entities import get_or_create_entity
@@ -42,7 +44,7 @@ def chat(owner: User) -> Chat:
 
 
 def extract(chat: Chat) -> int:
-    run, _ = runs.start_run(chat.owner_id, chat)
+    run, _ = start_run(chat.owner_id, chat)
     pipeline.execute(run.pk)
     run.refresh_from_db()
     assert run.state == "succeeded", run.error
@@ -63,7 +65,7 @@ def test_a_read_only_chat_learns_nothing(owner: User, chat: Chat) -> None:
     assert extract(chat) > 0
     set_read_only(owner, chat)
     say(chat, *MORE)
-    assert not runs.is_due(chat)
+    assert not is_due(chat)
     assert extract(chat) == 0
     assert not any("Kiwi" in text for text in texts(chat))
 
@@ -73,7 +75,7 @@ def test_back_from_read_only_it_learns_what_was_said_meanwhile(owner: User, chat
     set_read_only(owner, chat)
     say(chat, *MORE)
     end_read_only(owner, chat, learn=True)
-    assert runs.is_due(chat)
+    assert is_due(chat)
     extract(chat)
     assert any("Kiwi" in text for text in texts(chat))
 
@@ -83,7 +85,7 @@ def test_or_skips_it(owner: User, chat: Chat) -> None:
     set_read_only(owner, chat)
     say(chat, *MORE)
     end_read_only(owner, chat, learn=False)
-    assert not runs.is_due(chat)
+    assert not is_due(chat)
     say(chat, "My uncle Ned bought a windmill in Harrow.", "Yes.", "Good.")
     extract(chat)
     assert not any("Kiwi" in text for text in texts(chat))
@@ -105,7 +107,7 @@ def test_a_fresh_start_sets_aside_what_is_the_chats_alone(owner: User, chat: Cha
     assert current_version(chat, VersionedText.Kind.SUMMARY) is None
     assert texts(chat, tier="long_term") == lasting
     assert Memory.objects.for_owner(owner).count() == count
-    assert not runs.is_due(chat)
+    assert not is_due(chat)
 
     undo_fresh_start(owner, chat)
     assert texts(chat, tier="session") == before

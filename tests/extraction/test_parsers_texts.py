@@ -8,7 +8,7 @@ from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.parsers.profiles import Profile, parse_profiles
 from apps.extraction.parsers.summary import parse_summary
 from apps.extraction.parsers.triggers import parse_triggers
-from apps.memories.verdicts import Relation
+from apps.memories.verdicts.questions import Relation
 
 BODY = "1. Scene and setting: an inn at night.\n2. Who is present: Mira and Tom."
 PARTS = {1: "an inn at night.", 2: "Mira and Tom."}

@@ -12,8 +12,11 @@ from apps.chats.locking import Guard
 from apps.chats.models import Chat, Message
 from apps.chats.operations.patches import Patch
 from apps.common import jobs
-from apps.extraction import pipeline, runs, tasks
+from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun
+from apps.extraction.runs import pipeline
+from apps.extraction.runs.operations import start_run
+from apps.extraction.runs.queries import is_due
 from apps.extraction.settings.operations import change_settings
 from apps.llm.backends import builtin
 from apps.llm.generation import GenerationRequest
@@ -39,7 +42,7 @@ def owner(db: None) -> User:
 
 
 def extract(chat: Chat, **options: Any) -> ExtractionRun:
-    run, made = runs.start_run(chat.owner_id, chat, **{"tiers": ["session", "long_term"]} | options)
+    run, made = start_run(chat.owner_id, chat, **{"tiers": ["session", "long_term"]} | options)
     assert made
     pipeline.execute(run.pk)
     run.refresh_from_db()
@@ -126,7 +129,7 @@ def test_hidden_messages_are_read_and_hiding_them_forgets_nothing(owner: User) -
     shown = Patch(index=0, values={"is_system": False})
     chat_operations.patch_messages(owner, chat.pk, [shown], Guard(force=True))
     tasks.invalidate_if_exists(chat)
-    assert not runs.is_due(chat)
+    assert not is_due(chat)
     assert [memory.pk for memory in memories(chat, state="active")] == before
 
 
@@ -151,8 +154,8 @@ def test_nothing_new_is_an_empty_success(owner: User) -> None:
 
 def test_one_run_at_a_time(owner: User) -> None:
     chat = make_chat(owner, *STORY)
-    first, made = runs.start_run(owner, chat)
-    again, made_again = runs.start_run(owner, chat)
+    first, made = start_run(owner, chat)
+    again, made_again = start_run(owner, chat)
     assert (made, made_again, again) == (True, False, first)
 
 
@@ -183,7 +186,7 @@ def test_what_a_person_corrected_stays_corrected(owner: User) -> None:
 
 def test_a_cancelled_run_stops_before_its_next_step(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
     chat = make_chat(owner, *STORY)
-    run, _ = runs.start_run(owner, chat, tiers=["session"])
+    run, _ = start_run(owner, chat, tiers=["session"])
     original = builtin._tasks["session"]
 
     def cancel_meanwhile(request: GenerationRequest) -> str:
@@ -276,7 +279,7 @@ def test_caps_retire_nothing(owner: User) -> None:
 
 def test_a_queue_that_lost_a_run_is_swept(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
     chat = make_chat(owner, *STORY)
-    run, _ = runs.start_run(owner, chat)
+    run, _ = start_run(owner, chat)
     sent: list[str] = []
     monkeypatch.setattr(tasks.run_extraction, "delay", lambda *, run_id: sent.append(run_id))
     tasks.sweep_runs()

@@ -19,7 +19,7 @@ from apps.extraction.stages.context import Context
 from apps.extraction.stages.extraction import outcome_of, propose
 from apps.llm.backends import backend_for
 from apps.memories.models import Memory
-from apps.memories.verdicts import Outcome
+from apps.memories.verdicts.judging import Outcome
 from tests.factories import UserFactory, make_character, make_chat, parsed
 
 STATEMENTS = [

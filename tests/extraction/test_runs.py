@@ -15,9 +15,12 @@ from apps.chats import operations as chat_operations
 from apps.chats.models import Chat
 from apps.chats.signals import ChatChanged
 from apps.common import jobs
-from apps.extraction import pipeline, runs, tasks
+from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun, RunStep
 from apps.extraction.progress import mark_not_extracted
+from apps.extraction.runs import pipeline, steps
+from apps.extraction.runs.operations import start_run
+from apps.extraction.runs.queries import activities, end_of_window, seconds_left
 from apps.extraction.settings.schema import DEFAULTS
 from apps.extraction.stages import context
 from apps.extraction.templatetags.extraction_tags import time_left
@@ -45,7 +48,7 @@ def long_chat(owner: User) -> Chat:
 
 
 def start(chat: Chat) -> ExtractionRun:
-    run, made = runs.start_run(chat.owner_id, chat, tiers=TIERS)
+    run, made = start_run(chat.owner_id, chat, tiers=TIERS)
     assert made
     return run
 
@@ -140,10 +143,10 @@ def test_a_step_is_never_stored_twice(long_chat: Chat) -> None:
     run = start(long_chat)
     mine = jobs.claim(ExtractionRun, run.pk)
     assert mine is not None
-    result = runs.StepResult(stage="session", window="w", messages=list(long_chat.messages.all()[:1]))
-    runs.finish_step(mine, result)
+    result = steps.StepResult(stage="session", window="w", messages=list(long_chat.messages.all()[:1]))
+    steps.finish_step(mine, result)
     with pytest.raises(IntegrityError), transaction.atomic():
-        runs.finish_step(mine, result)
+        steps.finish_step(mine, result)
     run.refresh_from_db()
     assert run.done == 1
 
@@ -153,7 +156,7 @@ def test_a_changed_message_is_read_again_by_the_run_that_had_read_it(long_chat: 
     assert mine is not None
     first, second = long_chat.messages.all()[:2]
     for number, message in enumerate((first, second)):
-        runs.finish_step(mine, runs.StepResult(stage="session", window=f"w{number}", messages=[message]))
+        steps.finish_step(mine, steps.StepResult(stage="session", window=f"w{number}", messages=[message]))
     mark_not_extracted(long_chat, [second.pk])
     assert [step.first for step in mine.steps.select_related("first")] == [first]
 
@@ -178,14 +181,14 @@ def test_a_run_cancelled_while_a_step_works_stores_nothing_of_it(
 
 def test_a_run_cancelled_between_steps_stops_there(long_chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     run = start(long_chat)
-    original = runs.finish_step
+    original = steps.finish_step
 
-    def finish_then_cancel(run: ExtractionRun, result: runs.StepResult) -> None:
+    def finish_then_cancel(run: ExtractionRun, result: steps.StepResult) -> None:
         original(run, result)
         if result.stage == "session_consolidation":
             jobs.cancel(run)
 
-    monkeypatch.setattr(runs, "finish_step", finish_then_cancel)
+    monkeypatch.setattr(steps, "finish_step", finish_then_cancel)
     pipeline.execute(run.pk)
     run.refresh_from_db()
     assert (run.state, run.done) == ("cancelled", 2)
@@ -270,7 +273,7 @@ def test_a_chat_put_into_the_bin_meanwhile_ends_its_run_quietly(
 def test_each_tier_begins_where_it_was_read_to(owner: User) -> None:
     chat = make_chat(owner, *(LINE.format(n=n, year=1700 + n) for n in range(5)))
     for tiers, first in ((["session"], 0), (["session"], None), (TIERS, 0), (TIERS, None)):
-        run, _ = runs.start_run(owner, chat, tiers=tiers)
+        run, _ = start_run(owner, chat, tiers=tiers)
         assert (run.first and run.first.index) == first
         pipeline.execute(run.pk)
 
@@ -279,7 +282,7 @@ def test_extraction_comes_every_few_messages(owner: User, monkeypatch: pytest.Mo
     sent: list[str] = []
     monkeypatch.setattr(tasks.run_extraction, "delay", lambda *, run_id: sent.append(run_id))
     chat = make_chat(owner, "One.", "Two.", "Three.")  # the newest is the user's
-    assert runs.end_of_window(chat) == 3
+    assert end_of_window(chat) == 3
     tasks.extract_if_due(chat)
     assert chat.runs.count() == 1
     pipeline.execute(chat.runs.get().pk)
@@ -314,7 +317,7 @@ def test_the_time_left_follows_from_the_runs_own_speed(long_chat: Chat) -> None:
         assert time_left(run) == ""
         at = now + dt.timedelta(seconds=second)
         RunStep.objects.create(owner_id=run.owner_id, run=run, stage=f"stage {second}", window="w", finished_at=at)
-    assert runs.seconds_left(run) == 297
+    assert seconds_left(run) == 297
     assert time_left(run) == "about 4\xa0minutes"
     run.total = 40
     assert time_left(run) == "under a minute"
@@ -323,11 +326,11 @@ def test_the_time_left_follows_from_the_runs_own_speed(long_chat: Chat) -> None:
 def test_runs_under_way_are_shown_by_chat(long_chat: Chat) -> None:
     run = start(long_chat)
     others = UserFactory()
-    under_way = runs.activities(long_chat.owner_id, [long_chat.pk])
+    under_way = activities(long_chat.owner_id, [long_chat.pk])
     assert {chat: (activity.done, activity.total) for chat, activity in under_way.items()} == {long_chat.pk: (0, 0)}
-    assert runs.activities(others, [long_chat.pk]) == {}
+    assert activities(others, [long_chat.pk]) == {}
     jobs.cancel(run)
-    assert runs.activities(long_chat.owner_id, [long_chat.pk]) == {}
+    assert activities(long_chat.owner_id, [long_chat.pk]) == {}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -340,7 +343,7 @@ def test_threads_that_start_a_run_at_once_get_the_same_one() -> None:
     def work() -> None:
         try:
             ready.wait(timeout=60)
-            run, made = runs.start_run(owner, chat)
+            run, made = start_run(owner, chat)
             results.append((run.pk, made))
         finally:
             connection.close()

@@ -16,10 +16,11 @@ from apps.chats.models import Chat, ChatChange
 from apps.chats.signals import ChatChanged
 from apps.common import jobs
 from apps.common.scoping import system_scope
-from apps.extraction import pipeline, tasks
+from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun, IndexJob
+from apps.extraction.runs import pipeline
 from apps.extraction.settings import modes
-from apps.memories.passages import index_messages
+from apps.memories.search.indexing import index_messages
 from tests.factories import UserFactory, make_chat, parsed
 
 pytestmark = pytest.mark.django_db

@@ -13,9 +13,9 @@ from apps.injection.models import Recall
 from apps.injection.retrieval.related import search_related
 from apps.injection.turns import find_turn
 from apps.llm.embeddings import get_embedder
-from apps.memories.lexemes import Lexemes
 from apps.memories.models import Arc, Memory, VersionedText
-from apps.memories.passages import index_messages
+from apps.memories.search.indexing import index_messages
+from apps.memories.search.lexemes import Lexemes
 from tests.factories import make_character, make_chat, make_memory, parsed
 
 SECRET = "The silver key lies under the blue stone beside the well."

@@ -5,8 +5,8 @@ from django.core.management import CommandError, call_command
 
 from apps.accounts.models import User
 from apps.chats.models import Character, Chat, Message
-from apps.extraction import pipeline
 from apps.extraction.models import ExtractionRun
+from apps.extraction.runs import pipeline
 from apps.injection.demo import seeding
 from apps.injection.models import Recall
 from apps.memories.models import JournalEntry, Memory, Passage

@@ -6,7 +6,8 @@ from rest_framework.test import APIClient
 
 from apps.chats.models import Chat, Swipe
 from apps.common.scoping import system_scope
-from apps.extraction import pipeline, runs
+from apps.extraction.runs import pipeline
+from apps.extraction.runs.operations import start_run
 from apps.memories.models import Memory
 from tests.contract.conftest import client_of
 from tests.factories import make_memory
@@ -28,7 +29,7 @@ def new_chat(alice: APIClient) -> str:
 def extract(alice: APIClient, chat: str) -> dict[str, dict[str, Any]]:
     """Read a chat with the built-in extractor. Return its memories by their first words."""
     with system_scope():
-        run, _ = runs.start_run(alice.user, Chat.objects.get(pk=chat), tiers=["session", "long_term"])
+        run, _ = start_run(alice.user, Chat.objects.get(pk=chat), tiers=["session", "long_term"])
         pipeline.execute(run.pk)
     found = alice.get(f"/api/v1/memories/?chat={chat}").json()["results"]
     return {" ".join(memory["text"].split()[:3]): memory for memory in found}

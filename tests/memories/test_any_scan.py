@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from apps.memories.lexemes import Lexemes
 from apps.memories.models import Memory
 from apps.memories.search import PRESETS, scan
 from apps.memories.search.bm25 import K1
 from apps.memories.search.hits import EncodedQuery, SearchScope, find_memories
+from apps.memories.search.lexemes import Lexemes
 from apps.memories.search.questions import parse_query
 from tests.factories import UserFactory, make_chat, make_memory
 

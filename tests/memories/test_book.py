@@ -10,8 +10,9 @@ from apps.accounts.models import User
 from apps.chats.models import Chat, Message, Participant
 from apps.common import jobs
 from apps.common.problems import Conflict
-from apps.extraction import runs, tasks
+from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun
+from apps.extraction.runs.operations import start_run
 from apps.memories import operations
 from apps.memories.models import (
     Arc,
@@ -520,7 +521,7 @@ def test_a_run_is_paused_resumed_and_stopped_from_the_book(
 
 
 def test_a_run_that_failed_is_told_and_tried_again(site: Client, chat: Chat, book: str) -> None:
-    run, _ = runs.start_run(chat.owner_id, chat)
+    run, _ = start_run(chat.owner_id, chat)
     claimed = jobs.claim(ExtractionRun, run.pk)
     assert claimed is not None
     jobs.end(claimed, "failed", "The model did not answer.")

@@ -9,12 +9,12 @@ from apps.chats.locking import Guard
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, append_messages, branch_chat, patch_messages
 from apps.common.problems import Invalid
-from apps.extraction import pipeline, runs
 from apps.extraction.invalidation import invalidate_chat
 from apps.extraction.models import ExtractionProgress, ExtractionRun
+from apps.extraction.runs import pipeline
+from apps.extraction.runs.operations import start_run
 from apps.memories.candidates import Candidate
 from apps.memories.models import Inheritance, Memory, MemorySource
-from apps.memories.neighbours import Scope, neighbours_by_words
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.ledger import set_field
 from apps.memories.operations.memories import supersede
@@ -23,7 +23,8 @@ from apps.memories.operations.verdicts import VerdictBatch, write_verdicts
 from apps.memories.queries.ledger import ledger_in
 from apps.memories.queries.memories import active_memories
 from apps.memories.search import SearchQuery, search
-from apps.memories.verdicts import Outcome, Verdict
+from apps.memories.verdicts.judging import Outcome, Verdict
+from apps.memories.verdicts.neighbours import Scope, neighbours_by_words
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_character, make_chat, make_memory, parsed
 
@@ -50,7 +51,7 @@ def parent(owner: User) -> Chat:
 
 
 def extract(chat: Chat) -> ExtractionRun:
-    run, _ = runs.start_run(chat.owner_id, chat)
+    run, _ = start_run(chat.owner_id, chat)
     pipeline.execute(run.pk)
     run.refresh_from_db()
     assert run.state == "succeeded", run.error
@@ -168,7 +169,7 @@ def test_a_merge_in_a_branch_leaves_the_parents_memories(owner: User, parent: Ch
     first, second = make_memory(parent, "Mira has an owl."), make_memory(parent, "The owl of Mira is white.")
     branch = branch_of(parent, 4)
     before = standing(parent)
-    run, _ = runs.start_run(owner, branch)
+    run, _ = start_run(owner, branch)
     assert merge_memories(branch, [first, second], "Mira has a white owl.", run_id=run.pk) == 2
     assert standing(parent) == before
     assert "Mira has a white owl." in standing(branch)
@@ -183,7 +184,7 @@ def test_a_merge_in_a_branch_ends_with_an_inherited_source(owner: User, parent: 
     [lisbon] = Memory.objects.for_owner(owner).filter(text__contains="Lisbon")
     other = make_memory(parent, "Anna lives in Lisbon.")
     branch = branch_of(parent, 4)
-    run, _ = runs.start_run(owner, branch)
+    run, _ = start_run(owner, branch)
     merge_memories(branch, [lisbon, other], "Anna lives with a doctor in Lisbon.", run_id=run.pk)
     patch_messages(owner, branch.pk, [Patch(index=2, values={"mes": "Never mind."})], Guard(force=True))
     invalidate_chat(owner, branch.pk)

@@ -10,15 +10,15 @@ from apps.accounts.models import User
 from apps.chats.models import Character, Chat, ChatChange
 from apps.chats.operations import branch_chat, delete_chat, purge_chat, purge_old_chats, restore_chat
 from apps.common.scoping import system_scope
-from apps.extraction import runs
+from apps.extraction.runs.operations import start_run
 from apps.memories.models import Arc, Entity, Inheritance, LedgerEntry, Memory, MemorySource, Relationship
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.memories import create_memory, supersede
-from apps.memories.passages import index_messages
 from apps.memories.queries.arcs import arcs_in
 from apps.memories.queries.memories import active_memories
 from apps.memories.queries.relationships import relationships_in
 from apps.memories.search import SearchQuery, search
+from apps.memories.search.indexing import index_messages
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 from tests.memories.test_branching import extract, say
 
@@ -200,7 +200,7 @@ def test_a_chat_leaves_the_bin_for_good_after_thirty_days(owner: User, parent: C
 
 def test_runs_of_a_chat_end_when_it_is_deleted(owner: User, mira: Character) -> None:
     chat = make_chat(owner, PARIS, "Yes.", character=mira)
-    run, _ = runs.start_run(owner, chat)
+    run, _ = start_run(owner, chat)
     delete_chat(chat)
     run.refresh_from_db()
     assert run.state == "cancelled"

@@ -7,9 +7,10 @@ import pytest
 from rest_framework.test import APIClient
 
 from apps.chats.models import Chat
-from apps.extraction import pipeline, runs
+from apps.extraction.runs import pipeline
+from apps.extraction.runs.operations import start_run
 from apps.extraction.settings.operations import change_settings
-from apps.memories.exports import SCHEMA_VERSION
+from apps.memories.api.exports import SCHEMA_VERSION
 from apps.memories.models import MemorySource, VersionedText
 from apps.memories.operations.arcs import create_arc
 from apps.memories.operations.knowledge import create_knowledge
@@ -75,7 +76,7 @@ def test_an_export_holds_every_layer(alice: APIClient, chat: Chat) -> None:
 
 
 def test_what_a_run_made_is_in_it(alice: APIClient, chat: Chat) -> None:
-    run, _ = runs.start_run(chat.owner_id, chat)
+    run, _ = start_run(chat.owner_id, chat)
     pipeline.execute(run.pk)
     document = exported(alice, chat)
     assert document["memories"]

@@ -7,8 +7,10 @@ import pytest
 from rest_framework.test import APIClient
 
 from apps.chats.models import Chat, Message
-from apps.extraction import pipeline, runs, tasks
+from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun
+from apps.extraction.runs import pipeline
+from apps.extraction.runs.operations import start_run
 from apps.memories.models import Entity, Memory
 from tests.factories import make_character, make_chat, make_memory
 
@@ -188,7 +190,7 @@ def test_a_deleted_memory_is_gone_and_not_learnt_again(alice: APIClient, sent: l
 
 
 def extract(chat: Chat, **options: Any) -> ExtractionRun:
-    run, _ = runs.start_run(chat.owner_id, chat, **options)
+    run, _ = start_run(chat.owner_id, chat, **options)
     pipeline.execute(run.pk)
     run.refresh_from_db()
     return run

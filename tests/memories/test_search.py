@@ -9,10 +9,10 @@ from apps.chats.locking import Guard
 from apps.chats.models import Message
 from apps.chats.operations import Patch, append_messages, patch_messages
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
-from apps.memories.lexemes import Lexemes
 from apps.memories.models import Entity, Memory
-from apps.memories.passages import index_messages
 from apps.memories.search import PRESETS, SearchQuery, search, service
+from apps.memories.search.indexing import index_messages
+from apps.memories.search.lexemes import Lexemes
 from apps.memories.search.ranking import SIGNALS
 from apps.memories.search.scan import HITS_PER_RETRIEVER
 from tests.factories import UserFactory, make_character, make_chat, make_memory, parsed

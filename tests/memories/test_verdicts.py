@@ -16,21 +16,18 @@ from apps.extraction.parsers.memories import Candidate
 from apps.extraction.stages import judging
 from apps.extraction.stages.judging import comparison_for
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
-from apps.memories.verdicts import (
-    COSINE,
+from apps.memories.verdicts.judging import (
     MAX_PASSED_IN_SUPERSEDED,
     MAX_SUPERSEDED_IN_DUPLICATE,
     MIN_DUPLICATE,
     MIN_SUPERSEDED,
     Compare,
-    Neighbour,
     Outcome,
-    Relation,
-    Thresholds,
     Verdict,
     judge,
-    uncertain_pairs,
 )
+from apps.memories.verdicts.questions import Relation, uncertain_pairs
+from apps.memories.verdicts.statements import COSINE, Neighbour, Thresholds
 
 
 def line(text: str, kind: str = "fact", source: int = 0) -> Candidate:

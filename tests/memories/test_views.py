@@ -9,12 +9,14 @@ from django.test import Client
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.common import jobs
-from apps.extraction import pipeline, runs, tasks
+from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun
-from apps.memories.lexemes import Lexemes
+from apps.extraction.runs import pipeline
+from apps.extraction.runs.operations import start_run
 from apps.memories.models import Memory, MemorySource
 from apps.memories.search import SearchResponse, SearchResult
-from apps.memories.templatetags.search_filters import describe_signals
+from apps.memories.search.lexemes import Lexemes
+from apps.memories.search.reasons import describe_signals
 from apps.memories.views import memories as views
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 
@@ -63,7 +65,7 @@ def page(client: Client, url: str, **extra: Any) -> str:
 
 
 def extracted(chat: Chat) -> ExtractionRun:
-    run, _ = runs.start_run(chat.owner_id, chat)
+    run, _ = start_run(chat.owner_id, chat)
     pipeline.execute(run.pk)
     run.refresh_from_db()
     return run
@@ -331,7 +333,7 @@ def test_progress_is_followed_to_the_end_and_then_the_rail_is_read_anew(
 ) -> None:
     url = f"/memories/chats/{chat.pk}/progress/"
     assert "hx-get" not in page(site, url)
-    run, _ = runs.start_run(chat.owner_id, chat)
+    run, _ = start_run(chat.owner_id, chat)
     reply = site.get(url, **HTMX)
     assert f'hx-get="{url}?was_active"' in reply.content.decode()
     assert "Waiting" in reply.content.decode()
@@ -345,7 +347,7 @@ def test_progress_is_followed_to_the_end_and_then_the_rail_is_read_anew(
 
 
 def test_a_run_that_failed_says_why(site: Client, chat: Chat) -> None:
-    run, _ = runs.start_run(chat.owner_id, chat)
+    run, _ = start_run(chat.owner_id, chat)
     claimed = jobs.claim(ExtractionRun, run.pk)
     assert claimed is not None
     jobs.end(claimed, "failed", "The model did not answer.")
@@ -355,7 +357,7 @@ def test_a_run_that_failed_says_why(site: Client, chat: Chat) -> None:
 
 
 def test_the_message_about_a_failed_run_is_closed_for_good(site: Client, chat: Chat) -> None:
-    run, _ = runs.start_run(chat.owner_id, chat)
+    run, _ = start_run(chat.owner_id, chat)
     dismiss = f"/memories/runs/{run.pk}/dismiss/"
     site.post(dismiss, **HTMX)  # one that has not ended has nothing to close yet
     claimed = jobs.claim(ExtractionRun, run.pk)
@@ -387,7 +389,7 @@ def test_remembering_is_started_and_stopped(
 
 def test_a_stranger_finds_nothing(stranger: Client, chat: Chat, alice: User) -> None:
     memory = make_memory(chat, "Tom likes tea.")
-    run, _ = runs.start_run(alice, chat)
+    run, _ = start_run(alice, chat)
     for url in (f"{memory.pk}/", f"{memory.pk}/edit/", f"chats/{chat.pk}/rail/", f"chats/{chat.pk}/progress/"):
         assert stranger.get(f"/memories/{url}").status_code == 404
     writes = [f"{memory.pk}/{action}/" for action in ("edit", "delete", "restore", "pin", "hide")]

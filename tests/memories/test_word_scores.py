@@ -15,10 +15,10 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.memories.lexemes import Lexemes, lexemes_of
 from apps.memories.models import Memory
 from apps.memories.search import SearchQuery, bm25, find, scan
 from apps.memories.search.bm25 import K1, LEXEMES_PER_PATTERN, pattern_count, score_words
+from apps.memories.search.lexemes import Lexemes, lexemes_of
 from tests.factories import UserFactory, make_chat, make_memory
 
 WORDS = (

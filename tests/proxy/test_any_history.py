@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from apps.accounts.models import User
 from apps.chats.models import Message
-from apps.proxy.conversation import opening_of, turns_of, unspaced
-from apps.proxy.nudges import Nudge, nudge_of
-from apps.proxy.operations import store_request
-from apps.proxy.replies import collected_reply
-from apps.proxy.storing_replies import store_reply
+from apps.proxy.operations.replies import store_reply
+from apps.proxy.operations.requests import store_request
+from apps.proxy.requests.nudges import Nudge, nudge_of
+from apps.proxy.requests.texts import unspaced
+from apps.proxy.requests.turns import opening_of, turns_of
+from apps.proxy.upstream.collected_replies import collected_reply
 from tests.factories import UserFactory
 
 ACTIONS = ("send", "edit", "rewrite", "delete", "delete_exchange", "swipe", "swipe_back", "regenerate", "continue")

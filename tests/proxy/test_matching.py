@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.proxy.alignment import align
-from apps.proxy.conversation import Turn, keys_of, turns_of
-from apps.proxy.matching import is_same_chat, plan_changes
-from apps.proxy.plans import Entry, Plan
+from apps.proxy.matching.alignment import align
+from apps.proxy.matching.finding import is_same_chat
+from apps.proxy.matching.keys import keys_of
+from apps.proxy.matching.merging import plan_changes
+from apps.proxy.matching.plans import Entry, Plan
+from apps.proxy.requests.turns import Turn, turns_of
 
 OWNER = uuid.uuid4()
 OWN_ACTIONS = ["send", "edit", "delete", "regenerate", "swipe_back", "truncate"]

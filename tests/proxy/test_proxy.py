@@ -20,7 +20,7 @@ from apps.injection.models import Recall
 from apps.llm.models import Connection, Usage
 from apps.llm.operations import delete_connection, set_daily_limit
 from apps.llm.tokens import count_tokens
-from apps.proxy.prompts import with_memory
+from apps.proxy.prompts.slots import with_slots
 from tests.conftest import WebServer, missing
 from tests.coroutines import in_thread
 from tests.factories import UserFactory, make_character, make_chat, make_memory
@@ -154,7 +154,7 @@ def test_memory_takes_no_more_than_the_clients_messages_and_the_reply_leave(
 def test_a_macro_inside_a_memory_is_left_as_it_is() -> None:
     macros = {"smartmemory-longterm": "- She wrote {{smartmemory-canon}}.", "smartmemory-canon": "the canon"}
     system = {"role": "system", "content": "{{smartmemory-longterm}} {{smartmemory-canon}}"}
-    sent = with_memory([system, {"role": "user", "content": "Hi"}], [], macros)
+    sent = with_slots([system, {"role": "user", "content": "Hi"}], [], macros)
     assert sent[0]["content"] == "- She wrote {{smartmemory-canon}}. the canon"
 
 

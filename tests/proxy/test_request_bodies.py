@@ -8,11 +8,11 @@ from django.test import AsyncClient
 
 from apps.accounts.operations import create_token
 from apps.llm.operations import create_connection
-from apps.proxy import upstream
-from apps.proxy.conversation import turns_of
-from apps.proxy.nudges import Nudge, nudge_of
-from apps.proxy.requests import character_of
-from apps.proxy.side_calls import is_side_call
+from apps.proxy.requests.headers import character_of
+from apps.proxy.requests.nudges import Nudge, nudge_of
+from apps.proxy.requests.side_calls import is_side_call
+from apps.proxy.requests.turns import turns_of
+from apps.proxy.upstream import connections
 from tests.coroutines import in_thread
 from tests.factories import UserFactory, make_character
 from tests.llm.scripted_server import Reply, ScriptedServer
@@ -107,11 +107,11 @@ def test_a_character_is_found_by_whole_words() -> None:
 
 @pytest.mark.django_db
 def test_a_list_of_models_that_fails_is_soon_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upstream, "FAILURE_CACHED", 0)
+    monkeypatch.setattr(connections, "FAILURE_CACHED", 0)
     with ScriptedServer("Hello.") as server:
         options = {"backend": "openai", "api_key": "k", "model": "scripted-small", "timeout": 2}
         connection = create_connection(UserFactory(), name="A", base_url=f"{server.url}/v1", **options)
         server.reply_with(Reply(status=500))
-        upstream.models_of(connection)
+        connections.models_of(connection)
         server.reply_with()
-        assert "scripted-large" in upstream.models_of(connection)
+        assert "scripted-large" in connections.models_of(connection)

@@ -12,13 +12,15 @@ from apps.chats.models import Chat, Message, Swipe
 from apps.chats.operations import Patch, append_messages, delete_chat, patch_messages
 from apps.common.database.restriction import restricted_to
 from apps.llm.models import Connection, Usage
-from apps.proxy import calls, finding, operations
-from apps.proxy.conversation import Turn, turns_of
+from apps.proxy.matching import comparison
 from apps.proxy.models import ProxiedChat
-from apps.proxy.operations import MAX_CLIENTS, StoredRequest, store_request
-from apps.proxy.replies import CollectedReply, collected_reply
-from apps.proxy.storing_replies import GUARD, store_reply
-from apps.proxy.upstream import base_url
+from apps.proxy.operations import requests
+from apps.proxy.operations.replies import GUARD, store_reply
+from apps.proxy.operations.requests import MAX_CLIENTS, StoredRequest, store_request
+from apps.proxy.requests.turns import Turn, turns_of
+from apps.proxy.upstream import calls
+from apps.proxy.upstream.collected_replies import CollectedReply, collected_reply
+from apps.proxy.upstream.connections import base_url
 from tests.factories import UserFactory, make_character, make_chat, parsed
 from tests.proxy.conftest import texts_of
 
@@ -309,28 +311,28 @@ def error_of(cause: type[Exception]) -> OperationalError:
 
 
 def test_a_message_that_is_deleted_while_chats_are_compared_is_none_of_them(alice: User, monkeypatch: Any) -> None:
-    chat, read = exchanged(alice, "a", "b", "c", "d", client="one"), finding._shown_keys
+    chat, read = exchanged(alice, "a", "b", "c", "d", client="one"), comparison._shown_keys
 
     def delete_first(*args: Any) -> dict[Any, int]:
-        monkeypatch.setattr(finding, "_shown_keys", read)
+        monkeypatch.setattr(comparison, "_shown_keys", read)
         patched(chat, 1, delete=True)
         return read(*args)
 
-    monkeypatch.setattr(finding, "_shown_keys", delete_first)
+    monkeypatch.setattr(comparison, "_shown_keys", delete_first)
     sent(alice, "a", "b", "c", "d", "e", named=chat.pk, client="two")
     assert texts_of(alice)[0][-3:] == ["c", "d", "e"]
 
 
 def test_a_chat_that_is_put_into_the_bin_while_it_is_found_is_not_continued(alice: User, monkeypatch: Any) -> None:
-    chat, find = exchanged(alice, "a", "b"), operations.find_chat
+    chat, find = exchanged(alice, "a", "b"), requests.find_chat
 
     def find_and_delete(*args: Any) -> Any:
-        monkeypatch.setattr(operations, "find_chat", find)
+        monkeypatch.setattr(requests, "find_chat", find)
         found = find(*args)
         delete_chat(chat)
         return found
 
-    monkeypatch.setattr(operations, "find_chat", find_and_delete)
+    monkeypatch.setattr(requests, "find_chat", find_and_delete)
     assert sent(alice, "a", "b", "c").chat != chat
     assert texts_of(alice) == [["a", "b", "c"]]
 

@@ -73,9 +73,14 @@ def test_a_bad_value_is_shown_at_its_field_and_nothing_is_saved(site, alice, fie
     assert only_preset(alice).name == "Kept"
 
 
-def test_the_message_about_a_repetition_penalty_names_its_range(site):
-    page = site.post(f"{PRESETS}new/", FORM | {"repetition_penalty": "0"}).content.decode()
-    assert "It must be between 0.01 and 2." in page
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "It must be between 0.01 and 2."), ("de", "Es muss zwischen 0,01 und 2 liegen.")],
+)
+def test_the_message_about_a_repetition_penalty_names_its_range(site, language, said):
+    form = FORM | {"repetition_penalty": "0"}
+    page = site.post(f"{PRESETS}new/", form, headers={"Accept-Language": language}).content.decode()
+    assert said in page
 
 
 def test_a_second_default_takes_the_place_of_the_first(site, alice):

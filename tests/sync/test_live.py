@@ -33,7 +33,8 @@ from apps.chats.operations import (
 from apps.chats.operations.organizing import Action
 from apps.common import jobs
 from apps.common.documents.patches import DocumentPatch
-from apps.extraction import pipeline, runs
+from apps.extraction.runs import pipeline
+from apps.extraction.runs.operations import start_run
 from apps.memories.operations import delete_memory, restore_memory
 from apps.sync.models import OpenStream
 from apps.sync.settings_documents import patch_settings, read_settings
@@ -156,7 +157,7 @@ def test_a_stream_has_settings_events_or_is_limited_to_one_chat(server: WebServe
 def test_runs_are_sent_as_events_when_they_start_pause_and_end(server: WebServer, alice: User, chat: Chat) -> None:
     with client_of(server, alice) as client:
         listener = Listener(client, f"?chat={chat.pk}")
-        run, _ = runs.start_run(alice, chat)
+        run, _ = start_run(alice, chat)
         states = ["queued", "paused", "queued", "succeeded"]
         for number, act in enumerate((None, jobs.pause, jobs.resume, lambda run: pipeline.execute(run.pk)), 1):
             if act is not None:

@@ -12,17 +12,17 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any, TypeVar
 from uuid import UUID
 
-from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth import get_user
 from django.contrib.sessions.backends.db import SessionStore
-from django.db import DatabaseError, DataError, InterfaceError, connections
+from django.db import DatabaseError, DataError, InterfaceError
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from apps.accounts.authentication import REALM, find_token
 from apps.accounts.middleware.throttling import FREE_BYTES, BodyCounter, TooMuchData
 from apps.common.api.problems import refusal
+from apps.common.database.connections import in_database
 from apps.common.database.errors import unavailable_after
 from apps.common.http.request_bodies import max_bytes, takes_files
 from apps.common.problems import Problem, ProblemType, TooLarge
@@ -115,16 +115,10 @@ class _ArrivingBody:
 
 async def _in_thread(function: Callable[[P], R], argument: P) -> R:
     """Call a function that uses the database. Raise Unavailable where that can't be reached."""
-
-    def call() -> R:
-        try:
-            return function(argument)
-        except (DatabaseError, InterfaceError) as error:
-            raise unavailable_after(error) or error from error
-        finally:
-            connections.close_all()
-
-    return await sync_to_async(call, thread_sensitive=False)()
+    try:
+        return await in_database(function, argument, thread_sensitive=False)
+    except (DatabaseError, InterfaceError) as error:
+        raise unavailable_after(error) or error from error
 
 
 def _user_of(headers: Mapping[bytes, str]) -> UUID | None:

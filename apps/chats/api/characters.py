@@ -24,9 +24,9 @@ from apps.chats.api.uploads import (
     download,
     picture_response,
     read_picture,
+    refuse_broken_pictures,
 )
-from apps.chats.formats.cards.pictures import MAX_PICTURE_BYTES, BrokenPicture, media_type_of
-from apps.chats.formats.cards.png import BrokenPNG
+from apps.chats.formats.cards.pictures import MAX_PICTURE_BYTES, media_type_of
 from apps.chats.models import Character, CharacterImage
 from apps.chats.queries import access_character, image_of
 from apps.chats.transfer import cards
@@ -153,12 +153,9 @@ class CharacterImageView(APIView):
     def put(self, request: Request, pk: UUID) -> Response:
         """Replace the picture. It is PNG, JPEG or WebP, as the body or as the field `file` of a form."""
         character = access_character(request.user, pk)
-        check_content_length(request, MAX_PICTURE_BYTES)
         content = read_picture(request, MAX_PICTURE_BYTES)
-        try:
+        with refuse_broken_pictures():
             operations.set_character_image(character, content, media_type_of(content))
-        except (BrokenPicture, BrokenPNG) as error:
-            raise Invalid.at("/file", str(error)) from None
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(responses={204: None})

@@ -17,14 +17,13 @@ from apps.chats.api.uploads import (
     FileSerializer,
     PictureParser,
     PictureRenderer,
-    check_content_length,
     picture_response,
     read_picture,
+    refuse_broken_pictures,
 )
-from apps.chats.formats.cards.pictures import WEBP, BrokenPicture
+from apps.chats.formats.cards.pictures import WEBP
 from apps.chats.images.encoding import MAX_UPLOAD_BYTES
 from apps.chats.queries import access_chat, access_chat_image
-from apps.common.problems import Invalid
 
 
 class UploadedImageSerializer(serializers.Serializer[Any]):
@@ -44,11 +43,8 @@ class ChatImageListView(APIView):
     def post(self, request: Request, chat_id: UUID) -> Response:
         """Store an image for the messages of a chat: PNG, JPEG, WebP or GIF, as the body or as the field `file`."""
         access_chat(request.user, chat_id)
-        check_content_length(request, MAX_UPLOAD_BYTES)
-        try:
+        with refuse_broken_pictures():
             address = operations.add_image(request.user, chat_id, read_picture(request, MAX_UPLOAD_BYTES))
-        except BrokenPicture as error:
-            raise Invalid.at("/file", str(error)) from None
         return Response(UploadedImageSerializer(address).data, status=status.HTTP_201_CREATED)
 
 

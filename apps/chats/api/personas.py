@@ -18,17 +18,17 @@ from apps.chats.api.uploads import (
     FileSerializer,
     PictureParser,
     PictureRenderer,
-    check_content_length,
     picture_response,
     read_picture,
+    refuse_broken_pictures,
 )
-from apps.chats.formats.cards.pictures import WEBP, BrokenPicture
+from apps.chats.formats.cards.pictures import WEBP
 from apps.chats.images.encoding import MAX_UPLOAD_BYTES
 from apps.chats.models import Character, Persona
 from apps.chats.queries import access_avatar, access_persona, list_personas
 from apps.common.api.pagination import NewestFirstPagination
 from apps.common.api.serializer_fields import StrictBooleanField, TextField
-from apps.common.problems import Invalid, Missing
+from apps.common.problems import Missing
 
 
 class AvatarField(serializers.CharField):
@@ -106,11 +106,8 @@ class PersonaAvatarView(APIView):
     def put(self, request: Request, persona_id: UUID) -> Response:
         """Replace the avatar by a picture: PNG, JPEG, WebP or GIF, as the body or as the field `file` of a form."""
         persona = access_persona(request.user, persona_id)
-        check_content_length(request, MAX_UPLOAD_BYTES)
-        try:
+        with refuse_broken_pictures():
             operations.set_persona_avatar(persona, read_picture(request, MAX_UPLOAD_BYTES))
-        except BrokenPicture as error:
-            raise Invalid.at("/file", str(error)) from None
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(responses={204: None})

@@ -1,5 +1,7 @@
 """Read uploaded files, and send files."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO, Any
 from uuid import UUID
 
@@ -10,11 +12,12 @@ from rest_framework import serializers
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
-from apps.chats.formats.cards.pictures import MAX_PICTURE_BYTES
+from apps.chats.formats.cards.pictures import MAX_PICTURE_BYTES, BrokenPicture
+from apps.chats.formats.cards.png import BrokenPNG
 from apps.common.api.serializer_fields import StrictSerializer, read_body
 from apps.common.documents.strict_json import CompactJSONRenderer
 from apps.common.http.request_bodies import MULTIPART_OVERHEAD_BYTES
-from apps.common.problems import TooLarge
+from apps.common.problems import Invalid, TooLarge
 
 
 class FileSerializer(StrictSerializer):
@@ -66,6 +69,7 @@ def download(content: bytes, content_type: str, filename: str) -> HttpResponse:
 
 def read_picture(request: Request, limit: int) -> bytes:
     """Return the picture in the body, which the parsers read as bytes or as the fields of a form. Raise TooLarge."""
+    check_content_length(request, limit)
     data: Any = request.data
     if isinstance(data, bytes):
         return data
@@ -73,6 +77,15 @@ def read_picture(request: Request, limit: int) -> bytes:
     if file.size > limit:
         raise TooLarge(f"The picture is larger than {limit} bytes.")
     return bytes(file.read())
+
+
+@contextmanager
+def refuse_broken_pictures() -> Iterator[None]:
+    """Raise Invalid where a picture in the body is broken."""
+    try:
+        yield
+    except (BrokenPicture, BrokenPNG) as error:
+        raise Invalid.at("/file", str(error)) from None
 
 
 def picture_response(

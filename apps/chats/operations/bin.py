@@ -14,6 +14,7 @@ from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Chat
 from apps.chats.signals import chat_deleted, chat_list_changed, chat_purged, chat_restored
 from apps.common.database.restriction import restricted_to
+from apps.common.database.rows import first_or_missing
 from apps.common.jobs import lock_owner
 from apps.common.problems import Missing
 from apps.common.scoping import Owner, system_scope
@@ -74,9 +75,10 @@ def _purge(chat: Chat) -> None:
 
 def _lock_in_bin(owner: Owner, **conditions: Any) -> Chat:
     """Return the chat in the bin that meets the conditions, locked with what it remembers. Raise Missing."""
-    chat: Chat | None = Chat.in_bin.for_owner(owner).select_for_update().filter(**conditions).first()
-    if chat is None:
-        raise Missing(gettext("There is no such chat in the bin."))
+    chat: Chat = first_or_missing(
+        Chat.in_bin.for_owner(owner).select_for_update().filter(**conditions),
+        gettext("There is no such chat in the bin."),
+    )
     _lock_memories(chat)
     return chat
 

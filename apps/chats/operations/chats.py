@@ -14,7 +14,7 @@ from apps.chats.models import Character, Chat, ChatChange, Persona
 from apps.chats.operations.messages import append_messages
 from apps.chats.operations.metadata import check_size
 from apps.chats.quotas import require_room_for_chat
-from apps.common.problems import Missing
+from apps.common.database.rows import first_or_missing
 from apps.common.scoping import Owner, owner_id_of
 
 # The keys of a chat's fields in the header of its file.
@@ -53,10 +53,10 @@ def create_chat(
 
 def _lock_persona(persona: Persona) -> Persona:
     """Return the persona, its row locked, so that it isn't deleted while a chat comes to name it. Raise Missing."""
-    locked = Persona.objects.for_owner(persona.owner_id).select_for_update().filter(pk=persona.pk).first()
-    if locked is None:
-        raise Missing("There is no such persona.")
-    return locked
+    return first_or_missing(
+        Persona.objects.for_owner(persona.owner_id).select_for_update().filter(pk=persona.pk),
+        "There is no such persona.",
+    )
 
 
 @transaction.atomic

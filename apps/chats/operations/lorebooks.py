@@ -7,7 +7,8 @@ from django.utils.translation import gettext
 
 from apps.chats.formats.lorebooks import ParsedLorebook, normalise_book
 from apps.chats.models import Character, Chat, Lorebook, Persona
-from apps.common.problems import Invalid, Missing
+from apps.common.database.rows import first_or_missing
+from apps.common.problems import Invalid
 from apps.common.scoping import Owner, owner_id_of
 
 MAX_NAME = 200  # characters
@@ -59,9 +60,7 @@ def update_lorebook(lorebook: Lorebook, **fields: Any) -> Lorebook:
     Raise Missing, and Invalid if a new character already has one.
     """
     rows = Lorebook.objects.for_owner(lorebook.owner_id).select_for_update(of=("self",))
-    locked = rows.filter(pk=lorebook.pk).first()
-    if locked is None:
-        raise Missing(gettext("There is no such lorebook."))
+    locked = first_or_missing(rows.filter(pk=lorebook.pk), gettext("There is no such lorebook."))
     lorebook = locked
     if "character" in fields and fields["character"] != lorebook.character:
         _check_no_lorebook(fields["character"])

@@ -8,7 +8,6 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from apps.chats.change_log import Changes, HistoryGone, changes_since, rev_of
 from apps.chats.formats.parsed import ParsedMessage
 from apps.chats.locking import (
     NO_INTEGRITY,
@@ -27,6 +26,7 @@ from apps.chats.operations.drafts import Draft, swipe_state
 from apps.chats.operations.patches import Patch
 from apps.chats.operations.patching import Batch
 from apps.chats.operations.rows import message_row, participant_ids, save_order, swipe_rows, with_date
+from apps.chats.queries.changes import Changes, HistoryGone, changes_since, rev_of
 from apps.chats.quotas import require_room_for_messages
 from apps.common.metrics import count
 from apps.common.problems import Invalid

@@ -7,7 +7,6 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from apps.chats.change_log import HistoryGone, changes_since, rev_of
 from apps.chats.formats.layout import dump, forget_layout
 from apps.chats.locking import (
     Guard,
@@ -19,6 +18,7 @@ from apps.chats.locking import (
     record_change,
 )
 from apps.chats.models import Chat, ChatChange
+from apps.chats.queries.changes import HistoryGone, changes_since, rev_of
 from apps.common.documents import merge_patch
 from apps.common.documents.json_patch import PatchTestFailed
 from apps.common.documents.patches import DocumentPatch

@@ -11,7 +11,8 @@ from django.utils.translation import gettext_lazy as _
 from apps.chats.locking import lock_chat, record_change
 from apps.chats.models import Character, Chat, ChatChange, Message, Participant
 from apps.chats.operations.characters import find_or_create_character
-from apps.common.problems import Conflict, Missing, ProblemType
+from apps.common.database.rows import first_or_missing
+from apps.common.problems import Conflict, ProblemType
 from apps.common.scoping import Owner
 
 
@@ -110,10 +111,9 @@ def remove_participant(owner: Owner, chat_id: UUID, participant_id: UUID) -> Non
 
 
 def _find(chat: Chat, participant_id: UUID) -> Participant:
-    participant = chat.participants.filter(pk=participant_id).first()
-    if participant is None:
-        raise Missing(gettext("There is no such participant in this chat."))
-    return participant
+    return first_or_missing(
+        chat.participants.filter(pk=participant_id), gettext("There is no such participant in this chat.")
+    )
 
 
 def _check_name(chat: Chat, name: str) -> None:

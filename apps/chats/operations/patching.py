@@ -7,12 +7,12 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from apps.chats.change_log import Changes
 from apps.chats.formats.parsed import ParsedMessage
 from apps.chats.models import Chat, Message, Swipe
 from apps.chats.operations.drafts import Draft
 from apps.chats.operations.patches import Patch
 from apps.chats.operations.rows import message_row, ordered_ids, participant_ids, swipe_rows, with_date
+from apps.chats.queries.changes import Changes
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.problems import Conflict, Invalid, ProblemType
 

@@ -14,8 +14,8 @@ from apps.chats.operations.bin import BIN_PERIOD
 from apps.chats.operations.chats import update_chat
 from apps.chats.queries import access_persona
 from apps.common.database.default_rows import claim_default, update_row
+from apps.common.database.rows import first_or_missing
 from apps.common.jobs import lock_owner
-from apps.common.problems import Missing
 from apps.common.scoping import Owner, owner_id_of, system_scope
 
 
@@ -63,9 +63,10 @@ def delete_persona(persona: Persona) -> None:
     for chats in (Chat.objects, Chat.in_bin):  # in the order of locks, chats come first
         rows = chats.for_owner(owner_id).filter(persona=persona)
         list(rows.order_by("pk").select_for_update().values_list("pk"))
-    locked = Persona.objects.for_owner(owner_id).select_for_update().filter(pk=persona.pk).first()
-    if locked is None:
-        raise Missing(gettext("There is no such persona."))
+    locked = first_or_missing(
+        Persona.objects.for_owner(owner_id).select_for_update().filter(pk=persona.pk),
+        gettext("There is no such persona."),
+    )
     for chats in (Chat.objects, Chat.in_bin):
         rows = chats.for_owner(owner_id).filter(persona=persona)
         locked.played_in += rows.values_list("pk", flat=True)

@@ -11,7 +11,6 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from apps.chats.change_log import Changes, HistoryGone
 from apps.chats.dates import parse_date
 from apps.chats.locking import (
     Guard,
@@ -28,6 +27,7 @@ from apps.chats.models import Chat, ChatChange, Message, Swipe
 from apps.chats.operations.attachments import restore_attachments
 from apps.chats.operations.metadata import metadata_change
 from apps.chats.operations.rows import ordered_ids, save_order
+from apps.chats.queries.changes import Changes, HistoryGone
 from apps.chats.signals import change_undone
 from apps.common.problems import Conflict, Invalid, ProblemType
 from apps.common.scoping import Owner

@@ -1,18 +1,13 @@
 """Load one thing of an owner by its id."""
 
-from typing import TypeVar
 from uuid import UUID
 
-from django.db import models
-from django.db.models import QuerySet
 from django.utils.translation import gettext
 
 from apps.chats.models import Avatar, Character, Chat, ChatImage, Lorebook, Message, Persona
 from apps.chats.queries.personas import list_personas
-from apps.common.problems import Missing
+from apps.common.database.rows import first_or_missing
 from apps.common.scoping import Owner
-
-Row = TypeVar("Row", bound=models.Model)
 
 
 def access_chat(owner: Owner, chat_id: UUID) -> Chat:
@@ -54,11 +49,3 @@ def access_lorebook(owner: Owner, lorebook_id: UUID) -> Lorebook:
     """Return the owner's lorebook. Raise Missing."""
     lorebooks = Lorebook.objects.for_owner(owner).select_related("character").filter(pk=lorebook_id)
     return first_or_missing(lorebooks, gettext("There is no such lorebook."))
-
-
-def first_or_missing(rows: QuerySet[Row], detail: str) -> Row:
-    """Return the first row. Raise Missing with ``detail`` if there is none."""
-    row = rows.first()
-    if row is None:
-        raise Missing(detail)
-    return row

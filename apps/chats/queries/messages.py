@@ -12,8 +12,8 @@ from django.db.models.functions import Greatest
 from django.utils.translation import gettext
 
 from apps.chats.models import Chat, Message, Swipe
-from apps.chats.queries.access import first_or_missing
 from apps.common.database.fields import OrderedJSONField
+from apps.common.database.rows import first_or_missing
 from apps.common.scoping import Owner
 
 MAX_WINDOW = 200  # messages

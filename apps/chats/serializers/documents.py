@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from apps.chats.change_log import Changes
 from apps.chats.dates import timestamp
 from apps.chats.models import Chat, ChatChange, ImportJob, Message
+from apps.chats.queries.changes import Changes
 
 
 def chat_document(chat: Chat) -> dict[str, Any]:

@@ -19,8 +19,9 @@ from apps.chats.models import Character, ImportJob
 from apps.chats.transfer.imports import AlreadyImported, import_chats
 from apps.chats.transfer.repeats import Match
 from apps.common import jobs
+from apps.common.database.rows import first_or_missing
 from apps.common.jobs.progress import Progress
-from apps.common.problems import Invalid, Missing, Problem, TooLarge
+from apps.common.problems import Invalid, Problem, TooLarge
 from apps.common.scoping import Owner, owner_id_of, system_scope
 
 FILE_RETENTION = dt.timedelta(seconds=60)  # after a job's end, while its worker may still read the file
@@ -78,10 +79,7 @@ def decide(job: ImportJob, existing: str) -> ImportJob:
 
 def access_import_job(owner: Owner, job_id: UUID) -> ImportJob:
     """Return the owner's import job. Raise Missing."""
-    job = ImportJob.objects.for_owner(owner).filter(pk=job_id).first()
-    if job is None:
-        raise Missing(gettext("There is no such import."))
-    return job
+    return first_or_missing(ImportJob.objects.for_owner(owner).filter(pk=job_id), gettext("There is no such import."))
 
 
 def run_import_job(job_id: UUID) -> None:

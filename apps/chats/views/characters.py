@@ -25,6 +25,7 @@ from apps.chats.queries import default_persona, image_of, list_characters, list_
 from apps.chats.quotas import QuotaExceeded
 from apps.chats.transfer.cards import CardImportResult, import_card
 from apps.chats.views.access import own_character, redirect_page, wants_partial
+from apps.chats.views.uploads import received_files, shown_name, tell_failure
 from apps.common.problems import Problem
 
 PAGE_SIZE = 48
@@ -163,9 +164,7 @@ def import_files(request: HttpRequest) -> HttpResponse:
 
     Open the result if it is a single file.
     """
-    files = request.FILES.getlist("file")
-    if not files:
-        messages.error(request, gettext("No file was received. Choose one, or drop it on the page."))
+    files = received_files(request)
     results = [imported for file in files if (imported := _import(request, file))]
     if not results and wants_partial(request):
         return render(request, "components/toasts.html", status=400)
@@ -177,15 +176,11 @@ def import_files(request: HttpRequest) -> HttpResponse:
 
 
 def _import(request: HttpRequest, file: UploadedFile) -> CardImportResult | None:
-    name = (file.name or gettext("The file"))[-80:]
+    name = shown_name(file)
     try:
         imported = import_card(request.user, file, filename=name)  # type: ignore[arg-type]
     except Problem as problem:
-        messages.error(
-            request,
-            gettext("%(name)s was not imported. %(detail)s Nothing from it was stored.")
-            % {"name": name, "detail": problem.detail},
-        )
+        tell_failure(request, name, problem)
         return None
     if imported.existed:
         messages.info(

@@ -13,7 +13,6 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from apps.accounts.authentication import writer_of
 from apps.accounts.models import User
-from apps.chats.change_log import HistoryGone
 from apps.chats.forms.messages import EditForm, MessageForm, PositionForm
 from apps.chats.locking import Guard, IntegrityConflict, PatchConflict
 from apps.chats.models import Chat, Message
@@ -22,6 +21,7 @@ from apps.chats.pages import conversation as pages
 from apps.chats.pages.chat_list import chat_entries
 from apps.chats.pages.company import company_of
 from apps.chats.queries import access_chat, list_chats
+from apps.chats.queries.changes import HistoryGone
 from apps.chats.quotas import QuotaExceeded
 from apps.chats.views.access import own_chat, own_message, wants_partial
 

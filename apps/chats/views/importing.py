@@ -23,6 +23,7 @@ from apps.chats.transfer.cards import CardImportResult, import_card
 from apps.chats.transfer.import_jobs import access_import_job, create_import_job
 from apps.chats.transfer.imports import AlreadyImported, ImportResult, import_chats
 from apps.chats.views.access import or_404, redirect_page, wants_partial
+from apps.chats.views.uploads import received_files, shown_name, tell_failure
 from apps.common import jobs
 from apps.common.problems import Problem
 
@@ -39,9 +40,7 @@ def import_files(request: HttpRequest) -> HttpResponse:
 
     Open the result if it is a single file.
     """
-    files = request.FILES.getlist("file")
-    if not files:
-        messages.error(request, gettext("No file was received. Choose one, or drop it on the page."))
+    files = received_files(request)
     targets = [target for file in files if (target := _import_file(request, file))]
     if not targets and wants_partial(request):
         return render(request, "components/toasts.html", status=400)
@@ -111,7 +110,7 @@ def cancel(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 def _import_file(request: HttpRequest, upload: UploadedFile) -> str | None:
     """Import a file. Return the URL of the result, or None if it failed, after adding an error message."""
-    name = (upload.name or gettext("The file"))[-80:]
+    name = shown_name(upload)
     file = cast(BinaryIO, upload)
     try:
         if is_card(file):
@@ -127,11 +126,7 @@ def _import_file(request: HttpRequest, upload: UploadedFile) -> str | None:
     except Problem as problem:
         target = _import_card(request, file, name)
         if target is None:
-            messages.error(
-                request,
-                gettext("%(name)s was not imported. %(detail)s Nothing from it was stored.")
-                % {"name": name, "detail": problem.detail},
-            )
+            tell_failure(request, name, problem)
         return target
 
 

@@ -24,7 +24,7 @@ from apps.common.scoping import owner_id_of
 from apps.exchange.exporting import lorebook_of, markdown_of
 from apps.exchange.importing import MAX_FILE_BYTES, import_into
 from apps.memories.api.fields import OwnedRelatedField
-from apps.memories.memory_book import MemoryBook
+from apps.memories.queries.memory_book import MemoryBook
 
 # What a format is made by, its media type and the ending of its files.
 FORMATS = {

@@ -9,8 +9,8 @@ from apps.chats.models import Message
 from apps.common.database.ids import uuid7
 from apps.exchange.reading.found import FoundMemory
 from apps.exchange.writing.target import Target, source_indexes
-from apps.memories.lexemes import Lexemes
 from apps.memories.models import Memory, MemorySource, RetiredReason
+from apps.memories.search.lexemes import Lexemes
 from apps.memories.signals import memories_written
 from apps.memories.witnesses import NOBODY, participants_of, witnessed_by_all_of
 

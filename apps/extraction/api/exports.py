@@ -14,7 +14,7 @@ from apps.chats.queries import access_chat
 from apps.common.api.serializer_fields import JSONObjectField
 from apps.common.database.replica import from_replica
 from apps.extraction.settings.queries import settings_document
-from apps.memories.exports import memory_export
+from apps.memories.api.exports import memory_export
 
 
 def _object_list() -> serializers.ListField:

@@ -13,7 +13,6 @@ from apps.chats.queries import access_chat
 from apps.common import jobs
 from apps.common.api.pagination import NewestFirstPagination
 from apps.common.api.serializer_fields import read_body
-from apps.extraction import runs
 from apps.extraction.api.serializers import (
     CallSerializer,
     EstimateSerializer,
@@ -23,6 +22,8 @@ from apps.extraction.api.serializers import (
     StartedSerializer,
 )
 from apps.extraction.models import ExtractionRun, ModelCall
+from apps.extraction.runs.operations import skip_messages
+from apps.extraction.runs.queries import asks_first, expected_cost
 from apps.extraction.tasks import request_run, resume_run
 from apps.memories.api import layers
 
@@ -39,8 +40,8 @@ class ExtractView(APIView):
     def get(self, request: Request, chat_id: UUID) -> Response:
         """Return what reading the new messages of a chat is expected to take."""
         chat = access_chat(request.user, chat_id)
-        expected = runs.expected_cost(chat)
-        data = {"estimate": expected or None, "asks": runs.asks_first(chat, expected)}
+        expected = expected_cost(chat)
+        data = {"estimate": expected or None, "asks": asks_first(chat, expected)}
         return Response(EstimateSerializer(data).data)
 
     @extend_schema(request=ExtractSerializer, responses={202: StartedSerializer, 200: StartedSerializer})
@@ -80,7 +81,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.Gene
     @extend_schema(request=None)
     def skip(self, request: Request, run_id: UUID) -> Response:
         """Cancel a run, and never extract from the messages that it would have read."""
-        return self._response(runs.skip_messages(self.get_object()))
+        return self._response(skip_messages(self.get_object()))
 
     @extend_schema(request=None)
     def cancel(self, request: Request, run_id: UUID) -> Response:

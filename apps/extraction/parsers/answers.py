@@ -4,7 +4,7 @@ import re
 
 from apps.extraction.parsers.records import ParsedLines, iter_lines, unused_report
 from apps.extraction.parsers.text_cleanup import clean_reply
-from apps.memories.verdicts import Relation
+from apps.memories.verdicts.questions import Relation
 
 _YES_NO = re.compile(
     r"(?P<negated>(?:\bnot|n['’]t|\bneither)\s+(?:an?\s+|the\s+)?)?\b(?:(?P<yes>yes)|(?P<no>no))\b", re.I

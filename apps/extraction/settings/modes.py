@@ -9,8 +9,10 @@ from django.utils import timezone
 from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, Message
 from apps.common.scoping import Owner
-from apps.extraction.runs import cancel_open_runs, mark_all_extracted
+from apps.extraction.progress import mark_all_extracted
+from apps.extraction.runs.operations import cancel_open_runs
 from apps.memories.models import (
+    RETIRED,
     Arc,
     ChatMemory,
     Inheritance,
@@ -58,14 +60,14 @@ def start_fresh(owner: Owner, chat: Chat) -> ChatMemory:
     """Retire the memories of this chat, except long-term ones, until ``undo_fresh_start``. Raise Missing."""
     chat = lock_chat(owner, chat.pk)
     cancel_open_runs(chat)  # which would write what it has read
-    retired = {"state": "retired", "retired_reason": RetiredReason.FRESH_START}
+    retired = {"state": RETIRED, "retired_reason": RetiredReason.FRESH_START}
     Memory.objects.for_owner(owner).active().filter(chat=chat, tier=Memory.Tier.SESSION).update(
         **retired, updated_at=timezone.now()
     )
     inherited = Inheritance.objects.for_owner(owner).filter(chat=chat, memory__tier=Memory.Tier.SESSION)
     inherited.filter(state=Memory.State.ACTIVE).update(**retired)
     for model in _LAYER_MODELS:
-        rows: Any = model.objects.for_owner(owner).filter(chat=chat).exclude(state="retired")
+        rows: Any = model.objects.for_owner(owner).filter(chat=chat).exclude(state=RETIRED)
         if model is VersionedText:  # the canon rests on long-term memories, which stay
             rows = rows.exclude(kind=VersionedText.Kind.CANON)
         rows.update(**retired, state_before=F("state"), updated_at=timezone.now())

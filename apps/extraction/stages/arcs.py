@@ -18,10 +18,10 @@ from apps.extraction.stages.provenance import find_source_turn
 from apps.extraction.stages.turns import messages_between, within_budget
 from apps.llm.generation import Refused
 from apps.memories.models import Arc, Memory, Scene
-from apps.memories.neighbours import LOST_REASONS
 from apps.memories.operations.arcs import open_arc, resolve_arc
 from apps.memories.queries.arcs import open_arcs_in
 from apps.memories.queries.memories import active_memories
+from apps.memories.verdicts.neighbours import LOST_REASONS
 
 MAX_TOKENS, SUMMARY_TOKENS = 400, 300
 MIN_TEXT = 15  # an arc's text must be longer
@@ -127,7 +127,7 @@ def _open_new(
     closed = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat)
     closed = closed.exclude(pk__in=[arc.pk for arc in open_arcs])
     # An arc that lost its source, or was retired by a fresh start, may be opened again.
-    closed = closed.exclude(retired_reason__in=LOST_REASONS).exclude(retired_reason__startswith="fresh_start")
+    closed = closed.exclude(retired_reason__in=LOST_REASONS)
     others = [(arc.text, arc.embedding if arc.embedding_model == model else None) for arc in [*open_arcs, *closed]]
     memories = [
         (memory.text, memory.embedding if memory.embedding_model == model else None)

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from apps.common import jobs
-from apps.extraction import runs
 from apps.extraction.models import ExtractionRun, ModelCall
+from apps.extraction.runs import steps
 from apps.llm.generation import (
     Completion,
     GenerationBackend,
@@ -63,10 +63,10 @@ def ask(run: ExtractionRun, stage: str, backend: GenerationBackend, question: Qu
         return Answer(_call(run, backend, request, call(), None).text, question.offered)
     request = replace(request, max_tokens=max(request.max_tokens, MIN_TOKENS))
     key = _key_of(backend.model, request.task, question.key or str(request.messages))
-    if stored := runs.stored_reply(run, key):
+    if stored := steps.stored_reply(run, key):
         return Answer(stored.reply, stored.offered)
     call = partial(call, key=key, offered=dict(question.offered))
-    unusable = runs.unusable_replies(run, key)  # of an interrupted worker
+    unusable = steps.unusable_replies(run, key)  # of an interrupted worker
     if len(unusable) > 1:
         raise Refused(unusable[-1].error)
     first = unusable[0] if unusable else call()
@@ -135,4 +135,4 @@ def _store(run: ExtractionRun, call: ModelCall, completion: Completion, error: s
     call.error = error
     call.prompt_tokens, call.completion_tokens = completion.prompt_tokens, completion.completion_tokens
     call.seconds = time.monotonic() - start
-    runs.record_call(run, call)
+    steps.record_call(run, call)

@@ -1,6 +1,5 @@
 """Canon: settled facts about a character, written from resolved arcs and long-term memories."""
 
-from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
@@ -10,10 +9,10 @@ from apps.extraction.prompts.overrides import template_of
 from apps.extraction.prompts.rendering import default_template
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window
 from apps.extraction.stages.members import is_members_turn
+from apps.extraction.stages.texts import text_outcome
 from apps.extraction.stages.turns import messages_between
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Arc, Memory, VersionedText
-from apps.memories.operations.texts import write_version
 from apps.memories.queries.arcs import resolved_arcs_of
 from apps.memories.queries.memories import active_memories
 from apps.memories.queries.texts import current_version, is_outdated
@@ -51,21 +50,16 @@ def run(context: Context, window: Window) -> StageOutcome:
     if not text:
         return StageOutcome(unused=["The reply contained no text."])
 
-    def write() -> Counter[str]:
-        if current_version(context.chat, VersionedText.Kind.CANON, context.character) != current:
-            return Counter()  # edited by the user in the meantime
-        write_version(
-            context.chat,
-            VersionedText.Kind.CANON,
-            character=context.character,
-            text=text,
-            last=last,
-            run_id=context.run.pk,
-            made_at=context.step_began,
-        )
-        return Counter(canon=1)
-
-    return StageOutcome(write)
+    return text_outcome(
+        context,
+        VersionedText.Kind.CANON,
+        current,
+        counted_as="canon",
+        character=context.character,
+        text=text,
+        last=last,
+        made_at=context.step_began,
+    )
 
 
 def _is_due(context: Context, arcs: Sequence[Arc], current: VersionedText | None) -> bool:

@@ -13,12 +13,12 @@ import numpy as np
 from django.utils import timezone
 
 from apps.chats.models import Character, Chat, Message, Participant
-from apps.extraction import runs
 from apps.extraction.jobs.embedding_jobs import embed_texts
 from apps.extraction.models import ExtractionRun
 from apps.extraction.progress import window_key
 from apps.extraction.prompts.overrides import template_of
 from apps.extraction.prompts.rendering import render
+from apps.extraction.runs.queries import end_of_window
 from apps.extraction.settings.schema import Settings
 from apps.extraction.stages import calls
 from apps.extraction.stages.turns import with_text
@@ -156,7 +156,7 @@ class Context:
     @property
     def last_index(self) -> int:
         """Return the index of the last message that the run may read."""
-        return runs.end_of_window(self.chat) - 1
+        return end_of_window(self.chat) - 1
 
     def ask(
         self, task: str, material: Mapping[str, Any], *, max_tokens: int = 800, is_usable: calls.IsUsable = bool

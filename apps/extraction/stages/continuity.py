@@ -8,9 +8,9 @@ from typing import Any
 
 from apps.chats.macros import resolve_card_text
 from apps.chats.models import Message
-from apps.extraction.continuity_checks import is_checked
 from apps.extraction.parsers.continuity import is_check, parse_contradictions
 from apps.extraction.parsers.free_text import parse_free_text
+from apps.extraction.runs.continuity_checks import is_checked
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.turns import parts_of
 from apps.llm.generation import Refused

@@ -21,10 +21,18 @@ from apps.extraction.stages.relationships import find_relationship_changes
 from apps.extraction.stages.triggers import find_triggers
 from apps.llm.generation import Refused
 from apps.memories.models import Memory
-from apps.memories.neighbours import Scope, find_neighbours, memory_ids_from, neighbours_by_words, unembedded_memories
 from apps.memories.operations.verdicts import Limits, VerdictBatch, hash_of, write_verdicts
 from apps.memories.queries.memories import active_memories
-from apps.memories.verdicts import Neighbour, Outcome, Pair, Relation, Thresholds, Verdict, judge, uncertain_pairs
+from apps.memories.verdicts.judging import Outcome, Verdict, judge
+from apps.memories.verdicts.neighbours import (
+    Scope,
+    find_neighbours,
+    memory_ids_from,
+    neighbours_by_words,
+    unembedded_memories,
+)
+from apps.memories.verdicts.questions import Relation, uncertain_pairs
+from apps.memories.verdicts.statements import Neighbour, Pair, Thresholds
 from apps.memories.witnesses import participants_of
 
 EXPIRATION = {Memory.Tier.SESSION.value: "session", Memory.Tier.LONG_TERM.value: "permanent"}

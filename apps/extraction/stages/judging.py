@@ -10,7 +10,9 @@ from apps.extraction.settings.schema import Settings
 from apps.extraction.stages.context import Context
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.llm.generation import Refused
-from apps.memories.verdicts import Compare, Pair, Relation, Thresholds
+from apps.memories.verdicts.judging import Compare
+from apps.memories.verdicts.questions import Relation
+from apps.memories.verdicts.statements import Pair, Thresholds
 
 ANSWER_TOKENS = 20
 PAIR_TOKENS = 120  # tokens of two long statements in a question

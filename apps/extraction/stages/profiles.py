@@ -1,16 +1,15 @@
 """Profiles: the current state of a character, of their world, and of their relationships."""
 
 import datetime as dt
-from collections import Counter
 
 from django.utils import timezone
 
 from apps.extraction.parsers.profiles import is_profile, parse_profiles
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.members import is_members_turn
+from apps.extraction.stages.texts import text_outcome
 from apps.extraction.stages.turns import messages_between, within_budget
 from apps.memories.models import Memory, VersionedText
-from apps.memories.operations.texts import write_version
 from apps.memories.queries.memories import active_memories
 from apps.memories.queries.texts import current_version, is_outdated
 from apps.memories.witnesses import ids_in_story, is_witnessed_by
@@ -41,22 +40,17 @@ def run(context: Context, window: Window) -> StageOutcome:
         "relationship_matrix": profile.relationship_matrix,
     }
 
-    def write() -> Counter[str]:
-        if current_version(context.chat, VersionedText.Kind.PROFILE, context.character) != current:
-            return Counter()  # edited by the user in the meantime
-        write_version(
-            context.chat,
-            VersionedText.Kind.PROFILE,
-            character=context.character,
-            text="\n\n".join(filter(None, parts.values())),
-            parts=parts,
-            last=max(turns.values(), key=lambda turn: turn.index, default=None),
-            run_id=context.run.pk,
-            made_at=context.step_began,
-        )
-        return Counter(profiles=1)
-
-    return StageOutcome(write)
+    return text_outcome(
+        context,
+        VersionedText.Kind.PROFILE,
+        current,
+        counted_as="profiles",
+        character=context.character,
+        text="\n\n".join(filter(None, parts.values())),
+        parts=parts,
+        last=max(turns.values(), key=lambda turn: turn.index, default=None),
+        made_at=context.step_began,
+    )
 
 
 def _is_stale(context: Context, current: VersionedText | None) -> bool:

@@ -57,7 +57,11 @@ def find_relationship_changes(context: Context, batch: VerdictBatch) -> Relation
 def _was_invalidated(context: Context, batch: VerdictBatch) -> bool:
     """Return whether a relationship was retired because one of the turns has changed."""
     turns = [turn.pk for turn in batch.turns.values()]
-    return Relationship.objects.for_owner(context.owner_id).filter(source__in=turns, state="retired").exists()
+    return (
+        Relationship.objects.for_owner(context.owner_id)
+        .filter(source__in=turns, state=Relationship.State.RETIRED)
+        .exists()
+    )
 
 
 def _source_of(line: RelationshipLine, texts: Mapping[int, str]) -> int:
@@ -78,7 +82,7 @@ def _names(context: Context, batch: VerdictBatch, people: Sequence[Entity]) -> l
 
 def known_relationships(context: Context) -> list[dict[str, Any]]:
     """Return the current relationships as template values, grouped by pair; the strongest and newest of each."""
-    rows = Relationship.objects.for_owner(context.owner_id).filter(chat=context.chat, state="current")
+    rows = Relationship.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Relationship.State.CURRENT)
     rows = rows.filter(~has_ended(Relationship, endings_seen_in(context.chat)))
     by_pair: dict[tuple[str, str], list[Relationship]] = {}
     for row in rows.select_related("subject", "target").order_by("pk"):

@@ -13,7 +13,8 @@ from apps.extraction.stages.context import Context, StageOutcome
 from apps.extraction.stages.extraction import Proposals
 from apps.llm.generation import Refused
 from apps.memories.models import Memory
-from apps.memories.verdicts import Pair, Relation
+from apps.memories.verdicts.questions import Relation
+from apps.memories.verdicts.statements import Pair
 
 MAX_FACT_TOKENS = 600  # facts that the newest reply is compared with
 MAX_MERGED = 60  # entries that are compared with each other in one question; the others are asked about later

@@ -1,13 +1,11 @@
 """Extend the summary of a chat before unsummarised messages outgrow the model's context."""
 
-from collections import Counter
-
 from apps.chats.models import Message
 from apps.extraction.parsers.summary import parse_summary
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
+from apps.extraction.stages.texts import text_outcome
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory, VersionedText
-from apps.memories.operations.texts import write_version
 from apps.memories.queries.memories import active_memories
 from apps.memories.queries.texts import current_version
 
@@ -42,23 +40,18 @@ def run(context: Context, window: Window) -> StageOutcome:
         return StageOutcome(unused=[reply[:1000]])
     last = batch[max(batch)]
 
-    def write() -> Counter[str]:
-        if current_version(context.chat, VersionedText.Kind.SUMMARY) != current:
-            return Counter()  # edited by the user or invalidated in the meantime
-        write_version(
-            context.chat,
-            VersionedText.Kind.SUMMARY,
-            text=summary.text,
-            parts={
-                "sections": {str(number): text for number, text in summary.sections.items()},
-                "messages": last.index + 1,
-            },
-            last=last,
-            run_id=context.run.pk,
-        )
-        return Counter(summary=1)
-
-    return StageOutcome(write)
+    return text_outcome(
+        context,
+        VersionedText.Kind.SUMMARY,
+        current,
+        counted_as="summary",
+        text=summary.text,
+        parts={
+            "sections": {str(number): text for number, text in summary.sections.items()},
+            "messages": last.index + 1,
+        },
+        last=last,
+    )
 
 
 def _unsummarised(context: Context, current: VersionedText | None, last: int) -> dict[int, Message]:

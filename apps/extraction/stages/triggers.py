@@ -8,7 +8,7 @@ from apps.llm.generation import Refused
 from apps.memories.models import Memory
 from apps.memories.operations.verdicts import VerdictBatch
 from apps.memories.trigger_words import MAX_WORDS, longest_words
-from apps.memories.verdicts import Outcome
+from apps.memories.verdicts.judging import Outcome
 
 TOKENS_PER_MEMORY = 40
 

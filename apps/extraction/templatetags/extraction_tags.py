@@ -13,12 +13,13 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Chat
-from apps.extraction import runs
-from apps.extraction.estimates import MONEY
 from apps.extraction.models import ExtractionRun
 from apps.extraction.parsers.summary import parse_summary
 from apps.extraction.progress import refused_messages
 from apps.extraction.prompts.rendering import TASKS
+from apps.extraction.runs import queries
+from apps.extraction.runs.estimates import MONEY
+from apps.extraction.runs.queries import seconds_left
 from apps.llm.backends import backend_for
 from apps.llm.templatetags.connection_filters import thousands
 
@@ -48,7 +49,7 @@ def task_description(task: str) -> str:
 @register.simple_tag
 def latest_run(chat: Chat | None) -> ExtractionRun | None:
     """Return the latest run of a chat."""
-    return runs.latest_run(chat.owner_id, chat) if chat else None
+    return queries.latest_run(chat.owner_id, chat) if chat else None
 
 
 @register.simple_tag
@@ -90,7 +91,7 @@ def describe_cost(usage: Mapping[str, Any]) -> str:
 @register.filter
 def time_left(run: ExtractionRun) -> str:
     """Return about how long the run will take from now, as in "about 4 minutes", or "" if that is unknown."""
-    seconds = runs.seconds_left(run)
+    seconds = seconds_left(run)
     if seconds is None:
         return ""
     now = timezone.now()

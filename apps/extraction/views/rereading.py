@@ -13,8 +13,9 @@ from django.views.decorators.http import require_http_methods
 
 from apps.chats.models import Chat
 from apps.common.scoping import Owner
-from apps.extraction import runs, tasks
-from apps.extraction.estimates import sum_of_estimates
+from apps.extraction import tasks
+from apps.extraction.runs.estimates import sum_of_estimates
+from apps.extraction.runs.queries import expected_cost
 from apps.llm.backends import backend_for
 from apps.llm.queries import generation_connection
 from apps.memories.models import ChatMemory
@@ -57,7 +58,7 @@ def index(request: HttpRequest) -> HttpResponse:
     if only.is_valid():
         chats = only.cleaned_data["chat"]
     page = Paginator(chats, CHATS_PER_PAGE).get_page(request.GET.get("page"))
-    rows = [(chat, runs.expected_cost(chat, again=True)) for chat in page]
+    rows = [(chat, expected_cost(chat, again=True)) for chat in page]
     context = {
         "form": form,
         "page": page,

@@ -15,8 +15,10 @@ from django.views.decorators.http import require_POST, require_safe
 from apps.chats.models import Chat
 from apps.chats.views.access import own_chat, wants_partial
 from apps.common import jobs
-from apps.extraction import runs, tasks
+from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun
+from apps.extraction.runs.operations import dismiss, skip_messages
+from apps.extraction.runs.queries import latest_run
 from apps.memories.views.access import own_book, redirect_back
 from apps.memories.views.book import render_tab
 
@@ -38,7 +40,7 @@ def progress(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 
 
 def _render_progress(request: HttpRequest, chat: Chat, *, was_active: bool = False) -> HttpResponse:
-    run = runs.latest_run(request.user, chat)
+    run = latest_run(request.user, chat)
     template = "extraction/_under_way.html" if request.GET.get("in") == "book" else "extraction/_progress.html"
     response = render(request, template, {"chat": chat, "run": run, "latest": run, "was_active": was_active})
     if was_active and run and not run.is_active:
@@ -67,8 +69,8 @@ def change(request: HttpRequest, run_id: UUID, action: str) -> HttpResponse:
         "pause": jobs.pause,
         "resume": tasks.resume_run,
         "cancel": jobs.cancel,
-        "skip": runs.skip_messages,
-        "dismiss": runs.dismiss,
+        "skip": skip_messages,
+        "dismiss": dismiss,
     }
     actions[action](run)
     return _after_change(request, run.chat)

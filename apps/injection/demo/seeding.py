@@ -14,15 +14,15 @@ from apps.accounts.operations import ensure_user
 from apps.chats.models import Character, Chat, Message
 from apps.chats.operations import create_character, delete_character, purge_chat
 from apps.chats.transfer.imports import import_chats
-from apps.extraction import pipeline
 from apps.extraction.models import ExtractionRun
-from apps.extraction.runs import start_run
+from apps.extraction.runs import pipeline
+from apps.extraction.runs.operations import start_run
 from apps.injection.demo.journal import write_journal
 from apps.injection.models import Recall
 from apps.injection.operations import recall_turn
 from apps.llm.models import Connection
 from apps.llm.operations import create_connection, use_for
-from apps.memories.passages import index_messages
+from apps.memories.search.indexing import index_messages
 
 FOLDER = Path(__file__).parent
 CHARACTER_FILE = FOLDER / "ione_tarrow.json"

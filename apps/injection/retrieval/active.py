@@ -9,8 +9,8 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from apps.chats.keys import ChatKeys, keys_of
 from apps.chats.models import Character
+from apps.chats.queries.keys import ChatKeys, keys_of
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.database.concurrent_reads import read_concurrently
 from apps.injection.retrieval.choices import Choice, choose

@@ -17,6 +17,7 @@ from apps.injection.witnessing import Viewpoint
 from apps.memories.lineage import SUPERSEDED_BY_ANOTHER_STORY_SQL, ids_of
 from apps.memories.models import Memory
 from apps.memories.models.memory import STANDING_SQL
+from apps.memories.witnesses import WITNESSED_SQL
 
 LIST_LENGTH = 200  # memories of one list, more than twice as many as a prompt has at most
 RECENT_MESSAGES = 100  # before the turn, of which all memories of a session are compared
@@ -34,7 +35,7 @@ FIRST_INDEX = "SELECT index FROM chats_message WHERE id = valid_from_id AND chat
 IS_CURRENT = f"(expiration <> 'scene' OR valid_from_id IS NULL OR ({FIRST_INDEX}) > %(scene_end)s)"
 IS_OF_STORY = "(chat_id = %(chat)s OR story IS DISTINCT FROM %(story)s)"
 IS_CARRIED = "(chat_id = %(chat)s OR expiration <> 'session')"
-IS_WITNESSED = "(%(witness)s::uuid[] IS NULL OR witnessed_by = '{}' OR witnessed_by && %(witness)s::uuid[])"
+IS_WITNESSED = f"(%(witness)s::uuid[] IS NULL OR {WITNESSED_SQL})"
 IS_ELIGIBLE = f"{IS_VISIBLE} AND {HAS_BEGUN} AND {IS_CURRENT}"
 OF_SESSION = f"{IS_OF_SESSION} AND {IS_ELIGIBLE} AND {IS_WITNESSED}"
 OF_CHARACTER = f"{IS_LONG_TERM} AND {IS_ELIGIBLE} AND {IS_OF_STORY} AND {IS_CARRIED}"

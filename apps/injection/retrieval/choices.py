@@ -9,8 +9,8 @@ from math import ceil
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from apps.chats.keys import keys_of
 from apps.chats.models import Character
+from apps.chats.queries.keys import keys_of
 from apps.common.database.compiled_queries import prepared_cursor
 from apps.injection.retrieval.candidates import SqlWithParameters, candidates_sql, more_sql
 from apps.injection.retrieval.known import KNOWN, vector_text

@@ -10,8 +10,8 @@ from django.db.models.functions import Cast
 from pgvector import Vector
 from pgvector.django import MaxInnerProduct
 
-from apps.chats.keys import ChatKeys, ChatOrKeys
 from apps.chats.models import Character
+from apps.chats.queries.keys import ChatKeys, ChatOrKeys
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.injection.turns import UserTurn
 from apps.injection.witnessing import Viewpoint

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from apps.chats.keys import keys_of
 from apps.chats.models import Character
+from apps.chats.queries.keys import keys_of
 from apps.injection.retrieval.story import repair_entries, scene_entries
 from apps.injection.retrieval.texts import canon_entries, profile_entries, summary_entries
 from apps.injection.slots.blocks import one_line

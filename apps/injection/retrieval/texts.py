@@ -7,8 +7,8 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from sentencex import segment
 
-from apps.chats.keys import ChatKeys, keys_of
 from apps.chats.models import Character
+from apps.chats.queries.keys import ChatKeys, keys_of
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.injection.slots.blocks import one_line
 from apps.injection.slots.entries import Entry

@@ -10,7 +10,7 @@ from apps.common.documents import merge_patch
 from apps.llm.generation import GenerationRequest, Refused
 from apps.llm.replies.documents import error_message
 from apps.llm.replies.reply import Delta, failure_in_document, first_document
-from apps.llm.replies.values import first_text, model_names, storable_text, token_count
+from apps.llm.replies.values import first_text, model_names, token_count
 
 ENDPOINT_PATH = re.compile(r"(/api/(chat|generate|embed|embeddings|tags)|/api|/v1)$")
 
@@ -41,9 +41,6 @@ class Ollama:
 
         ``num_ctx`` is always sent: Ollama silently cuts off the beginning of prompts above its own default.
         """
-        messages = [
-            {"role": message["role"], "content": storable_text(message["content"])} for message in request.messages
-        ]
         options: dict[str, Any] = {
             "num_ctx": self._context_tokens,
             "num_predict": request.max_tokens,
@@ -52,7 +49,12 @@ class Ollama:
         }
         if request.stop:
             options["stop"] = list(request.stop)
-        body: dict[str, Any] = {"model": model, "messages": messages, "stream": stream, "options": options}
+        body: dict[str, Any] = {
+            "model": model,
+            "messages": request.sent_messages(),
+            "stream": stream,
+            "options": options,
+        }
         if effort := request.reasoning_effort(self._reasoning_effort):
             body["think"] = False if effort == "none" else effort
         body = merge_patch.apply(body, self._extra_body)

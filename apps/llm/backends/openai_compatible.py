@@ -15,7 +15,7 @@ from apps.common.documents import merge_patch
 from apps.llm.generation import GenerationRequest, Misconfigured, Refused
 from apps.llm.replies.documents import error_message
 from apps.llm.replies.reply import Delta, failure_in_document, first_document
-from apps.llm.replies.values import first_text, model_names, storable_text, token_count
+from apps.llm.replies.values import first_text, model_names, token_count
 
 if TYPE_CHECKING:
     from openai import APIResponse, OpenAI
@@ -51,9 +51,7 @@ class OpenAICompatible:
         read: Callable[[Iterator[bytes]], None],
     ) -> None:
         """Request a completion and pass the response's bytes to ``read``. Raise GenerationFailed."""
-        messages: Any = [
-            {"role": message["role"], "content": storable_text(message["content"])} for message in request.messages
-        ]
+        messages: Any = request.sent_messages()
 
         def work(sdk: "OpenAI") -> None:
             create = sdk.chat.completions.with_streaming_response.create

@@ -15,8 +15,9 @@ from django.db.models.functions import Least
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from apps.common.database.rows import first_or_missing
 from apps.common.jobs import lock_owner
-from apps.common.problems import Conflict, Missing
+from apps.common.problems import Conflict
 from apps.common.scoping import OwnedQuerySet, Owner, owner_id_of
 from apps.llm.events import announce_generation_change
 from apps.llm.generation import GenerationRequest, Misconfigured
@@ -77,11 +78,10 @@ def finish_call(call: BrowserCall) -> None:
 
 
 def _document(connection: Connection, request: GenerationRequest) -> dict[str, Any]:
-    messages = [{"role": message["role"], "content": storable_text(message["content"])} for message in request.messages]
     return {
         "task": request.task,
         "model": connection.model,
-        "messages": messages,
+        "messages": request.sent_messages(),
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
         "top_p": request.top_p,
@@ -189,7 +189,4 @@ def _end_call(owner: Owner, call_id: UUID, page: UUID, **fields: Any) -> None:
 
 def access_call(owner: Owner, call_id: UUID) -> BrowserCall:
     """Return the owner's call. Raise Missing."""
-    call = BrowserCall.objects.for_owner(owner).filter(pk=call_id).first()
-    if call is None:
-        raise Missing("There is no such call.")
-    return call
+    return first_or_missing(BrowserCall.objects.for_owner(owner).filter(pk=call_id), "There is no such call.")

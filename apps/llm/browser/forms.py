@@ -1,12 +1,11 @@
 """Form of the settings page “Model in the browser”."""
 
-import json
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from apps.llm.forms import ConnectionForm, parsed_extra_body
+from apps.llm.forms import ConnectionForm, parsed_extra_body, written_extra_body
 from apps.llm.models import Connection
 
 EXAMPLES = (
@@ -52,7 +51,7 @@ class BrowserModelForm(forms.Form):
     def __init__(self, *args: Any, connection: Connection | None, **kwargs: Any) -> None:
         if connection:
             kwargs["initial"] = {name: getattr(connection, name) for name in STORED_FIELDS}
-            kwargs["initial"]["extra_body"] = json.dumps(connection.extra_body) if connection.extra_body else ""
+            kwargs["initial"]["extra_body"] = written_extra_body(connection)
         super().__init__(*args, **kwargs)
 
     def clean_extra_body(self) -> dict[str, Any]:

@@ -7,9 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from uuid import UUID
 
-from asgiref.sync import sync_to_async
-from django.db import connections
-
+from apps.common.database.connections import in_database
 from apps.common.scoping import Owner
 from apps.llm.browser.calls import claimable_calls, mark_page_open, release_calls
 
@@ -34,7 +32,7 @@ async def stream(owner: Owner, page: UUID) -> AsyncIterator[bytes]:
     try:
         for poll in range(POLLS_PER_BEAT * BEATS_PER_STREAM):
             is_beat = poll % POLLS_PER_BEAT == 0
-            first = await sync_to_async(_look)(owner, is_beat)
+            first = await in_database(_look, owner, is_beat)
             if is_beat:
                 yield BEAT
             if first is not None and (is_beat or first != told):
@@ -42,21 +40,11 @@ async def stream(owner: Owner, page: UUID) -> AsyncIterator[bytes]:
             told = first
             await asyncio.sleep(POLL_INTERVAL)
     finally:
-        await sync_to_async(_release)(owner, page)
+        await in_database(release_calls, owner, page)
 
 
 def _look(owner: Owner, is_beat: bool) -> UUID | None:
     """Return the id of the next call or None, and record at each beat that the page is open."""
-    try:
-        if is_beat:
-            mark_page_open(owner)
-        return claimable_calls(owner).values_list("pk", flat=True).first()
-    finally:
-        connections.close_all()
-
-
-def _release(owner: Owner, page: UUID) -> None:
-    try:
-        release_calls(owner, page)
-    finally:
-        connections.close_all()
+    if is_beat:
+        mark_page_open(owner)
+    return claimable_calls(owner).values_list("pk", flat=True).first()

@@ -11,17 +11,14 @@ from rest_framework.views import APIView
 from apps.chats.models import Chat
 from apps.chats.queries import access_chat
 from apps.common.api.serializer_fields import read_body as read_body
-from apps.common.problems import Missing
+from apps.common.database.rows import first_or_missing
 
 Row = TypeVar("Row", bound=Model)
 
 
 def get_or_missing(rows: QuerySet[Row], **lookup: Any) -> Row:
     """Return the matching row. Raise Missing if there is none."""
-    row = rows.filter(**lookup).first()
-    if row is None:
-        raise Missing(f"There is no such {rows.model._meta.verbose_name}.")
-    return row
+    return first_or_missing(rows.filter(**lookup), f"There is no such {rows.model._meta.verbose_name}.")
 
 
 class ChatLayerView(APIView):

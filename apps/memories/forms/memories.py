@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Character, Chat
 from apps.common.scoping import Owner
-from apps.memories.memory_book import MemoryBook
 from apps.memories.models import Memory
+from apps.memories.queries.memory_book import MemoryBook
 from apps.memories.querysets import MemoryQuerySet
 from apps.memories.search import SearchQuery
 from apps.memories.search.hits import JOURNAL, MESSAGES
@@ -156,7 +156,7 @@ class SplitForm(forms.Form):
 class FilterForm(forms.Form):
     """Filters of the list of memories, from the query string. Invalid values are ignored."""
 
-    STATES = [("", _("Current")), ("superseded", _("Replaced")), ("retired", _("Retired"))]
+    STATES = [("", _("Current")), (Memory.State.SUPERSEDED, _("Replaced")), (Memory.State.RETIRED, _("Retired"))]
 
     tier = forms.ChoiceField(choices=[("", _("All")), *Memory.Tier.choices], required=False, label=_("Tier"))
     kind = forms.ChoiceField(choices=[("", _("Any kind")), *Memory.Kind.choices], required=False, label=_("Kind"))
@@ -255,7 +255,12 @@ class SearchForm(forms.Form):
 class TimelineForm(forms.Form):
     """Filters of a timeline, from the query string. Invalid values are ignored."""
 
-    STATES = [("", _("Active")), ("superseded", _("Replaced")), ("retired", _("Retired")), ("all", _("Everything"))]
+    STATES = [
+        ("", _("Active")),
+        (Memory.State.SUPERSEDED, _("Replaced")),
+        (Memory.State.RETIRED, _("Retired")),
+        ("all", _("Everything")),
+    ]
     MARKS = [("", _("Any")), ("pinned", _("Pinned")), ("hidden", _("Hidden")), ("edited", _("Changed by you"))]
 
     q = forms.CharField(required=False, max_length=500, label=_("Words"))

@@ -12,6 +12,7 @@ from apps.memories.models.lineage import ChatMemory as ChatMemory
 from apps.memories.models.lineage import Ending as Ending
 from apps.memories.models.lineage import Inheritance as Inheritance
 from apps.memories.models.lineage import Supersession as Supersession
+from apps.memories.models.memory import RETIRED as RETIRED
 from apps.memories.models.memory import Entity as Entity
 from apps.memories.models.memory import Memory as Memory
 from apps.memories.models.memory import MemorySource as MemorySource

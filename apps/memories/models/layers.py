@@ -11,7 +11,7 @@ from pgvector.django import HalfVectorField
 from apps.chats.models import Character, Chat, Message, Swipe
 from apps.common.database.fields import OrderedJSONField
 from apps.common.scoping import OwnedModel
-from apps.memories.models.memory import Entity, RetiredReason, StoryModel
+from apps.memories.models.memory import RETIRED, Entity, RetiredReason, StoryModel
 
 
 class LayerEntry(OwnedModel):
@@ -54,10 +54,10 @@ class LayerEntry(OwnedModel):
         abstract = True
         constraints = [
             models.CheckConstraint(
-                condition=Q(state_before="") | Q(state="retired"), name="%(class)s_state_before_retired"
+                condition=Q(state_before="") | Q(state=RETIRED), name="%(class)s_state_before_retired"
             ),
             models.CheckConstraint(
-                condition=~Q(retired_reason=RetiredReason.BY_HAND) | (Q(state="retired") & ~Q(retired_by="")),
+                condition=~Q(retired_reason=RetiredReason.BY_HAND) | (Q(state=RETIRED) & ~Q(retired_by="")),
                 name="%(class)s_retired_by_somebody",
             ),
         ]

@@ -24,8 +24,7 @@ IMPORTANCE_WEIGHT = 0.1
 CONFIDENCE_WEIGHT = 0.2
 # It must be written as in the indexes, or they are not used.
 STANDING_SQL = f"({IMPORTANCE_WEIGHT}::float * importance + {CONFIDENCE_WEIGHT}::float * confidence)"
-
-
+RETIRED = "retired"  # the state of what no longer applies, of memories as of all layers
 IS_VISIBLE = Q(state="active", hidden=False, in_bin=False, deleted_at=None)
 
 

@@ -8,6 +8,7 @@ from django.db.models import F, Q
 
 from apps.chats.models import Chat, Message, Swipe
 from apps.memories.models import (
+    RETIRED,
     Arc,
     Ending,
     Entity,
@@ -27,12 +28,12 @@ from apps.memories.queries.endings import LAYERS
 MessageCopies = Mapping[UUID | None, UUID]  # ids of the branch's messages by those of the parent's
 
 _ENTITY_COLUMNS = ("entity_id", "subject_id", "target_id")
-_STATE_BEFORE_END = {
-    "replaced": "current",
-    "cleared": "current",
-    "removed": "current",
-    "resolved": "open",
-    "retired": "active",
+_STATE_BEFORE_END: Mapping[str, str] = {
+    LedgerEntry.State.REPLACED: LedgerEntry.State.CURRENT,
+    LedgerEntry.State.CLEARED: LedgerEntry.State.CURRENT,
+    Relationship.State.REMOVED: Relationship.State.CURRENT,
+    Arc.State.RESOLVED: Arc.State.OPEN,
+    Knowledge.State.RETIRED: Knowledge.State.ACTIVE,
 }
 _MESSAGE_FIELDS = ("source", "swipe", "until", "until_swipe")
 
@@ -144,7 +145,7 @@ def _copy_rows(
     """Copy entries that began up to index ``at``. Copies of those that ended later have no end."""
     rows = model.objects.for_owner(parent.owner_id).filter(chat=parent)
     outdated_later = Q(retired_reason=RetiredReason.OUTDATED, until__index__gt=at)
-    rows = rows.exclude(Q(state="retired") & ~outdated_later)
+    rows = rows.exclude(Q(state=RETIRED) & ~outdated_later)
     rows = list(rows.filter(Q(source=None) | Q(source__index__lte=at)).order_by("pk"))
     swipes = _active_swipes(branch, rows, copies)
     created = model.objects.bulk_create(_copy_of(row, branch, copies, entities, swipes) for row in rows)

@@ -13,6 +13,7 @@ from django.utils import timezone
 from apps.chats.models import Chat, Message
 from apps.memories.lineage import is_seen_in
 from apps.memories.models import (
+    RETIRED,
     Arc,
     Inheritance,
     Knowledge,
@@ -31,7 +32,7 @@ from apps.memories.operations.ordering import follow_order
 from apps.memories.queries.scenes import finished_scenes
 
 # What a fresh start retired may come back.
-_IS_NOT_RETIRED = ~Q(state="retired") | Q(retired_reason=RetiredReason.FRESH_START)
+_IS_NOT_RETIRED = ~Q(state=RETIRED) | Q(retired_reason=RetiredReason.FRESH_START)
 # A check and its repair note are about one message; a summary covers all messages up to its last one. Profiles and the
 # canon are made from memories, and renewed on another schedule.
 _CHECKS = (VersionedText.Kind.CONTINUITY, VersionedText.Kind.REPAIR)
@@ -156,7 +157,7 @@ def _extend(row: LedgerEntry | Relationship, later: Any, current: str, replaced:
 def _retire_knowledge(chat: Chat, changed: list[UUID]) -> None:
     """Reactivate entries that were outdated by lost text, and retire those that came from it."""
     rows = Knowledge.objects.for_owner(chat.owner_id).filter(chat=chat)
-    rows.filter(state="retired", retired_reason=RetiredReason.OUTDATED).filter(
+    rows.filter(state=Knowledge.State.RETIRED, retired_reason=RetiredReason.OUTDATED).filter(
         Q(until=None) | Q(until__in=changed)
     ).update(state=Knowledge.State.ACTIVE, retired_reason="", until=None, until_swipe=None, updated_at=timezone.now())
     _retire(rows.filter(_has_lost_source(changed), state=Knowledge.State.ACTIVE), line_hash="")
@@ -255,11 +256,11 @@ def _make_previous_current(row: VersionedText, excluded: list[UUID]) -> None:
 
 def _clear_ends(rows: Any, changed: list[UUID]) -> None:
     """Clear the ends of retired rows at changed messages, so that runs may write the same values again."""
-    rows.filter(state="retired", until__in=changed).update(until=None, until_swipe=None)
+    rows.filter(state=RETIRED, until__in=changed).update(until=None, until_swipe=None)
 
 
 def _retire(rows: Any, **fields: Any) -> None:
     """Retire rows, with a reason that says whether the source was deleted or changed."""
-    changes = {"state": "retired", "updated_at": timezone.now(), **fields}
+    changes = {"state": RETIRED, "updated_at": timezone.now(), **fields}
     rows.filter(source=None).update(retired_reason=RetiredReason.SOURCE_GONE, **changes)
     rows.filter(source__isnull=False).update(retired_reason=RetiredReason.SOURCE_CHANGED, **changes)

@@ -13,9 +13,9 @@ from apps.common.problems import Invalid
 from apps.common.scoping import Owner, owner_id_of
 from apps.memories.journal.bullets import append_bullets, chats_in, new_bullets, other_bullets
 from apps.memories.journal.periods import Granularity, Period, ancestors, day, parse_period
-from apps.memories.lexemes import Lexemes
 from apps.memories.models import JournalEntry
 from apps.memories.operations.memories import set_text
+from apps.memories.search.lexemes import Lexemes
 
 MAX_LENGTH = 200_000  # characters of an entry's text
 CONTENT = ["text", "title", "chats", "lexemes", "embedding", "embedding_model", "version", "updated_at"]

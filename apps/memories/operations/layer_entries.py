@@ -8,14 +8,14 @@ from django.utils.translation import gettext
 
 from apps.chats.models import Chat, Message
 from apps.common.problems import Conflict
-from apps.memories.models import LayerEntry, LedgerEntry, Relationship, RetiredReason
+from apps.memories.models import RETIRED, LayerEntry, LedgerEntry, Relationship, RetiredReason
 
 Entry = TypeVar("Entry", bound=LayerEntry)
 
 
 def edit_entry(entry: Entry, *, editor: str, **changes: Any) -> Entry:
     """Set fields of an entry as a person's correction, and increment the version."""
-    if changes.get("state", "retired") != "retired":
+    if changes.get("state", RETIRED) != RETIRED:
         # The entry may have been retired in another tab. Check constraints allow these fields only on retired entries.
         changes = {"state_before": "", "retired_reason": "", "retired_by": "", **changes}
     for name, value in changes.items():
@@ -29,12 +29,12 @@ def edit_entry(entry: Entry, *, editor: str, **changes: Any) -> Entry:
 def retire_entry(entry: Entry, *, editor: str) -> Entry:
     """Retire an entry by hand. ``restore_entry`` brings it back."""
     state = entry.state  # type: ignore[attr-defined]
-    if state == "retired":
+    if state == RETIRED:
         return entry
     return edit_entry(
         entry,
         editor=editor,
-        state="retired",
+        state=RETIRED,
         state_before=state,
         retired_reason=RetiredReason.BY_HAND,
         retired_by=editor,
@@ -43,7 +43,7 @@ def retire_entry(entry: Entry, *, editor: str) -> Entry:
 
 def restore_entry(entry: Entry, *, editor: str) -> Entry:
     """Undo ``retire_entry``. Raise Conflict if another entry has become current in its place."""
-    if entry.state != "retired":  # type: ignore[attr-defined]
+    if entry.state != RETIRED:  # type: ignore[attr-defined]
         return entry
     replaced = entry.state_before == "current" and has_current_counterpart(entry)
     if entry.retired_reason != RetiredReason.BY_HAND or replaced:
@@ -70,7 +70,7 @@ def end_entry(entry: LedgerEntry | Relationship, state: str, message: Message | 
     """Give an entry its final state, ending at ``message``, unless a person has retired it in the meantime."""
     entry.state, entry.until = state, message
     entry.until_swipe = message.active_swipe if message else None
-    rows = type(entry).objects.for_owner(entry.owner_id).filter(pk=entry.pk).exclude(state="retired")
+    rows = type(entry).objects.for_owner(entry.owner_id).filter(pk=entry.pk).exclude(state=RETIRED)
     rows.update(state=state, until=message, until_swipe=entry.until_swipe, updated_at=timezone.now())
 
 

@@ -14,8 +14,8 @@ from apps.common.problems import Conflict
 from apps.common.scoping import Owner, owner_id_of
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
-from apps.memories.lexemes import Lexemes
 from apps.memories.models import Inheritance, JournalEntry, Memory, MemorySource, RetiredReason, Supersession
+from apps.memories.search.lexemes import Lexemes
 from apps.memories.signals import memories_written, tombstones_changed
 from apps.memories.trigger_words import after_rewriting
 from apps.memories.witnesses import participants_of, witnessed_by_all_of

@@ -13,14 +13,14 @@ from django.utils import timezone
 
 from apps.chats.models import Character, Chat, Message, Participant
 from apps.memories.candidates import Candidate, candidate_hash
-from apps.memories.lexemes import Lexemes
 from apps.memories.models import Inheritance, Memory
 from apps.memories.operations.entities import get_or_create_entities
 from apps.memories.operations.memories import add_instances, instances_of, latest_message, link_sources, supersede
 from apps.memories.operations.questions import ask_which_is_true
 from apps.memories.queries.memories import active_memories
 from apps.memories.querysets import MemoryQuerySet, is_inherited_by
-from apps.memories.verdicts import Outcome, Verdict
+from apps.memories.search.lexemes import Lexemes
+from apps.memories.verdicts.judging import Outcome, Verdict
 from apps.memories.witnesses import NOBODY, witnessed_by_all_of
 
 

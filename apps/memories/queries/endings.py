@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from apps.chats.keys import ChatOrKeys
+from apps.chats.queries.keys import ChatOrKeys
 from apps.common.scoping import Owner
 from apps.memories.lineage import is_remembered, is_seen_in
 from apps.memories.models import Arc, Ending, Knowledge, Relationship

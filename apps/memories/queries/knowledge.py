@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from django.db.models import F, Q, QuerySet
 
-from apps.chats.keys import ChatOrKeys
 from apps.chats.models import Character
+from apps.chats.queries.keys import ChatOrKeys
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.words import Words
 from apps.memories.lineage import is_of_visible_chat

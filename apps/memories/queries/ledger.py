@@ -6,8 +6,8 @@ from itertools import groupby
 
 from django.db.models import Q, QuerySet
 
-from apps.chats.keys import ChatOrKeys, keys_of
 from apps.chats.models import Chat
+from apps.chats.queries.keys import ChatOrKeys, keys_of
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.memories.models import Entity, LedgerEntry
 

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from apps.chats.keys import ChatOrKeys, keys_of
 from apps.chats.models import Character, Chat
+from apps.chats.queries.keys import ChatOrKeys, keys_of
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.memories.lineage import is_remembered, is_seen_in
 from apps.memories.models import Ending, Entity, Relationship

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from apps.chats.keys import ChatKeys, ChatOrKeys, keys_of
 from apps.chats.models import Character, Chat, Participant
+from apps.chats.queries.keys import ChatKeys, ChatOrKeys, keys_of
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.memories.lineage import is_remembered, is_seen_in
 from apps.memories.models import Arc, Memory, VersionedText

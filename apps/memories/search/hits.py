@@ -12,15 +12,16 @@ from django.utils import timezone
 
 from apps.common.database.replica import reading_connection
 from apps.memories.journal.periods import Granularity
-from apps.memories.lexemes import match_any_query
 from apps.memories.lineage import SAID_IN_OTHER_BRANCHES_SQL, SUPERSEDED_BY_ANOTHER_STORY_SQL, SUPERSEDED_IN_SQL
 from apps.memories.models import Memory
 from apps.memories.search.bm25 import grouped
+from apps.memories.search.lexemes import match_any_query
 from apps.memories.search.presets import Preset
 from apps.memories.search.questions import ParsedQuery, Speaker, mentions
 from apps.memories.search.ranking import Hit, TurnPosition, recency, relative_length
 from apps.memories.search.scan import best_rows
 from apps.memories.search.statements import SearchTable
+from apps.memories.witnesses import WITNESSED_SQL
 
 MESSAGES = "messages"
 JOURNAL = "journal"
@@ -255,10 +256,7 @@ _SAID_AT = "SELECT m.sent_at FROM chats_message m WHERE m.id = p.valid_from_id"
 _IS_INHERITED = "p.id IN (SELECT memory_id FROM memories_inheritance WHERE chat_id = %(chat)s AND state = 'active')"
 _IS_NOT_INHERITED = "p.id NOT IN (SELECT memory_id FROM memories_inheritance WHERE chat_id = %(chat)s)"
 _IS_OTHER_STORY = "p.story IS DISTINCT FROM (SELECT story FROM chats_chat WHERE id = %(chat)s)"
-_IS_WITNESSED = (
-    "CASE WHEN p.tier = 'long_term' THEN p.character_id = %(character)s"
-    " ELSE p.witnessed_by = '{}' OR p.witnessed_by && %(witness)s::uuid[] END"
-)
+_IS_WITNESSED = f"CASE WHEN p.tier = 'long_term' THEN p.character_id = %(character)s ELSE {WITNESSED_SQL} END"
 _IS_LONG_TERM = "p.character_id = %(character)s AND p.tier = 'long_term' AND p.expiration <> 'session'"
 
 

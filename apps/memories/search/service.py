@@ -16,7 +16,6 @@ from apps.common.database.replica import from_replica
 from apps.common.scoping import Owner, owner_id_of
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
-from apps.memories.lexemes import lexemes_of
 from apps.memories.models import JournalEntry, Memory
 from apps.memories.search.excerpts import best_sentence, excerpt
 from apps.memories.search.hits import (
@@ -29,6 +28,7 @@ from apps.memories.search.hits import (
     find_messages,
     speakers_in,
 )
+from apps.memories.search.lexemes import lexemes_of
 from apps.memories.search.presets import PRESETS, Preset
 from apps.memories.search.questions import ParsedQuery, parse_query, vector_preference
 from apps.memories.search.ranking import RankedHit, rank

@@ -1,25 +1,16 @@
 """Filters for search results."""
 
-from collections.abc import Mapping
-
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 
 from apps.chats.pages.markup import plain_text
+from apps.memories.search.reasons import describe_signals
 
 register = template.Library()
+register.filter(describe_signals)
 
-MIN_SIMILARITY = 0.25  # lower cosines of all-MiniLM-L6-v2 are noise
-LEAST_SHOWN = 0.01
 MAX_RESULT_LENGTH = 4000  # characters
-SIGNAL_LABELS = {
-    "lexical": _("shares its words"),
-    "subject": _("about the person asked for"),
-    "graph": _("shares names"),
-}
 
 
 @register.filter
@@ -28,29 +19,3 @@ def mark_sentence(text: str, sentence: str) -> SafeString | str:
     text, sentence = plain_text(text, MAX_RESULT_LENGTH), plain_text(sentence, MAX_RESULT_LENGTH)
     before, match, after = text.partition(sentence) if sentence else (text, "", "")
     return format_html("{}<mark>{}</mark>{}", before, match, after) if match and (before or after) else text
-
-
-@register.filter
-def describe_signals(signals: Mapping[str, float]) -> str:
-    """Describe the main signals of a result: "similar .71 · shares its words". Without any it is empty.
-
-    A result without a strong signal of its own is described by what stands around it, or by a weak likeness.
-    """
-    similarity = signals.get("vector", 0)
-    reasons = [_likeness(similarity)] if similarity >= MIN_SIMILARITY else []
-    reasons += [str(label) for name, label in SIGNAL_LABELS.items() if signals.get(name, 0) > 0]
-    if not reasons and _is_near_match(signals):
-        reasons = [gettext("near a match")]
-    elif not reasons and similarity >= LEAST_SHOWN:
-        reasons = [_likeness(similarity)]
-    return " · ".join(reasons)
-
-
-def _is_near_match(signals: Mapping[str, float]) -> bool:
-    """Return whether the turns around a message match, or the question that it answers."""
-    is_similar = signals.get("window_vector", 0) >= MIN_SIMILARITY
-    return is_similar or signals.get("window_lexical", 0) > 0 or signals.get("answer", 0) > 0
-
-
-def _likeness(similarity: float) -> str:
-    return gettext("similar %(likeness)s") % {"likeness": f"{similarity:.2f}".removeprefix("0")}

@@ -21,13 +21,13 @@ from apps.common.problems import Invalid
 from apps.common.words import Words
 from apps.memories.forms import layers as forms
 from apps.memories.forms.memories import NewMemoryForm, TimelineForm
-from apps.memories.memory_book import MemoryBook
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Relationship, Scene
 from apps.memories.operations.arcs import create_arc
 from apps.memories.operations.knowledge import create_knowledge
 from apps.memories.operations.ledger import set_field_by_hand
 from apps.memories.operations.relationships import set_relationship
 from apps.memories.queries.memories import add_witness_names, memories_between
+from apps.memories.queries.memory_book import MemoryBook
 from apps.memories.queries.scenes import finished_scenes
 from apps.memories.views.access import own_book
 from apps.memories.views.relationship_graph import lay_out_graph

@@ -13,11 +13,11 @@ from django.views.decorators.http import require_POST
 
 from apps.common.problems import Conflict
 from apps.memories.forms.layers import ArcForm, SceneForm
-from apps.memories.memory_book import MemoryBook
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Relationship, Scene
 from apps.memories.operations.arcs import close_arc, reopen_arc
 from apps.memories.operations.layer_entries import edit_entry, restore_entry, retire_entry
 from apps.memories.operations.scenes import dismiss_scene
+from apps.memories.queries.memory_book import MemoryBook
 from apps.memories.views.access import own_entry, redirect_back
 
 # Model and tab of each layer by its name in URLs.

@@ -12,12 +12,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from apps.common.problems import Invalid, Problem
 from apps.memories.forms.layers import EntityForm, EntitySplitForm
-from apps.memories.memory_book import MemoryBook
 from apps.memories.models import Entity, EntityMerge, Memory
 from apps.memories.operations.entities import edit_entity
 from apps.memories.operations.entity_merges import merge_entities, split_entity, undo_merge
 from apps.memories.queries.entities import merge_targets, merges_into
 from apps.memories.queries.memories import add_witness_names
+from apps.memories.queries.memory_book import MemoryBook
 from apps.memories.views.access import own_book, own_row
 from apps.memories.views.book import render_tab
 

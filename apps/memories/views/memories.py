@@ -24,8 +24,8 @@ from apps.memories.models import Memory
 from apps.memories.operations.merging import is_merge
 from apps.memories.queries.memories import add_witness_names, replacement_chain
 from apps.memories.search import search
+from apps.memories.search.reasons import describe_signals
 from apps.memories.search.unindexed import find_unindexed
-from apps.memories.templatetags.search_filters import describe_signals
 from apps.memories.views.access import own_memory
 
 PAGE_SIZE = 50

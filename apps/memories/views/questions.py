@@ -11,9 +11,9 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.common.problems import Conflict
-from apps.memories.memory_book import MemoryBook
 from apps.memories.models import Question
 from apps.memories.operations.questions import reopen, settle
+from apps.memories.queries.memory_book import MemoryBook
 from apps.memories.queries.questions import still_open
 from apps.memories.views.access import own_book, own_row, redirect_back
 from apps.memories.views.book import render_tab

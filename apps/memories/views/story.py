@@ -13,9 +13,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from apps.chats.models import Chat
 from apps.memories.forms.layers import ProfileForm, TextForm
-from apps.memories.memory_book import MemoryBook
 from apps.memories.models import VersionedText
 from apps.memories.operations.texts import edit_text, restore_version
+from apps.memories.queries.memory_book import MemoryBook
 from apps.memories.queries.texts import versions_in
 from apps.memories.views.access import own_book, own_entry, redirect_back
 from apps.memories.views.book import render_tab

@@ -11,7 +11,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.languages import in_language_of
-from apps.common.problems import Conflict, Invalid, Missing
+from apps.common.database.rows import first_or_missing
+from apps.common.problems import Conflict, Invalid
 from apps.common.scoping import Owner, system_scope
 from apps.common.templatetags.languages import inside
 from apps.moderation.models import Case, Decision, Notice, Report
@@ -64,9 +65,7 @@ def _tell(notice: Notice) -> None:
 def answer(owner: Owner, notice_id: UUID, text: str) -> Notice:
     """Store the answer to a decision, and put its case into the queue again. Raise Missing, Conflict, Invalid."""
     notices = Notice.objects.for_owner(owner)
-    notice = notices.filter(pk=notice_id).first()
-    if notice is None:
-        raise Missing("There is no such notice.")
+    notice = first_or_missing(notices.filter(pk=notice_id), "There is no such notice.")
     case = lock_case(notice.case_id)
     if not text.strip():
         raise Invalid.at("/text", "The answer is empty.")

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 from typing import Any, cast
 from uuid import UUID
 
-from asgiref.sync import sync_to_async
 from django.contrib.auth import get_user
 from django.core.handlers.asgi import ASGIRequest
 from django.db import connections
@@ -18,6 +17,7 @@ from rest_framework.views import APIView
 
 from apps.accounts.models import ApiToken
 from apps.chats.queries import access_chat
+from apps.common.database.connections import in_database
 from apps.common.documents.strict_json import CompactJSONRenderer, EventStreamRenderer
 from apps.common.problems import Missing
 from apps.sync.open_streams import mark_stream, register_stream, unregister_stream
@@ -66,7 +66,7 @@ def _open_stream(request: Request, chat_id: str | None) -> EventStream:
     """Return a new stream of events. Raise TooManyStreams."""
     owner_id = cast(UUID, request.user.pk)
     stream_id = register_stream(owner_id)
-    is_allowed = partial(sync_to_async(_is_allowed), request, stream_id)
+    is_allowed = partial(in_database, _is_allowed, request, stream_id)
     stream = EventStream(owner_id, EventQueue(chat_id), is_allowed, partial(unregister_stream, owner_id, stream_id))
     # A stream may stay open for hours and must not hold a database connection.
     connections.close_all()
@@ -78,14 +78,11 @@ def _is_allowed(request: Request, stream_id: UUID) -> bool:
 
     Mark the stream as alive.
     """
-    try:
-        mark_stream(cast(UUID, request.user.pk), stream_id)
-        if isinstance(request.auth, ApiToken):
-            tokens = ApiToken.objects.for_owner(request.user).usable(timezone.now())
-            open_accounts = {"owner__is_active": True, "owner__deletion_due_at": None}
-            return tokens.filter(pk=request.auth.pk, **open_accounts).exists()
-        session = type(request.session)(request.session.session_key)
-        user: Any = get_user(SimpleNamespace(session=session))  # type: ignore[arg-type]
-        return user.is_authenticated and user.deletion_due_at is None
-    finally:
-        connections.close_all()
+    mark_stream(cast(UUID, request.user.pk), stream_id)
+    if isinstance(request.auth, ApiToken):
+        tokens = ApiToken.objects.for_owner(request.user).usable(timezone.now())
+        open_accounts = {"owner__is_active": True, "owner__deletion_due_at": None}
+        return tokens.filter(pk=request.auth.pk, **open_accounts).exists()
+    session = type(request.session)(request.session.session_key)
+    user: Any = get_user(SimpleNamespace(session=session))  # type: ignore[arg-type]
+    return user.is_authenticated and user.deletion_due_at is None

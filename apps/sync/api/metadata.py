@@ -11,11 +11,10 @@ from rest_framework.views import APIView
 
 from apps.chats.operations import patch_metadata
 from apps.chats.queries import access_chat
-from apps.common.api.serializer_fields import BoundedListField, JSONObjectField
-from apps.common.documents.json_patch import MAX_OPERATIONS, check_syntax
+from apps.common.api.serializer_fields import JSONObjectField
 from apps.common.documents.patches import DocumentPatch
 from apps.common.documents.strict_json import JSON_PATCH, JSONPatchParser, StrictJSONParser, is_json_patch
-from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
+from apps.sync.api.serializers import DocumentOperationsSerializer, GuardedSerializer, WrittenSerializer
 from apps.sync.api.views import chat_state
 
 
@@ -24,17 +23,6 @@ class MetadataMergeSerializer(GuardedSerializer):
 
     def document_patch(self) -> DocumentPatch:
         return DocumentPatch(merge=self.validated_data["metadata"])
-
-
-class MetadataOperationsSerializer(GuardedSerializer):
-    operations = BoundedListField(
-        child=JSONObjectField(), max_length=MAX_OPERATIONS, help_text="The operations of an RFC 6902 patch."
-    )
-
-    def document_patch(self) -> DocumentPatch:
-        """Return the patch. Raise Invalid."""
-        check_syntax(self.validated_data["operations"])
-        return DocumentPatch(operations=self.validated_data["operations"])
 
 
 class MetadataPatchedSerializer(WrittenSerializer):
@@ -47,13 +35,13 @@ class MetadataView(APIView):
     parser_classes = [StrictJSONParser, JSONPatchParser]
 
     @extend_schema(
-        request={"application/json": MetadataMergeSerializer, JSON_PATCH: MetadataOperationsSerializer},
+        request={"application/json": MetadataMergeSerializer, JSON_PATCH: DocumentOperationsSerializer},
         responses=MetadataPatchedSerializer,
     )
     def post(self, request: Request, chat_id: UUID) -> Response:
         """Change the metadata by a merge patch or by the operations of a JSON Patch."""
         chat = access_chat(request.user, chat_id)
-        serializer_class = MetadataOperationsSerializer if is_json_patch(request) else MetadataMergeSerializer
+        serializer_class = DocumentOperationsSerializer if is_json_patch(request) else MetadataMergeSerializer
         body: Any = serializer_class(data=request.data)
         body.is_valid(raise_exception=True)
         result = patch_metadata(request.user, chat.pk, body.document_patch(), body.guard(request))

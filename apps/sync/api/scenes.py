@@ -22,7 +22,7 @@ from apps.chats.models import Chat
 from apps.chats.operations import Patch, patch_messages
 from apps.chats.queries import access_chat
 from apps.common.api.serializer_fields import JSONObjectField, PositionField, StrictBooleanField, TextField
-from apps.common.problems import Missing
+from apps.common.database.rows import first_or_missing
 from apps.memories.operations.scenes import dismiss_break
 from apps.memories.queries.scenes import FinishedScene, detected_scene, finished_scenes
 from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
@@ -147,9 +147,7 @@ class SceneView(APIView):
 
 def _message_id(chat: Chat, message_id: UUID | None, index: int | None) -> UUID:
     lookup = {"index": index} if message_id is None else {"pk": message_id}
-    message = chat.messages.filter(**lookup).first()
-    if message is None:
-        raise Missing("There is no such message in this chat.")
+    message = first_or_missing(chat.messages.filter(**lookup), "There is no such message in this chat.")
     return message.pk
 
 

@@ -28,6 +28,8 @@ from apps.common.api.serializer_fields import (
     StrictUUIDField,
     TextField,
 )
+from apps.common.documents.json_patch import MAX_OPERATIONS, check_syntax
+from apps.common.documents.patches import DocumentPatch
 from apps.common.http.retries import KEY_HEADER
 from apps.common.problems import Invalid
 from apps.memories.api.tombstones import MemoryTombstoneSerializer
@@ -59,6 +61,19 @@ class GuardedSerializer(StrictSerializer):
             writer=writer_of(request),
             instance=instance_of(request),
         )
+
+
+class DocumentOperationsSerializer(GuardedSerializer):
+    """A guarded write of a document by a JSON Patch."""
+
+    operations = BoundedListField(
+        child=JSONObjectField(), max_length=MAX_OPERATIONS, help_text="The operations of an RFC 6902 patch."
+    )
+
+    def document_patch(self) -> DocumentPatch:
+        """Return the patch. Raise Invalid."""
+        check_syntax(self.validated_data["operations"])
+        return DocumentPatch(operations=self.validated_data["operations"])
 
 
 @cache

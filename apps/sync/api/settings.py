@@ -8,11 +8,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.common.api.serializer_fields import BoundedListField, JSONObjectField
-from apps.common.documents.json_patch import MAX_OPERATIONS, check_syntax
+from apps.common.api.serializer_fields import JSONObjectField
 from apps.common.documents.patches import DocumentPatch
 from apps.common.documents.strict_json import JSON_PATCH, JSONPatchParser, StrictJSONParser, is_json_patch
-from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
+from apps.sync.api.serializers import DocumentOperationsSerializer, GuardedSerializer, WrittenSerializer
 from apps.sync.settings_documents import Settings, patch_settings, read_settings
 
 
@@ -21,17 +20,6 @@ class SettingsMergeSerializer(GuardedSerializer):
 
     def document_patch(self) -> DocumentPatch:
         return DocumentPatch(merge=self.validated_data["settings"])
-
-
-class SettingsOperationsSerializer(GuardedSerializer):
-    operations = BoundedListField(
-        child=JSONObjectField(), max_length=MAX_OPERATIONS, help_text="The operations of an RFC 6902 patch."
-    )
-
-    def document_patch(self) -> DocumentPatch:
-        """Return the patch. Raise Invalid."""
-        check_syntax(self.validated_data["operations"])
-        return DocumentPatch(operations=self.validated_data["operations"])
 
 
 class SettingsSerializer(WrittenSerializer):
@@ -47,12 +35,12 @@ class SettingsView(APIView):
         return _respond(read_settings(request.user))
 
     @extend_schema(
-        request={"application/json": SettingsMergeSerializer, JSON_PATCH: SettingsOperationsSerializer},
+        request={"application/json": SettingsMergeSerializer, JSON_PATCH: DocumentOperationsSerializer},
         responses=SettingsSerializer,
     )
     def patch(self, request: Request) -> Response:
         """Change settings by a merge patch or by the operations of a JSON Patch. Other keys are kept."""
-        serializer_class = SettingsOperationsSerializer if is_json_patch(request) else SettingsMergeSerializer
+        serializer_class = DocumentOperationsSerializer if is_json_patch(request) else SettingsMergeSerializer
         body: Any = serializer_class(data=request.data)
         body.is_valid(raise_exception=True)
         return _respond(patch_settings(request.user, body.document_patch(), body.guard(request)))

@@ -14,11 +14,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.chats.change_log import HistoryGone, page_of_changes, rev_of
 from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, Message
 from apps.chats.operations import append_messages, patch_messages, undo_change
 from apps.chats.queries import access_chat
+from apps.chats.queries.changes import HistoryGone, page_of_changes, rev_of
 from apps.chats.serializers import change_documents
 from apps.common.problems import Invalid
 from apps.memories.api.tombstones import MemoryTombstoneSerializer

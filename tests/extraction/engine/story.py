@@ -9,8 +9,10 @@ from apps.chats.formats.parsed import ParsedSwipe
 from apps.chats.locking import Guard
 from apps.chats.models import Chat, Message
 from apps.chats.operations.patches import Patch
-from apps.extraction import pipeline, runs, tasks
+from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun
+from apps.extraction.runs import pipeline
+from apps.extraction.runs.operations import start_run
 from tests.factories import make_character, make_chat, parsed
 
 BY_FORCE = Guard(force=True)
@@ -75,7 +77,7 @@ def message(chat: Chat, index: int) -> Message:
 
 def read(chat: Chat, **options: Any) -> ExtractionRun:
     """A run over what is new, taken here and now."""
-    run, made = runs.start_run(chat.owner_id, chat, **options)
+    run, made = start_run(chat.owner_id, chat, **options)
     assert made, "a run had not ended"
     return taken(run)
 

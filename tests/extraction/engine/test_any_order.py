@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from apps.accounts.models import User
 from apps.chats.models import Chat, Message
 from apps.chats.operations import NothingToUndo, branch_chat
-from apps.extraction import runs
+from apps.extraction.runs.queries import end_of_window
 from apps.extraction.settings.operations import change_settings
 from apps.memories.models import Inheritance, Memory, MemorySource
 from tests.extraction.engine.story import append, delete, edit, message, settle, swipe, swipe_back, tell, undo
@@ -120,7 +120,7 @@ def _said_by(chat: Chat, memory: Memory) -> list[str]:
 def _read_in(chat: Chat) -> list[str]:
     """What was to be read: all but the newest reply, which is known where it was not the newest once."""
     rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat)
-    rows = rows.filter(Q(index__lt=runs.end_of_window(chat)) | Q(progress__isnull=False))
+    rows = rows.filter(Q(index__lt=end_of_window(chat)) | Q(progress__isnull=False))
     return [one.mes for one in rows.with_swipes()]
 
 

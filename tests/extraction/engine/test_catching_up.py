@@ -7,8 +7,10 @@ from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.transfer.imports import import_chats
 from apps.common import jobs
-from apps.extraction import pipeline, runs, tasks
+from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun
+from apps.extraction.runs import pipeline
+from apps.extraction.runs.operations import start_run
 from apps.extraction.settings.operations import change_settings
 from apps.memories.models import Memory
 from tests.extraction.engine import storyteller
@@ -53,7 +55,7 @@ def everything() -> list[str]:
 def test_a_long_chat_is_read_in_windows_with_progress(owner: User, server: ScriptedServer) -> None:
     change_settings(owner, WIDE)
     chat = imported(owner)
-    run, _ = runs.start_run(owner, chat)
+    run, _ = start_run(owner, chat)
     assert run.first is not None
     assert run.last is not None
     assert (run.first.index, run.last.index) == (0, MESSAGES)
@@ -76,7 +78,7 @@ def test_paused_resumed_cancelled_and_begun_again_nothing_is_lost_or_doubled(
 
     chat = imported(owner, 60)
     Memory.objects.for_owner(owner).filter(chat=whole).update(character=None)  # nothing is known of them here
-    run, _ = runs.start_run(owner, chat)
+    run, _ = start_run(owner, chat)
     server.requests.clear()
 
     def stop(how: str) -> None:
@@ -88,7 +90,7 @@ def test_paused_resumed_cancelled_and_begun_again_nothing_is_lost_or_doubled(
         run.refresh_from_db()
         assert (happened, run.state) == ([task], state)
         if how == "pause":
-            assert runs.start_run(owner, chat) == (run, False)  # it is still the chat's run
+            assert start_run(owner, chat) == (run, False)  # it is still the chat's run
             tasks.sweep_runs()
             assert pipeline.execute(run.pk) is False
             run.refresh_from_db()
@@ -97,7 +99,7 @@ def test_paused_resumed_cancelled_and_begun_again_nothing_is_lost_or_doubled(
     stored = Memory.objects.for_owner(owner).filter(chat=chat).count()
     assert stored
     assert tasks.resume_run(run).state == "cancelled"
-    run, made = runs.start_run(owner, chat)
+    run, made = start_run(owner, chat)
     assert made
     assert taken(run).state == "succeeded"
     assert [row[:5] for row in told(chat) if row[0] == "memory"] == expected

@@ -11,8 +11,10 @@ from apps.chats.message_data.namespaces import leave_out_change
 from apps.chats.models import Chat
 from apps.chats.operations import branch_chat, purge_chat
 from apps.chats.operations.patches import Patch
-from apps.extraction import runs, tasks
+from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun, ModelCall
+from apps.extraction.runs.operations import start_run
+from apps.extraction.runs.queries import is_due
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, Relationship, Scene
 from apps.memories.operations import edit_memory
 from tests.extraction.engine import storyteller
@@ -119,7 +121,7 @@ def test_a_chat_deleted_in_flight_ends_its_run_and_leaves_no_rows(meanwhile: Mea
         chat = tell(owner, *STORY)
         pk = chat.pk
         meanwhile(task, lambda pk=pk: purge_chat(owner, pk))
-        run, _ = runs.start_run(owner, chat)
+        run, _ = start_run(owner, chat)
         tasks.run_extraction(run_id=str(run.pk))
         assert not ExtractionRun.objects.for_owner(owner).filter(chat_id=pk).exists()
         assert not ModelCall.objects.for_owner(owner).filter(run_id=run.pk).exists()
@@ -188,7 +190,7 @@ def test_messages_left_out_make_no_run_due(owner: User) -> None:
     tune(chat, extract_every=4)
     leave_out(chat, 6)
     tasks.invalidate_if_exists(chat)
-    assert not runs.is_due(chat)
+    assert not is_due(chat)
 
 
 def test_a_branch_leaves_out_what_its_parent_does(owner: User) -> None:

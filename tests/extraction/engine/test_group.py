@@ -8,8 +8,9 @@ from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import add_participant, append_messages, create_chat
 from apps.common import jobs
-from apps.extraction import pipeline, runs
 from apps.extraction.models import ExtractionRun
+from apps.extraction.runs import pipeline
+from apps.extraction.runs.operations import start_run
 from apps.extraction.stages.context import Context
 from apps.memories.models import Memory
 from tests.extraction.engine import storyteller
@@ -118,7 +119,7 @@ def test_a_worker_that_dies_amid_the_members_resumes_with_the_next_one(
     Memory.objects.for_owner(owner).update(state="retired", retired_reason="fresh_start")
     chat = group_again(owner)
     server.requests.clear()
-    run, _ = runs.start_run(owner, chat, **ONLY)
+    run, _ = start_run(owner, chat, **ONLY)
     original = Context.ask
 
     def die_at_the_sixth(self: Context, task: str, *args: Any, **options: Any) -> str:

@@ -10,9 +10,11 @@ from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import delete_chat, restore_chat
 from apps.common import jobs
-from apps.extraction import runs, tasks
+from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun
 from apps.extraction.progress import messages_to_extract
+from apps.extraction.runs.operations import skip_messages, start_run
+from apps.extraction.runs.queries import is_due
 from apps.extraction.settings import modes
 from apps.llm.models import Connection
 from apps.llm.operations import update_connection
@@ -128,7 +130,7 @@ def test_the_middle_of_a_message_is_read_however_large_the_context(
 def test_a_fresh_start_and_read_only_mode_end_the_run(owner: User, server: ScriptedServer) -> None:
     for begin in (modes.start_fresh, modes.set_read_only):
         chat = tell(owner, *STORY)
-        run, _ = runs.start_run(owner, chat)
+        run, _ = start_run(owner, chat)
         begin(owner, chat)
         run.refresh_from_db()
         assert run.state == "cancelled"
@@ -137,7 +139,7 @@ def test_a_fresh_start_and_read_only_mode_end_the_run(owner: User, server: Scrip
 
 def test_a_catch_up_goes_on_after_its_chat_was_deleted_and_restored(owner: User) -> None:
     chat = tell(owner, *STORY)
-    run, _ = runs.start_run(owner, chat)
+    run, _ = start_run(owner, chat)
     delete_chat(chat)
     restore_chat(owner, chat.pk)
     run.refresh_from_db()
@@ -182,12 +184,12 @@ def test_a_repetition_that_costs_too_much_leaves_the_messages_read(owner: User) 
     chat = tell(owner, "FACT(2): Mira lives in Oslo.", "Good.", "Yes.", "Hm.", "Well.")
     settle(chat)
     tune(chat, ask_above=10)
-    run, _ = runs.start_run(owner, chat, from_index=0)
+    run, _ = start_run(owner, chat, from_index=0)
     assert (run.state, run.waits_for) == ("paused", "agreement")
     assert run.estimate["calls"] > 0
     jobs.cancel(run)
-    assert not runs.is_due(chat)
-    run, _ = runs.start_run(owner, chat, from_index=0)
+    assert not is_due(chat)
+    run, _ = start_run(owner, chat, from_index=0)
     jobs.resume(run)
     assert taken(run).state == "succeeded"
     assert run.steps.exists()
@@ -197,16 +199,16 @@ def test_a_repetition_that_costs_too_much_leaves_the_messages_read(owner: User) 
 def test_a_run_of_the_canon_alone_costs_one_call_and_leaves_messages_unread(owner: User) -> None:
     chat = tell(owner, *STORY)
     tune(chat, ask_above=10)
-    run, _ = runs.start_run(owner, chat, tiers=["canon"])
+    run, _ = start_run(owner, chat, tiers=["canon"])
     assert (run.state, run.estimate) == ("queued", {})
-    runs.skip_messages(run)
+    skip_messages(run)
     assert messages_to_extract(chat, ["long_term"], 0, len(STORY)).count() == len(STORY)
 
 
 def test_runs_that_would_wait_for_a_place_leave_the_workers_to_others(owner: User, server: ScriptedServer) -> None:
     update_connection(Connection.objects.for_owner(owner).get(), parallel_calls=2)
     for number in range(4):
-        runs.start_run(owner, make_chat(owner, "Hello.", "Good.", "Yes.", title=str(number)))
+        start_run(owner, make_chat(owner, "Hello.", "Good.", "Yes.", title=str(number)))
     claimed = [jobs.claim_next([ExtractionRun]) for _ in range(4)]
     assert sum(run is not None for run in claimed) == 2
     assert claimed[0] is not None

@@ -15,7 +15,6 @@ from apps.extraction.settings import modes
 from apps.injection.retrieval.active import active_memories as active_at
 from apps.injection.turns import find_turn
 from apps.memories.models import Arc, Inheritance, Memory, Question, Supersession
-from apps.memories.neighbours import Scope, find_neighbours
 from apps.memories.operations.memories import delete_memory, restore_memory
 from apps.memories.operations.questions import reopen, settle
 from apps.memories.queries.arcs import arcs_in
@@ -23,6 +22,7 @@ from apps.memories.queries.knowledge import knowledge_in
 from apps.memories.queries.memories import active_memories
 from apps.memories.queries.relationships import relationships_in
 from apps.memories.search import QueryVectors, SearchQuery, search
+from apps.memories.verdicts.neighbours import Scope, find_neighbours
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import tune
 from tests.extraction.engine.story import append, delete, edit, read, swipe, swipe_back, tell

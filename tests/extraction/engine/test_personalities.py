@@ -13,9 +13,10 @@ from apps.chats.models import Chat
 from apps.chats.operations import add_participant, append_messages, create_chat
 from apps.common import jobs
 from apps.common.jobs import transitions
-from apps.extraction import pipeline, runs
 from apps.extraction.models import ExtractionProgress, ExtractionRun, ModelCall
 from apps.extraction.progress import refused_messages
+from apps.extraction.runs import pipeline, steps
+from apps.extraction.runs.operations import start_run
 from apps.extraction.settings.operations import change_settings
 from apps.memories.models import Memory
 from tests.extraction.engine import storyteller
@@ -67,7 +68,7 @@ def read_to_the_end(chat: Chat) -> list[ExtractionRun]:
     run = None
     for _ in range(MAX_ROUNDS):
         if run is None:
-            run, _ = runs.start_run(chat.owner_id, chat, tiers=TIERS, refused=True)
+            run, _ = start_run(chat.owner_id, chat, tiers=TIERS, refused=True)
             taken.append(run)
         try:
             pipeline.execute(run.pk)
@@ -185,7 +186,7 @@ def test_workers_killed_at_every_step_pay_for_no_stored_reply_twice(
 ) -> None:
     expected = with_an_obedient_model(cast, reading, connect)
     server.reply_to(lambda request: request.kind == "generation", PERSONALITIES[personality](storyteller.answer))
-    store_reply, finish_step = runs.record_call, runs.finish_step
+    store_reply, finish_step = steps.record_call, steps.finish_step
     deaths: set[str] = set()
 
     def die_once(name: str) -> None:
@@ -197,12 +198,12 @@ def test_workers_killed_at_every_step_pay_for_no_stored_reply_twice(
         store_reply(run, call)
         die_once(f"reply {call.key} {call.error}")
 
-    def finish(run: ExtractionRun, result: runs.StepResult) -> None:
+    def finish(run: ExtractionRun, result: steps.StepResult) -> None:
         finish_step(run, result)
         die_once(f"step {result.stage} {result.window}")  # before the commit, which is lost
 
-    monkeypatch.setattr(runs, "record_call", record_call)
-    monkeypatch.setattr(runs, "finish_step", finish)
+    monkeypatch.setattr(steps, "record_call", record_call)
+    monkeypatch.setattr(steps, "finish_step", finish)
     monkeypatch.setattr(transitions, "MAX_CLAIMS", 1000)
     monkeypatch.setattr(f"{__name__}.MAX_ROUNDS", 400)
     chat = cast(owner_with(connect, reading))

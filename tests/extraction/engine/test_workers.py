@@ -18,8 +18,9 @@ from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import purge_chat
 from apps.common import jobs
-from apps.extraction import runs, tasks
+from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun, RunStep
+from apps.extraction.runs.queries import latest_run
 from apps.extraction.settings.operations import change_settings
 from apps.extraction.stages.order import CLOSING_STAGES, SEPARATE_STAGES
 from tests.extraction.engine import storyteller
@@ -93,7 +94,7 @@ def wait_until(condition: Callable[[], Any], seconds: float = 60) -> Any:
 
 
 def run_of(chat: Chat) -> ExtractionRun | None:
-    return runs.latest_run(chat.owner_id, chat)
+    return latest_run(chat.owner_id, chat)
 
 
 def ended(chat: Chat) -> ExtractionRun:

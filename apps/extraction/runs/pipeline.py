@@ -1,0 +1,244 @@
+"""Execute extraction runs: reading stages over each window of new messages, then closing stages over the chat.
+
+Nothing is locked during a model call. A step's result is written in one transaction, which checks that the
+messages it read have not changed and that this worker still owns the run.
+"""
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F
+from django.utils.translation import gettext_noop
+
+from apps.chats.locking import lock_chat
+from apps.chats.models import Character, ChatChange, Message
+from apps.common import jobs
+from apps.common.problems import Missing
+from apps.extraction import progress
+from apps.extraction.invalidation import invalidate_chat
+from apps.extraction.models import ExtractionProgress, ExtractionRun, RunStep
+from apps.extraction.runs import steps
+from apps.extraction.runs.waiting import wait_on_failure
+from apps.extraction.runs.windows import next_windows, reading_tiers
+from apps.extraction.settings.queries import settings_of
+from apps.extraction.stages.context import Context, StageOutcome, Window
+from apps.extraction.stages.order import CLOSING_STAGES, Stage, reading_stages
+from apps.llm.backends import backend_for
+from apps.llm.generation import Refused
+from apps.memories.models import Memory
+from apps.memories.witnesses import learners
+
+MAX_ATTEMPTS = 3  # attempts at a window whose messages change while they are read
+
+
+class MessagesChanged(Exception):
+    """Messages changed between the time a step read them and the time it stored its result."""
+
+
+def execute(run_id: UUID) -> bool:
+    """Run or resume a run to its end, whatever time it takes. Do nothing if the run can't be claimed."""
+    run = jobs.claim(ExtractionRun, run_id)
+    return run is not None and execute_claimed(run, max_seconds=math.inf)
+
+
+def execute_claimed(run: ExtractionRun, *, max_seconds: float = jobs.SLICE_SECONDS) -> bool:
+    """Resume a claimed run from its first unfinished step. Return True if it was re-queued after ``max_seconds``.
+
+    If the model can't be called, the run waits and keeps its finished steps.
+    """
+    with jobs.fail_on_error(run, MessagesChanged, Missing), wait_on_failure(run):
+        deadline = time.monotonic() + max_seconds
+        backend = backend_for(run.owner)
+        context = Context(run, settings_of(run.chat), backend)
+        jobs.heartbeat(run, backend=backend.name, model=backend.model, waits_for="")
+        for _ in _run_steps(context):
+            if time.monotonic() > deadline:
+                jobs.requeue(run)
+                return True
+        jobs.end(run, ExtractionRun.State.SUCCEEDED, total=F("done"))
+    return False
+
+
+def _run_steps(context: Context) -> Iterator[None]:
+    """Run every unfinished step, and yield after each."""
+    invalidate_chat(context.owner_id, context.chat.pk)  # the task that follows an edit may not have run yet
+    if context.run.again and not context.run.done and context.run.first is not None:
+        progress.mark_not_extracted_from(context.chat, reading_tiers(context), context.run.first.index)
+    if reading_tiers(context) and not context.run.done and not next_windows(context):
+        return
+    members = learners(context.chat)
+    attempts = 0
+    while True:
+        yield from _read_windows(context, members)
+        try:
+            yield from _run_stages(context, CLOSING_STAGES, Window([]), members)
+        except MessagesChanged:
+            attempts += 1
+            if attempts == MAX_ATTEMPTS:
+                raise
+            invalidate_chat(context.owner_id, context.chat.pk)
+        else:
+            return
+
+
+def _read_windows(context: Context, members: Sequence[Character | None]) -> Iterator[None]:
+    """Read windows until no message is new. Read a window again if it changes in the meantime."""
+    stages = reading_stages(context)
+    attempts = 0
+    while windows := next_windows(context):
+        steps = 0
+        try:
+            for window in windows:
+                for _ in _run_stages(context, stages, window, members):
+                    steps += 1
+                    yield
+        except MessagesChanged:
+            attempts += 1
+            if attempts == MAX_ATTEMPTS:
+                raise
+            # Retire the memories of the old text, and start the window from its first step.
+            invalidate_chat(context.owner_id, context.chat.pk)
+            _forget_steps(context.run, windows)
+        else:
+            attempts = 0
+            if not steps:
+                # The steps are finished, but their tiers are to read the window again.
+                _forget_steps(context.run, windows)
+
+
+def _forget_steps(run: ExtractionRun, windows: Sequence[Window]) -> None:
+    run.steps.filter(window__in=[window.key for window in windows]).delete()
+
+
+def _run_stages(
+    context: Context, stages: Sequence[Stage], window: Window, members: Sequence[Character | None]
+) -> Iterator[None]:
+    """Run the unfinished stages of the run's tiers over one window, and yield after each."""
+    rows = RunStep.objects.for_owner(context.owner_id).filter(run=context.run, window=window.key)
+    finished = {(row.stage, row.character_id): row.error for row in rows}
+    # A tier that has read the window may have a stage left that merges what it learnt.
+    begun = {tier for stage in stages for tier in stage.tiers if stage.name in {name for name, _ in finished}}
+    tiers = _pending_tiers(context, window) | begun & set(context.run.tiers)
+    steps = [
+        (stage, member)
+        for stage in stages
+        if tiers.intersection(stage.tiers)
+        for member in (members if stage.per_member else [None])
+    ]
+    context.tiers = tiers
+    errors: dict[str, bool] = {}  # whether the model refused to read the window, by stage
+    for number, (stage, member) in enumerate(steps):
+        key = stage.name, member.pk if member else None
+        # A stage has read the window after its last member.
+        ends = stage.reads and window.is_last and stage not in [later for later, _ in steps[number + 1 :]]
+        if key not in finished:
+            finished[key] = _run_step(context, stage, window, member, errors.get(stage.name, False), ends)
+            yield
+        errors[stage.name] = errors.get(stage.name, False) or bool(finished[key])
+
+
+def _pending_tiers(context: Context, window: Window) -> set[str]:
+    """Return the run's tiers that have not read all messages of the window; all tiers for the empty window."""
+    if not window.messages:
+        return set(context.run.tiers)
+    rows = ExtractionProgress.objects.for_owner(context.owner_id).filter(
+        message__in=[message.pk for message in window.messages]
+    )
+    read = [{*row.tiers, *row.refused} for row in rows]
+    read_by_all = set.intersection(*read) if len(read) == len(window.messages) else set()
+    return set(context.run.tiers) - read_by_all
+
+
+def _run_step(
+    context: Context, stage: Stage, window: Window, member: Character | None, was_refused: bool, ends: bool
+) -> str:
+    """Run a stage and write its result. Return why the model refused, or "".
+
+    If ``ends``, the window counts as read, or as refused if it was refused here or (``was_refused``) for another
+    member. Raise MessagesChanged, Missing, GenerationFailed, ClaimLost.
+    """
+    jobs.heartbeat(context.run, stage=stage.name)
+    context.stage, context.character = stage.name, member or context.chat.character
+    for attempt in range(1, MAX_ATTEMPTS + 1):
+        context.begin_step()
+        try:
+            outcome = stage.run(context, window)
+        except Refused as failure:
+            outcome = StageOutcome(error=failure.detail)
+        with transaction.atomic():
+            _check_unchanged(context, window)
+            if context.character is not None:
+                # Runs of other chats of the character may write about the same things.
+                rows = Character.objects.for_owner(context.owner_id).filter(pk=context.character.pk)
+                list(rows.select_for_update().values_list("pk"))
+            if attempt == MAX_ATTEMPTS or not _was_learnt_elsewhere(context):
+                _write_step(context, stage, window, member, outcome, was_refused=was_refused, ends=ends)
+                break
+    return outcome.error
+
+
+def _write_step(
+    context: Context,
+    stage: Stage,
+    window: Window,
+    member: Character | None,
+    outcome: StageOutcome,
+    *,
+    was_refused: bool,
+    ends: bool,
+) -> None:
+    """Write a step's result and mark its window, in a transaction that holds the chat's lock. Raise ClaimLost."""
+    tiers = [tier for tier in stage.tiers if tier in context.tiers] if ends else []
+    is_refused = was_refused or bool(outcome.error) or _is_refused_in_part(context.run, stage, window)
+    # The fingerprints of the messages are stored even if no tier has read them, so that an edit is noticed.
+    progress.mark_extracted(
+        context.chat, window.messages, [] if is_refused else tiers, refused=tiers if is_refused else []
+    )
+    counts = outcome.write()
+    if outcome.error and stage.reads:
+        counts["refused"] += 1
+    result = steps.StepResult(
+        stage.name, window.key, window.messages, member, outcome.unused, outcome.error, dict(counts)
+    )
+    steps.finish_step(context.run, result)
+
+
+def _is_refused_in_part(run: ExtractionRun, stage: Stage, window: Window) -> bool:
+    """Return whether the model refused to read another part of the message that the window is a part of."""
+    if window.part is None:
+        return False
+    return run.steps.filter(stage=stage.name, first=window.messages[0]).exclude(error="").exists()
+
+
+def _check_unchanged(context: Context, window: Window) -> None:
+    """Lock the chat and check that no message that the step may have read has changed. Raise MessagesChanged, Missing.
+
+    Those are the window's messages, which were read before the step began, and all before them.
+    """
+    chat = lock_chat(context.owner_id, context.run.chat_id)
+    ids = [message.pk for message in window.messages]
+    rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=ids)
+    is_same = dict(rows.values_list("pk", "rev")) == {message.pk: message.rev for message in window.messages}
+    end = window.messages[-1].index if window.messages else context.read_to
+    changes = ChatChange.objects.for_owner(chat.owner_id).filter(chat=chat, rev__gt=context.read_rev)
+    for reordered, changed, deleted in changes.values_list("reordered", "message_ids", "deleted_ids"):
+        earlier = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=changed, index__lte=end)
+        is_same = is_same and not (reordered or deleted or earlier.exists())
+    if not is_same:
+        raise MessagesChanged(gettext_noop("The messages kept changing while they were read."))
+
+
+def _was_learnt_elsewhere(context: Context) -> bool:
+    """Return whether a run of another chat has learnt something about the step's character since the step began.
+
+    The step has not compared its candidates with that. Must be called with the character locked.
+    """
+    if context.character is None:
+        return False
+    rows = Memory.objects.for_owner(context.owner_id).filter(
+        character=context.character, tier=Memory.Tier.LONG_TERM, created_at__gte=context.step_began
+    )
+    return rows.exclude(chat=context.chat).exists()

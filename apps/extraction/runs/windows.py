@@ -1,0 +1,76 @@
+"""Which messages a run reads next."""
+
+from math import ceil
+
+from apps.chats.models import Message
+from apps.common import jobs
+from apps.extraction import progress
+from apps.extraction.models import ExtractionRun
+from apps.extraction.progress import READING_TIERS
+from apps.extraction.prompts.transcript import MAX_TURN
+from apps.extraction.runs.queries import end_of_window, is_read_only
+from apps.extraction.stages.context import Context, Window
+from apps.extraction.stages.order import CLOSING_STAGES, reading_stages
+from apps.extraction.stages.turns import parts_of
+from apps.llm.tokens import count_tokens
+from apps.memories.witnesses import learners
+
+
+def reading_tiers(context: Context) -> list[str]:
+    """Return the run's tiers that read messages."""
+    return [tier for tier in context.run.tiers if tier in READING_TIERS]
+
+
+def next_windows(context: Context) -> list[Window]:
+    """Return the next consecutive messages that one of the run's tiers has not read, as a window.
+
+    Return several windows for a message that is too long for one prompt, none if there are no such messages.
+    """
+    tiers = reading_tiers(context)
+    if not tiers:
+        return []
+    start, end = _bounds(context.run)
+    new = progress.messages_to_extract(context.chat, tiers, max(start, context.position), end)
+    if context.position > start and not new.exists():
+        new = progress.messages_to_extract(context.chat, tiers, start, end)  # earlier messages that have changed
+    if context.position == 0 and (count := new.count()):
+        _estimate_total(context, count)
+    messages: list[Message] = []
+    budget = context.token_budget
+    for message in new.with_swipes()[: context.settings.chunk]:
+        budget -= count_tokens(message.mes)
+        is_long = budget < 0 or len(message.mes) > MAX_TURN
+        if messages and (is_long or message.index != messages[-1].index + 1):
+            break
+        messages.append(message)
+        if is_long:
+            break
+    context.position = messages[0].index if messages else 0
+    if len(messages) == 1 and is_long:
+        parts = parts_of(messages[0].mes, context.token_budget, MAX_TURN)
+        return [Window(messages, part, number, part is parts[-1]) for number, part in enumerate(parts)]
+    return [Window(messages)] if messages else []
+
+
+def _bounds(run: ExtractionRun) -> tuple[int, int]:
+    """Return the indexes between which the run reads, the second exclusive.
+
+    They are looked up each time, since earlier messages may be deleted or inserted during a run.
+    """
+    if is_read_only(run.chat):
+        return 0, 0
+    ends = [pk for pk in (run.first_id, run.last_id) if pk]
+    indexes = dict(Message.objects.for_owner(run.owner_id).filter(pk__in=ends).values_list("pk", "index"))
+    end = indexes[run.last_id] + 1 if run.last_id in indexes else end_of_window(run.chat)
+    return indexes.get(run.first_id, 0) if run.again else 0, end
+
+
+def _estimate_total(context: Context, new: int) -> None:
+    """Store the expected number of steps for ``new`` messages to extract."""
+    members = len(learners(context.chat))
+    each_window, closing = (
+        sum(members if stage.per_member else 1 for stage in stages if set(stage.tiers) & set(context.run.tiers))
+        for stages in (reading_stages(context), CLOSING_STAGES)
+    )
+    done = context.run.steps.count()
+    jobs.heartbeat(context.run, total=done + ceil(new / context.settings.chunk) * each_window + closing)

@@ -1,0 +1,1 @@
+"""What becomes of a candidate: a new memory, the replacement of an older one, or a repetition."""

@@ -1,0 +1,230 @@
+"""Decide whether a candidate becomes a new memory, replaces an older one, or is a repetition. Without database access.
+
+Repetitions are found by similarity. Uncertain cases are decided by a language model (``answers``) or, without one, by
+the learned comparison (``compare``). No hand-written rule supersedes a statement; a contradiction only keeps a
+statement from being dropped as a repetition.
+"""
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from apps.english.clauses import split_speaker
+from apps.english.comparison import Comparison
+from apps.english.differences import actuality_differs, contradicts, roles_swapped
+from apps.english.words import jaccard
+from apps.memories.candidates import Candidate
+from apps.memories.verdicts.questions import Relation
+from apps.memories.verdicts.statements import (
+    COSINE,
+    JACCARD,
+    Neighbour,
+    Pair,
+    Statement,
+    Thresholds,
+    comparison_key,
+    known_statements,
+)
+
+Compare = Callable[[Sequence[tuple[str, str, str]]], list[Comparison]]  # compares tuples of (older, newer, kind)
+
+# Probabilities at which a comparison decides, chosen as described in docs/weights.md. Dropping a contradiction is worse
+# than keeping a repetition, so a repetition must be almost certain. A statement that is certainly on the same matter
+# and may be a change replaces the older one: if it only repeats it, nothing is lost.
+MIN_DUPLICATE, MAX_SUPERSEDED_IN_DUPLICATE = 0.7, 0.12
+MIN_SUPERSEDED, MAX_PASSED_IN_SUPERSEDED = 0.2, 0.35
+# Minimum Jaccard index of two quotations, which must be by one speaker, to be compared: the comparison was fitted to
+# few quotations, and the vectors of quotations by one speaker are all similar.
+MIN_QUOTATION_OVERLAP = 0.3
+
+
+class Outcome(StrEnum):
+    PASSED = "passed"
+    SUPERSEDED = "superseded"
+    RECONFIRMED = "reconfirmed"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The decision on ``candidate``.
+
+    ``target`` is the memory that it replaces or repeats, ``earlier`` the index of the candidate that it replaces,
+    ``replaced_by`` the memory from a later message by which it is replaced. ``contradicts`` is a memory of which the
+    candidate would be the replacement or the predecessor, if it were known which of them was said later.
+    """
+
+    candidate: Candidate
+    outcome: Outcome
+    target: UUID | None = None
+    earlier: int | None = None
+    reason: str = ""
+    replaced_by: UUID | None = None
+    contradicts: UUID | None = None
+
+
+@dataclass
+class _Batch:
+    """The verdicts so far, and the data on which they are based."""
+
+    thresholds: Thresholds
+    answers: Mapping[Pair, Relation]
+    comparisons: dict[tuple[str, str, str], Comparison] | None  # None without the learned comparison
+    verdicts: list[Verdict] = field(default_factory=list)
+    replaced_keys: set[UUID | int | None] = field(default_factory=set)
+
+    def comparison(self, candidate: Candidate, known: Statement) -> Comparison | None:
+        return self.comparisons.get(comparison_key(candidate, known)) if self.comparisons else None
+
+    def is_active(self, known: Statement) -> bool:
+        """Return whether a statement is neither replaced nor dropped by the verdicts so far."""
+        if known.key in self.replaced_keys:
+            return False
+        verdict = None if known.index is None else self.verdicts[known.index]
+        added = (Outcome.PASSED, Outcome.SUPERSEDED)
+        return verdict is None or (verdict.outcome in added and verdict.replaced_by is None)
+
+
+def judge(
+    candidates: Sequence[Candidate],
+    neighbours: Sequence[Sequence[Neighbour]],
+    vectors: np.ndarray[Any, Any] | None = None,
+    thresholds: Thresholds | None = None,
+    answers: Mapping[Pair, Relation] | None = None,
+    compare: Compare | None = None,
+    times: Mapping[int, dt.datetime | None] | None = None,
+) -> list[Verdict]:
+    """Return a verdict for each candidate, given the most similar memories for each, nearest first.
+
+    Candidates must be in the order in which they were said, and are also compared with each other: by ``vectors`` (one
+    unit vector per row) or, without them, by their words. The neighbours' similarities and ``thresholds`` must use the
+    same measure. ``answers`` are those of a model to pairs of ``uncertain_pairs``. Without them, ``compare`` is called
+    once for the batch. ``times`` are the times of the turns that the candidates cite, by their numbers.
+    """
+    thresholds = thresholds or (COSINE if vectors is not None else JACCARD)
+    by_candidate = [
+        known_statements(candidates, neighbours[index], vectors, index, times or {}) for index in range(len(candidates))
+    ]
+    comparisons = _compare_all(candidates, by_candidate, thresholds, compare if answers is None else None)
+    batch = _Batch(thresholds, answers or {}, comparisons)
+    for candidate, statements in zip(candidates, by_candidate, strict=True):
+        removed = [known for known in statements if known.is_removed]
+        active = [known for known in statements if not known.is_removed and batch.is_active(known)]
+        verdict = (
+            _same_hash_verdict(candidate, statements)
+            or _repetition_verdict(batch, candidate, removed)
+            or _model_verdict(batch, candidate, [*removed, *active])
+            or _repetition_verdict(batch, candidate, active)
+            or _replacement_verdict(batch, candidate, statements)
+            or Verdict(candidate, Outcome.PASSED)
+        )
+        if verdict.outcome == Outcome.SUPERSEDED:
+            batch.replaced_keys.add(verdict.target if verdict.earlier is None else verdict.earlier)
+        batch.verdicts.append(verdict)
+    return batch.verdicts
+
+
+def _compare_all(
+    candidates: Sequence[Candidate],
+    by_candidate: Sequence[Sequence[Statement]],
+    thresholds: Thresholds,
+    compare: Compare | None,
+) -> dict[tuple[str, str, str], Comparison] | None:
+    """Compare each candidate with all known statements that are similar enough for a verdict."""
+    if compare is None:
+        return None
+    pairs = {
+        comparison_key(candidate, known): None
+        for candidate, statements in zip(candidates, by_candidate, strict=True)
+        for known in statements
+        if thresholds.is_on_topic(known) and _are_comparable(known.text, candidate.text)
+    }
+    return dict(zip(pairs, compare(list(pairs)), strict=True)) if pairs else {}
+
+
+def _are_comparable(old: str, new: str) -> bool:
+    (speaker, speech), (other_speaker, other_speech) = split_speaker(old), split_speaker(new)
+    if not speaker and not other_speaker:
+        return True
+    return speaker == other_speaker and jaccard(speech, other_speech) >= MIN_QUOTATION_OVERLAP
+
+
+def _same_hash_verdict(candidate: Candidate, statements: Iterable[Statement]) -> Verdict | None:
+    for known in statements:
+        if known.memory and known.has_same_hash:
+            return _repetition_of(candidate, known.memory)
+    return None
+
+
+def _repetition_of(candidate: Candidate, neighbour: Neighbour) -> Verdict:
+    outcome = Outcome.REJECTED if neighbour.inactive else Outcome.RECONFIRMED
+    return Verdict(candidate, outcome, neighbour.id, reason="repeats a memory")
+
+
+def _model_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[Statement]) -> Verdict | None:
+    """Return the verdict that a model's answer about the first of the statements gives, if there is one."""
+    for known in statements:
+        answer = batch.answers.get(comparison_key(candidate, known)[:2])
+        if answer == Relation.SAME:
+            return _repetition(candidate, known)
+        if answer == Relation.UPDATE and not known.is_removed:
+            return _replacement(candidate, known, "model")
+    return None
+
+
+def _replacement(candidate: Candidate, known: Statement, reason: str) -> Verdict:
+    """Return the verdict that the earlier one of two statements is replaced, or neither if the order is unknown."""
+    target = known.memory.id if known.memory else None
+    if known.is_later is None:
+        return Verdict(candidate, Outcome.PASSED, reason="may replace or be replaced", contradicts=target)
+    if known.is_later:
+        return Verdict(candidate, Outcome.PASSED, reason="older than its replacement", replaced_by=target)
+    return Verdict(candidate, Outcome.SUPERSEDED, target, known.index, reason)
+
+
+def _repetition_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[Statement]) -> Verdict | None:
+    for known in statements:
+        if _is_repetition(batch, candidate, known):
+            return _repetition(candidate, known)
+    return None
+
+
+def _repetition(candidate: Candidate, known: Statement) -> Verdict:
+    if known.memory:
+        return _repetition_of(candidate, known.memory)
+    return Verdict(candidate, Outcome.REJECTED, reason="repeats another candidate")
+
+
+def _is_repetition(batch: _Batch, candidate: Candidate, known: Statement) -> bool:
+    answer = batch.answers.get(comparison_key(candidate, known)[:2])
+    if answer == Relation.INDEPENDENT or (answer == Relation.UPDATE and not known.is_removed):
+        return False  # a new version of what a person deleted is not wanted either
+    if batch.comparisons is None:
+        limits = batch.thresholds
+        is_similar = known.similarity >= (limits.duplicate if known.same_kind else limits.cross_kind_duplicate)
+        return is_similar and not contradicts(known.text, candidate.text)
+    comparison = batch.comparison(candidate, known)
+    # The training pairs have too few exchanged roles and ended or merely supposed states to learn them.
+    pair = known.text, candidate.text
+    if comparison is None or roles_swapped(*pair) or actuality_differs(*pair):
+        return False
+    return comparison.duplicate >= MIN_DUPLICATE and comparison.superseded <= MAX_SUPERSEDED_IN_DUPLICATE
+
+
+def _replacement_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[Statement]) -> Verdict | None:
+    """Find the statement of the same kind that the candidate most probably replaces, or that replaces it if later."""
+    replaced = [
+        (comparison.superseded, -index, known)
+        for index, known in enumerate(statements)
+        if known.same_kind and not known.is_removed and batch.is_active(known)
+        if (comparison := batch.comparison(candidate, known))
+        if comparison.superseded >= MIN_SUPERSEDED and comparison.passed <= MAX_PASSED_IN_SUPERSEDED
+    ]
+    if not replaced:
+        return None
+    return _replacement(candidate, max(replaced, key=lambda item: item[:2])[2], "comparison")

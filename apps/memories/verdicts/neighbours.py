@@ -1,0 +1,209 @@
+"""Find the memories that are similar to a batch of candidates."""
+
+import datetime as dt
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from django.db import connection
+from django.db.models import F, Max, OuterRef, Q, Subquery
+from pgvector import Vector
+
+from apps.chats.models import Character, Chat, Message
+from apps.english.words import jaccard
+from apps.memories.lineage import SAID_IN_OTHER_BRANCHES_SQL, SUPERSEDED_BY_ANOTHER_STORY_SQL, SUPERSEDED_IN_SQL
+from apps.memories.models import Inheritance, Memory, MemorySource, RetiredReason
+from apps.memories.querysets import MemoryQuerySet
+from apps.memories.verdicts.statements import Neighbour
+
+MAX_NEIGHBOURS = 12
+# A memory retired for one of these can be learnt again.
+LOST_REASONS = (RetiredReason.SOURCE_GONE, RetiredReason.SOURCE_CHANGED, RetiredReason.FRESH_START)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The memories of a tier with which candidates are compared, and the deleted memories of all tiers.
+
+    Long-term memories are the character's, except those of other branches of the same story; session memories, and
+    all of a chat without a character, are the chat's. Memories that a branch inherited are included, with their state
+    in the branch.
+    """
+
+    chat: Chat
+    tier: str
+    character: Character | None = None
+
+    @property
+    def character_id(self) -> UUID | None:
+        return self.character.pk if self.character else self.chat.character_id
+
+
+# Deleted memories are ranked on their own, in all tiers: nearer ones must not crowd them out. A window function never
+# uses an approximate index on the distance, so that the search is exact.
+_NEAREST_SQL = f"""
+SELECT batch.number, nearest.id, nearest.kind, nearest.text, nearest.similarity, nearest.inactive, source.index,
+       nearest.same_hash, coalesce(said.at, nearest.written_at)
+FROM unnest(%(vectors)s::halfvec[], %(hashes)s::text[]) WITH ORDINALITY AS batch (vector, hash, number)
+CROSS JOIN LATERAL (
+    SELECT memory.id, kind, text, coalesce(inherited.valid_from_id, memory.valid_from_id) AS valid_from_id,
+           1 - (embedding <=> batch.vector) AS similarity,
+           effective.state <> 'active' OR deleted_at IS NOT NULL AS inactive,
+           candidate_hash = batch.hash AS same_hash,
+           CASE WHEN memory.edited_by <> '' AND memory.valid_from_id IS NULL THEN memory.created_at END AS written_at,
+           row_number() OVER (
+               PARTITION BY deleted_at IS NULL ORDER BY candidate_hash = batch.hash DESC, embedding <=> batch.vector
+           ) AS rank
+    FROM memories_memory AS memory
+    LEFT JOIN memories_inheritance AS inherited
+        ON inherited.memory_id = memory.id AND inherited.chat_id = %(chat)s
+    CROSS JOIN LATERAL (
+        SELECT CASE WHEN coalesce(inherited.state, memory.state) <> 'retired' AND memory.id IN ({SUPERSEDED_IN_SQL})
+                    THEN 'superseded'
+                    WHEN inherited.id IS NULL AND memory.state = 'superseded'
+                         AND memory.id IN ({SUPERSEDED_BY_ANOTHER_STORY_SQL})
+                    THEN 'active'
+                    ELSE coalesce(inherited.state, memory.state)
+               END AS state,
+               coalesce(inherited.retired_reason, memory.retired_reason) AS reason
+    ) AS effective
+    WHERE memory.owner_id = %(owner)s AND memory.embedding_model = %(model)s AND NOT memory.in_bin
+      AND CASE WHEN %(character)s::uuid IS NULL OR memory.tier = 'session'
+               THEN memory.chat_id = %(chat)s OR inherited.id IS NOT NULL
+               ELSE memory.character_id = %(character)s AND (inherited.id IS NOT NULL OR memory.chat_id = %(chat)s
+                    OR memory.story IS DISTINCT FROM %(story)s AND memory.id NOT IN ({SAID_IN_OTHER_BRANCHES_SQL}))
+          END
+      AND (deleted_at IS NOT NULL OR memory.tier = %(tier)s AND NOT effective.reason = ANY(%(lost)s)
+           AND (effective.state = 'active' OR candidate_hash = batch.hash OR memory.id = ANY(%(previous)s)))
+) AS nearest
+LEFT JOIN chats_message AS source ON source.id = nearest.valid_from_id AND source.chat_id = %(chat)s
+LEFT JOIN LATERAL (
+    SELECT max(message.sent_at) AS at FROM memories_memorysource AS origin
+    JOIN chats_message AS message ON message.id = origin.message_id
+    WHERE origin.memory_id = nearest.id AND NOT origin.lost
+) AS said ON true
+WHERE nearest.rank <= %(limit)s
+ORDER BY batch.number, nearest.same_hash DESC, nearest.similarity DESC
+"""  # noqa: S608 - composed of our own constants
+
+
+def find_neighbours(
+    scope: Scope, hashes: Sequence[str], previous_ids: Sequence[UUID], vectors: np.ndarray[Any, Any], model: str
+) -> list[list[Neighbour]]:
+    """Return the nearest memories of the scope for each candidate, nearest first, in one query for the whole batch.
+
+    A memory without a source that a person wrote counts as said when it was written.
+
+    A candidate is given by its hash and its vector. Included are memories that a person deleted, of any tier, and those
+    from the same messages (``previous_ids``, so that reading a text again adds nothing). Memories that lost their
+    source are excluded.
+    """
+    neighbours: list[list[Neighbour]] = [[] for _ in vectors]
+    if not len(vectors):
+        return neighbours
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _NEAREST_SQL,
+            {
+                "vectors": [Vector(vector).to_text() for vector in vectors],
+                "owner": scope.chat.owner_id,
+                "character": scope.character_id,
+                "chat": scope.chat.pk,
+                "story": scope.chat.story,
+                "tier": scope.tier,
+                "hashes": list(hashes),
+                "previous": list(previous_ids),
+                "lost": list(map(str, LOST_REASONS)),
+                "model": model,
+                "limit": MAX_NEIGHBOURS,
+            },
+        )
+        for number, *row in cursor.fetchall():
+            neighbours[number - 1].append(Neighbour(*row))
+    return neighbours
+
+
+def memory_ids_from(chat: Chat, messages: Iterable[Message]) -> list[UUID]:
+    """Return the ids of the memories that were created from or confirmed by any of the messages."""
+    ids = [message.pk for message in messages]
+    sources = MemorySource.objects.for_owner(chat.owner_id).filter(message__in=ids, lost=False)
+    inherited = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat, message_ids__overlap=ids)
+    return list({*sources.values_list("memory_id", flat=True), *inherited.values_list("memory_id", flat=True)})
+
+
+def neighbours_by_words(
+    scope: Scope, hashes: Sequence[str], previous_ids: Sequence[UUID], texts: Sequence[str]
+) -> list[list[Neighbour]]:
+    """Find neighbours as ``find_neighbours`` does, but by common words, for when there are no vectors."""
+    chat = scope.chat
+    memories = list(_comparable(scope, hashes, previous_ids).select_related("valid_from"))
+    rows = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat, memory__in=memories)
+    inherited = {row.memory_id: row for row in rows.select_related("valid_from")}
+    return [
+        _nearest_by_words(chat, hash_, text, memories, inherited) for hash_, text in zip(hashes, texts, strict=True)
+    ]
+
+
+def _comparable(scope: Scope, hashes: Sequence[str], previous_ids: Sequence[UUID]) -> MemoryQuerySet:
+    """Return the memories of the scope with which candidates with these hashes are compared."""
+    chat = scope.chat
+    learnt = Memory.objects.for_owner(chat.owner_id).learnt_in(chat)
+    memories = learnt
+    if scope.character_id is not None:
+        of_character = Memory.objects.for_owner(chat.owner_id).relevant_to(chat, scope.character_id)
+        of_character = of_character.filter(character_id=scope.character_id, tier=Memory.Tier.LONG_TERM)
+        of_session = learnt.filter(tier=Memory.Tier.SESSION)
+        ids = Q(pk__in=of_character.values("pk")) | Q(pk__in=of_session.values("pk"))
+        memories = Memory.objects.for_owner(chat.owner_id).as_in(chat).filter(ids)
+    sources = MemorySource.objects.for_owner(chat.owner_id).filter(memory=OuterRef("pk"), lost=False).order_by()
+    said_at = sources.values("memory").annotate(at=Max("message__sent_at")).values("at")
+    compared = memories.comparable(hashes, previous_ids).annotate(said_at=Subquery(said_at))
+    is_kept = Q(tier=scope.tier) & ~Q(reason_here__in=LOST_REASONS)
+    return compared.filter(Q(deleted_at__isnull=False) | is_kept)
+
+
+def unembedded_memories(
+    scope: Scope, hashes: Sequence[str], previous_ids: Sequence[UUID], model: str, limit: int
+) -> list[tuple[UUID, str]]:
+    """Return id and text of up to ``limit`` memories not embedded with ``model``, which ``find_neighbours`` misses.
+
+    Deleted memories come first.
+    """
+    missing = _comparable(scope, hashes, previous_ids).exclude(embedding_model=model)
+    return list(missing.order_by(F("deleted_at").desc(nulls_last=True), "-pk").values_list("pk", "text")[:limit])
+
+
+def _nearest_by_words(
+    chat: Chat,
+    line_hash: str,
+    text: str,
+    memories: Sequence[Memory],
+    inherited: dict[UUID, Inheritance],
+) -> list[Neighbour]:
+    neighbours = []
+    for memory in memories:
+        effective = inherited.get(memory.pk, memory)
+        valid_from = effective.valid_from
+        neighbours.append(
+            Neighbour(
+                id=memory.pk,
+                kind=memory.kind,
+                text=memory.text,
+                similarity=jaccard(text, memory.text),
+                inactive=effective.state != Memory.State.ACTIVE or memory.deleted_at is not None,
+                valid_from_index=valid_from.index if valid_from and valid_from.chat_id == chat.pk else None,
+                same_hash=memory.candidate_hash == line_hash,
+                said_at=memory.said_at or _written_at(memory),  # type: ignore[attr-defined]
+            )
+        )
+    nearest = sorted(neighbours, key=lambda neighbour: (not neighbour.same_hash, -neighbour.similarity))
+    deleted = {memory.pk for memory in memories if memory.deleted_at}
+    active, removed = ([item for item in nearest if (item.id in deleted) is gone] for gone in (False, True))
+    return sorted([*active[:MAX_NEIGHBOURS], *removed[:MAX_NEIGHBOURS]], key=nearest.index)
+
+
+def _written_at(memory: Memory) -> dt.datetime | None:
+    """Return when a person wrote a memory without a source, else None."""
+    return memory.created_at if memory.edited_by and memory.valid_from_id is None else None

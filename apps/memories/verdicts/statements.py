@@ -1,0 +1,127 @@
+"""What a candidate is compared with: similar memories and earlier candidates. Without database access."""
+
+import datetime as dt
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from apps.english.words import jaccard
+from apps.memories.candidates import Candidate
+
+Pair = tuple[str, str]  # an older and a newer statement
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A memory similar to a candidate; ``similarity`` is 0 to 1.
+
+    ``inactive``: a person deleted it, or it is no longer active. ``valid_from_index`` is the index of the message from
+    which it was extracted, if that is in the candidates' chat; ``said_at`` is when it was last said. ``same_hash``: it
+    was created from the same words as the candidate, even if a person has edited it.
+    """
+
+    id: UUID
+    kind: str
+    text: str
+    similarity: float
+    inactive: bool = False
+    valid_from_index: int | None = None
+    same_hash: bool = False
+    said_at: dt.datetime | None = None
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A memory, or an earlier candidate of the batch at ``index``, with which a candidate is compared."""
+
+    kind: str
+    text: str
+    similarity: float
+    same_kind: bool
+    is_later: bool | None  # than the candidate; None if unknown
+    memory: Neighbour | None = None
+    index: int | None = None
+
+    @property
+    def key(self) -> UUID | int | None:
+        return self.memory.id if self.memory else self.index
+
+    @property
+    def is_removed(self) -> bool:
+        """Return whether a person deleted the memory, or another one replaced it."""
+        return self.memory is not None and self.memory.inactive
+
+    @property
+    def has_same_hash(self) -> bool:
+        """Return whether it is a memory created from the same words as the candidate."""
+        return self.memory is not None and self.memory.same_hash
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Minimum similarities of repetitions, within one kind and across two, and of statements on the same topic.
+
+    Statements below ``same_topic`` are never repetitions or changes of each other.
+    """
+
+    duplicate: float
+    cross_kind_duplicate: float
+    same_topic: float
+
+    def is_on_topic(self, known: Statement) -> bool:
+        """Return whether a statement is similar enough to a candidate to be on its topic."""
+        return known.similarity >= (self.same_topic if known.same_kind else self.cross_kind_duplicate)
+
+
+# For hardware profile A (small local models; the built-in backend). ``same_topic`` is low because the learned
+# comparison itself recognises statements on different topics (figures in docs/weights.md).
+COSINE = Thresholds(duplicate=0.82, cross_kind_duplicate=0.88, same_topic=0.40)
+JACCARD = Thresholds(duplicate=0.65, cross_kind_duplicate=0.75, same_topic=0.40)
+
+
+def known_statements(
+    candidates: Sequence[Candidate],
+    neighbours: Iterable[Neighbour],
+    vectors: np.ndarray[Any, Any] | None,
+    index: int,
+    times: Mapping[int, dt.datetime | None],
+) -> list[Statement]:
+    """Return the neighbours and the earlier candidates with which a candidate is compared, nearest first."""
+    candidate = candidates[index]
+    turn = max(candidate.sources, default=None)
+    statements = [
+        Statement(
+            neighbour.kind,
+            neighbour.text,
+            neighbour.similarity,
+            # What a person deleted must not come back as another kind of memory.
+            same_kind=neighbour.kind == candidate.kind or neighbour.inactive,
+            is_later=_is_later(neighbour, turn, None if turn is None else times.get(turn)),
+            memory=neighbour,
+        )
+        for neighbour in neighbours
+    ]
+    for number, earlier in enumerate(candidates[:index]):
+        cosine = None if vectors is None else float(vectors[index] @ vectors[number])
+        similarity = jaccard(earlier.text, candidate.text) if cosine is None else cosine
+        same_kind = earlier.kind == candidate.kind
+        statements.append(Statement(earlier.kind, earlier.text, similarity, same_kind, is_later=False, index=number))
+    return sorted(statements, key=lambda statement: -statement.similarity)
+
+
+def _is_later(neighbour: Neighbour, turn: int | None, said_at: dt.datetime | None) -> bool | None:
+    """Return whether a memory was said later than the turn: by position in one chat, by time between two."""
+    if neighbour.valid_from_index is not None:
+        return turn is not None and turn < neighbour.valid_from_index
+    if neighbour.said_at is None or said_at is None or neighbour.said_at == said_at:
+        return None
+    return said_at < neighbour.said_at
+
+
+def comparison_key(candidate: Candidate, known: Statement) -> tuple[str, str, str]:
+    """Return both texts in the order in which they were said, if that is known, and the kind."""
+    texts = (candidate.text, known.text) if known.is_later else (known.text, candidate.text)
+    return (*texts, candidate.kind)

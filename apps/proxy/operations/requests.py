@@ -1,0 +1,228 @@
+"""Store what a client sends. The chat is never locked during a comparison or a call of the model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from apps.chats.locking import Guard, lock_chat
+from apps.chats.message_data.namespaces import LOCI_NAMESPACE, DataChange
+from apps.chats.models import Character, Chat, Message
+from apps.chats.operations import Patch, append_messages, branch_chat, create_chat, patch_messages
+from apps.chats.queries import access_chat
+from apps.common.problems import Missing
+from apps.common.scoping import Owner, owner_id_of
+from apps.proxy.matching.comparison import Compared, Request, compare, entries_of
+from apps.proxy.matching.finding import find_chat
+from apps.proxy.matching.keys import key_of, keys_of
+from apps.proxy.matching.plans import Entry, Plan
+from apps.proxy.models import ProxiedChat
+from apps.proxy.operations.stored_turns import parsed_turn, storable, swipe_of
+from apps.proxy.requests.texts import normalized, unspaced
+from apps.proxy.requests.turns import Turn
+
+TITLE_LENGTH = 60
+MAX_CLIENTS = 20  # of a chat; one that was silent for longest is forgotten, and deletes nothing by its next request
+
+
+@dataclass(frozen=True)
+class StoredRequest:
+    """The chat of a request, and the message that the reply follows.
+
+    ``continued`` is the text that the reply continues, None if the reply is a message of its own. ``client`` is a hash
+    of the token's id.
+    """
+
+    chat: Chat
+    anchor: UUID
+    continued: str | None = None
+    client: str = ""
+
+
+def store_request(
+    owner: Owner,
+    turns: Sequence[Turn],
+    *,
+    opening: str,
+    named: UUID | None = None,
+    character: Character | None = None,
+    is_named: bool = False,
+    follows: bool = False,
+    is_nudged: bool = False,
+    client: str = "",
+    instance: str = "",
+) -> StoredRequest:
+    """Apply to the stored chat what the client has changed. Return it; a repeated request stores nothing twice.
+
+    The chat is the named one, else the one that the turns continue, else a new one. If they continue an earlier point,
+    the chat is kept, and they continue a branch; in a named chat one exchange at the end may be deleted, with
+    ``follows`` any number. Raise Missing.
+    """
+    owner_id = owner_id_of(owner)
+    opening_key = key_of(owner_id, is_user=False, text=opening)
+    keys = keys_of(owner_id, turns)
+    request = Request(turns, keys, opening_key, character, follows, is_nudged, client, instance, is_named)
+    try:
+        return _store(owner, request, named)
+    except Missing:
+        if named is not None:
+            raise
+    return _store(owner, request, None)  # the chat that was found was put into the bin before it was locked
+
+
+def _store(owner: Owner, request: Request, named: UUID | None) -> StoredRequest:
+    """Find the chat of a request, and apply what it changes. Raise Missing."""
+    compared = _find(owner, request, named)
+    with transaction.atomic():
+        if compared is None:
+            _lock_owner(owner)
+            compared = _find(owner, request, named) or compare(_created(owner, request), request)
+        chat = lock_chat(owner, compared.chat.pk)
+        if chat.rev != compared.chat.rev:
+            compared = compare(chat, request)
+        if _is_earlier(compared, request, named):
+            compared = compare(_branch(owner, chat, compared.plan, request), request)
+        return _apply(owner, compared, request)
+
+
+def _find(owner: Owner, request: Request, named: UUID | None) -> Compared | None:
+    """Return the chat of a request and what it changes, or None for a new one. Raise Missing."""
+    if named is None:
+        return find_chat(owner, request)
+    compared = compare(access_chat(owner, named), request)
+    if not _is_earlier(compared, request, named):
+        return compared
+    # The client went on in a branch before, and still names the chat that it began with.
+    branch = find_chat(owner, request, story=compared.chat.story)
+    return branch if branch and not branch.plan.cut else compared
+
+
+def _is_earlier(compared: Compared, request: Request, named: UUID | None) -> bool:
+    """Return whether a request continues an earlier point of the chat, which is to be kept.
+
+    What a client that sends new lines alone leaves out, it has not deleted.
+    """
+    if not named or not compared.plan.cut:
+        return bool(compared.plan.cut)
+    if request.follows:
+        return False
+    rows = ProxiedChat.objects.for_owner(compared.chat.owner_id).filter(chat=compared.chat, client=request.client)
+    sends_history = request.has_history or rows.filter(sends_history=True).exists()
+    return compared.plan.cut > (1 if sends_history else 0)
+
+
+def _created(owner: Owner, request: Request) -> Chat:
+    title = " ".join(next((turn.text for turn in request.turns if turn.is_user), "").split())[:TITLE_LENGTH]
+    character = request.character
+    return create_chat(owner, title=character.name if character else title, character=character)
+
+
+def _branch(owner: Owner, chat: Chat, plan: Plan, request: Request) -> Chat:
+    """Branch a chat after what the client has kept. The client knows of the branch what it knew of the chat."""
+    if plan.last_kept is None:
+        return _created(owner, request)
+    entries = entries_of(chat, request.client)
+    at = Message.objects.for_owner(owner).get(pk=plan.last_kept).index
+    branch = branch_chat(owner, chat.pk, at)
+    copies = Message.objects.for_owner(owner).filter(chat=branch).order_by("index").values_list("pk", flat=True)
+    kept = entries[: 1 + next(place for place, entry in enumerate(entries) if entry.id == plan.last_kept)]
+    ids = iter(copies)
+    pairs = [(next(ids) if entry.is_stored else entry.id, entry) for entry in kept]
+    known = [(pk, entry.key) for pk, entry in pairs if entry.is_known]
+    remember(branch, request, known)
+    return branch
+
+
+def _lock_owner(owner: Owner) -> None:
+    """Lock the creation of an owner's chats, so that two requests of one new chat at once don't create two."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"proxy {owner_id_of(owner)}"])
+
+
+def _apply(owner: Owner, compared: Compared, request: Request) -> StoredRequest:
+    """Write the changes of a request to a locked chat."""
+    chat, plan = compared.chat, compared.plan
+    new = _write(owner, chat, plan, Guard(optional=True, instance=request.instance))
+    ids = iter(new)
+    known = [(pk or next(ids), key) for pk, key in plan.known]
+    remember(chat, request, known)
+    anchor = plan.anchor or new[-1]
+    chat.refresh_from_db()
+    if request.turns[-1].is_user or request.is_nudged:
+        return StoredRequest(chat, anchor, client=request.client)
+    continued = Message.objects.for_owner(owner).filter(chat=chat).with_swipes().get(pk=anchor)
+    return StoredRequest(chat, anchor, continued.mes, request.client)
+
+
+def _write(owner: Owner, chat: Chat, plan: Plan, guard: Guard) -> list[UUID]:
+    """Write the changes of a plan. Return the ids of the new messages, in order."""
+    patches = [Patch(id=before, insert_before=parsed_turn(chat, turn)) for before, turn in plan.insertions]
+    patches += _patches(owner, plan)
+    patches += [Patch(id=pk, delete=True) for pk in plan.deletions]
+    messages = Message.objects.for_owner(owner).filter(chat=chat).order_by("index").values_list("pk", flat=True)
+    before = set(messages) if plan.insertions else set()
+    appended: list[Message] = []
+    if patches:
+        patch_messages(owner, chat.pk, patches, guard)
+    if plan.appended:
+        appended = append_messages(owner, chat.pk, [parsed_turn(chat, turn) for turn in plan.appended], guard).messages
+    if not plan.insertions:
+        return [message.pk for message in appended]
+    return [pk for pk in messages.all() if pk not in before]
+
+
+def _patches(owner: Owner, plan: Plan) -> list[Patch]:
+    """Return the patches that give messages the client's texts and calls of tools."""
+    edits = {entry.id: (entry, turn) for entry, turn in plan.edits}
+    respaced = {entry.id: turn for entry, turn in plan.respaced}
+    patches = []
+    for message in Message.objects.for_owner(owner).filter(pk__in=[*edits, *respaced]).with_swipes():
+        if message.pk in edits:
+            patches += _edit(message, *edits[message.pk], plan)
+        elif unspaced(message.mes) == unspaced(respaced[message.pk].text):
+            # A client joins a reply and its continuation in its own way. What somebody else has changed stays.
+            patches.append(Patch(id=message.pk, values={"mes": respaced[message.pk].text}))
+    for pk, turn in plan.tools.items():
+        patches.append(Patch(id=pk, data=DataChange(LOCI_NAMESPACE, {"tools": storable(turn.tools)})))
+    return patches
+
+
+def _edit(message: Message, entry: Entry, turn: Turn, plan: Plan) -> list[Patch]:
+    """Return the patches that show the text of a turn: by the swipe that has it, an edit, or another swipe.
+
+    It is another swipe if somebody else has changed the text since the client had it, if the reply has swipes, of which
+    the client may show one that was changed here, or if the client takes back the end of the last reply to have it
+    continued otherwise.
+    """
+    texts = [normalized(swipe.mes) for swipe in message.ordered_swipes]
+    wanted = normalized(turn.text)
+    if texts[message.swipe_id] == wanted:
+        return []
+    if wanted in texts:
+        return [Patch(id=message.pk, swipe_id=texts.index(wanted))]
+    rewritten = Patch(id=message.pk, values={"mes": turn.text})
+    unspaced_texts = list(map(unspaced, texts))
+    if unspaced(wanted) in unspaced_texts:
+        return [Patch(id=message.pk, swipe_id=unspaced_texts.index(unspaced(wanted))), rewritten]
+    is_unchanged = key_of(message.owner_id, is_user=message.is_user, text=message.mes) == entry.key
+    has_swipes = not message.is_user and len(texts) > 1
+    is_taken_back = message.pk == plan.anchor and not turn.is_user and texts[message.swipe_id].startswith(wanted)
+    if is_unchanged and not has_swipes and not is_taken_back:
+        return [rewritten]
+    return [Patch(id=message.pk, add_swipe=swipe_of(turn))]
+
+
+def remember(chat: Chat, request: Request, known: Sequence[tuple[UUID, int]]) -> None:
+    """Store what the client knows of a chat, and by what its next request is recognised."""
+    rows = ProxiedChat.objects.for_owner(chat.owner_id).filter(chat=chat).order_by("-updated_at")
+    row = rows.filter(client=request.client).first()
+    if row is None:
+        rows.filter(pk__in=rows.values_list("pk", flat=True)[MAX_CLIENTS - 1 :]).delete()
+        row = ProxiedChat(owner_id=chat.owner_id, chat=chat, client=request.client)
+    row.opening = request.opening
+    row.fingerprints = list(dict.fromkeys([*row.fingerprints[:1], *request.fingerprints]))
+    row.known_messages = [pk for pk, _ in known]
+    row.known_keys = [key for _, key in known]
+    row.sends_history |= request.has_history
+    row.save()

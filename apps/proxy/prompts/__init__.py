@@ -1,0 +1,1 @@
+"""Add what is remembered to a client's messages."""

@@ -1,0 +1,97 @@
+"""Add what is remembered to a client's messages."""
+
+import json
+from collections.abc import Mapping, Sequence
+from math import floor
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from apps.chats.models import Character, Chat
+from apps.injection.prompts.assembly import assemble
+from apps.injection.slots.allocation import CONTEXT_SHARE
+from apps.injection.turns import visible_messages
+from apps.llm.models import Connection
+from apps.llm.tokens import token_counter
+from apps.proxy.prompts.slots import with_slots
+from apps.proxy.requests.nudges import naming_instruction
+from apps.proxy.requests.texts import mentions
+from apps.proxy.requests.turns import Document, text_of, turns_of
+
+logger = structlog.get_logger(__name__)
+
+MESSAGE_TOKENS = 5  # which a server adds to each message, at most
+
+
+def messages_with_memory(
+    chat: Chat, connection: Connection, body: Mapping[str, Any], character: Character | None, anchor: UUID
+) -> tuple[list[dict[str, Any]], str]:
+    """Return the messages with what is remembered, and "on", or as they are, and "off" or "failed".
+
+    ``anchor`` is the id of the message that the client wants a reply to.
+
+    In a group, it is what the next speaker knows: the member whom the last message names, else ``character``. If that
+    is nobody, nothing is added, since it is unknown what the speaker may know.
+    """
+    messages = body["messages"]
+    speaker = speaker_in(chat, messages, character)
+    if chat.is_group and speaker is None:
+        return messages, "off"
+    try:
+        room = min(connection.context_tokens, floor(room_for_memory(connection, body) / CONTEXT_SHARE))
+        text = _text_of_turn(chat, anchor)
+        shown = _newest_ids(chat, len(turns_of(messages)))
+        prompt = assemble(
+            chat,
+            text=text,
+            character=speaker,
+            context_tokens=room,
+            with_history=False,
+            sends_card=False,
+            shown=lambda _: shown,
+        )
+        return with_slots(messages, prompt.slots, prompt.macros), "on"
+    except Exception:
+        # A reply without memory is better than none, whatever failed.
+        logger.exception("a call of the proxy goes on without memory", chat_id=str(chat.pk))
+        return messages, "failed"
+
+
+def _newest_ids(chat: Chat, count: int) -> set[UUID]:
+    """Return the ids of the visible messages that the client has sent itself: the newest ones."""
+    return set(visible_messages(chat).order_by("-index").values_list("pk", flat=True)[:count])
+
+
+def _text_of_turn(chat: Chat, anchor: UUID) -> str | None:
+    """Return the text of the user's turn that the client asks about, or None if it is the last one of the chat."""
+    turns = visible_messages(chat).filter(is_user=True).order_by("-index")
+    last = turns.values_list("pk", flat=True).first()
+    asked = turns.filter(pk=anchor).first() if last not in (None, anchor) else None
+    return asked.mes if asked else None
+
+
+def speaker_in(chat: Chat, messages: Sequence[Document], character: Character | None) -> Character | None:
+    """Return who speaks next in a group: the only member whom an instruction at the end names, else ``character``.
+
+    Return None if that is no member, and outside groups.
+    """
+    if not chat.is_group:
+        return None
+    members = chat.participants.filter(character__isnull=False).select_related("character")
+    by_name = {member.name: member.character for member in members}
+    instruction = naming_instruction(messages)
+    named = [name for name in by_name if mentions(instruction, name)]
+    if len(named) == 1:
+        return by_name[named[0]]
+    return character if character in by_name.values() else None
+
+
+def room_for_memory(connection: Connection, body: Mapping[str, Any]) -> int:
+    """Return the tokens that the client's messages, its tools and the reply leave of the model's context."""
+    count = token_counter(connection.model)
+    sent = sum(count(text_of(message)) + MESSAGE_TOKENS for message in body["messages"])
+    sent += count(json.dumps(body["tools"])) if body.get("tools") else 0
+    limits = [body.get(name) for name in ("max_tokens", "max_completion_tokens")]
+    reply = max((limit for limit in limits if type(limit) is int), default=0)
+    return max(connection.context_tokens - sent - reply, 0)

@@ -1,0 +1,69 @@
+"""Recognise instructions after a reply that ask for another one, or to continue it. Nothing here reads the database."""
+
+import re
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from itertools import takewhile
+from typing import Any
+
+from apps.proxy.requests.texts import normalized
+from apps.proxy.requests.turns import INSTRUCTION_ROLES, Turn, text_of
+
+MAX_NUDGE = 80  # characters besides a quoted reply; what asks for a summary or a picture is longer
+MAX_QUOTING_NUDGE = 250
+# SillyTavern's: "[Continue your last message without ...]", and until 2024 "[Continue the following message. ...]"
+# with the message at its end. In groups it says "[Write the next reply only as ...]".
+CONTINUE = re.compile(r"\[\s*continue\b[^\n]{0,40}\b(message|reply|response)\b", re.IGNORECASE)
+
+
+class Nudge(Enum):
+    """What an instruction asks for: a message of its own, or more of the last one."""
+
+    NEXT_REPLY = "next reply"
+    CONTINUATION = "continuation"
+
+
+def nudge_of(messages: Sequence[Mapping[str, Any]], turns: Sequence[Turn]) -> Nudge | None:
+    """Return what the instructions after a reply ask for, or None if there are none or they ask for something else.
+
+    A nudge stands in brackets and is short. One that asks to continue may quote the reply, and instructions for every
+    reply, such as SillyTavern's post-history instructions, may follow it. Behind another nudge, they may be a request
+    of the client's own.
+    """
+    if not ends_with_instruction(messages, turns):
+        return None
+    instructions = trailing_instructions(messages)
+    if any(_asks_to_continue(text, turns[-1]) for text in instructions):
+        return Nudge.CONTINUATION
+    last = instructions[0]
+    return Nudge.NEXT_REPLY if _is_in_brackets(last) and len(last) <= MAX_NUDGE else None
+
+
+def ends_with_instruction(messages: Sequence[Mapping[str, Any]], turns: Sequence[Turn]) -> bool:
+    """Return whether the messages end with an instruction after a reply."""
+    return messages[-1]["role"] in INSTRUCTION_ROLES and bool(turns) and not turns[-1].is_user
+
+
+def trailing_instructions(messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the texts of the instructions after the last turn, the last one first."""
+    trailing = takewhile(lambda message: message["role"] in INSTRUCTION_ROLES, reversed(messages))
+    return [text_of(message).strip() for message in trailing]
+
+
+def naming_instruction(messages: Sequence[Mapping[str, Any]]) -> str:
+    """Return the text of the instruction at the end which may name the next speaker, or nothing.
+
+    That is the one before an instruction to continue, which names nobody, or whom the quoted reply names.
+    """
+    return next((text for text in trailing_instructions(messages) if not CONTINUE.match(text)), "")
+
+
+def _is_in_brackets(text: str) -> bool:
+    return text.startswith("[") and text.endswith("]")
+
+
+def _asks_to_continue(text: str, turn: Turn) -> bool:
+    """Return whether an instruction asks for more of the reply ``turn``, and, besides quoting it, for nothing else."""
+    if not _is_in_brackets(text) or not CONTINUE.match(text):
+        return False
+    return len(normalized(text).replace(normalized(turn.text), "", 1)) <= MAX_QUOTING_NUDGE

@@ -1,0 +1,95 @@
+"""Read the turns of a chat completion request. Nothing here reads or writes the database."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from apps.llm.replies.thinking import split_thinking
+
+INSTRUCTION_ROLES = ("system", "developer")
+TOOL_ROLES = ("tool", "function")
+WITHOUT_TEXT = {"image_url": "[image]", "input_audio": "[audio]"}  # stored for a turn of such parts alone
+OTHER_PART = "[attachment]"
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A user's or an assistant's turn. ``tools`` are the calls that the assistant made, with their results."""
+
+    is_user: bool
+    text: str
+    tools: tuple[dict[str, Any], ...] = ()
+
+
+def leading_instructions(messages: Sequence[Document]) -> int:
+    """Return the number of system messages before the first turn."""
+    turns = (number for number, message in enumerate(messages) if message["role"] not in INSTRUCTION_ROLES)
+    return next(turns, len(messages))
+
+
+def opening_of(messages: Sequence[Document]) -> str:
+    """Return the text of the leading system messages."""
+    return "\n\n".join(text_of(message) for message in messages[: leading_instructions(messages)])
+
+
+def turns_of(messages: Sequence[Document]) -> list[Turn]:
+    """Return the turns of a request, oldest first, without system messages, empty turns and the model's reasoning.
+
+    Calls of tools, their results and the reply that follows them are one turn of the assistant.
+    """
+    turns: list[Turn] = []
+    in_tools = False
+    for message in messages:
+        role = message["role"]
+        if role in INSTRUCTION_ROLES:
+            continue
+        text = text_of(message) or _parts_without_text(message)
+        text = split_thinking(text)[0] if role == "assistant" else text
+        calls = _calls(message)
+        if in_tools and role != "user":
+            turns[-1] = _continued(turns[-1], role, text, message, calls)
+            in_tools = role in TOOL_ROLES or bool(calls)
+        elif text.strip() or calls:
+            turns.append(Turn(role == "user", text, calls))
+            in_tools = bool(calls)
+    return turns
+
+
+def _calls(message: Document) -> tuple[dict[str, Any], ...]:
+    """Return the calls of tools in a message, of which older clients send one as ``function_call``."""
+    older = message.get("function_call")
+    return (*(message.get("tool_calls") or ()), *([{"function": older}] if isinstance(older, dict) else []))
+
+
+def _continued(turn: Turn, role: str, text: str, message: Document, calls: tuple[dict[str, Any], ...]) -> Turn:
+    """Return a turn with the result of a tool, or with the assistant's text or calls after it."""
+    if role == "function":
+        # An older call has no id: the result is that of the last call without one.
+        return replace(turn, tools=(*turn.tools[:-1], {**turn.tools[-1], "result": text}))
+    if role != "tool":
+        return replace(turn, text=joined(turn.text, text), tools=turn.tools + calls)
+    tools = [{**call, "result": text} if call.get("id") == message.get("tool_call_id") else call for call in turn.tools]
+    return replace(turn, tools=tuple(tools))
+
+
+def joined(first: str, second: str) -> str:
+    """Return two texts of one turn as one."""
+    return "\n\n".join(text for text in (first, second) if text)
+
+
+def text_of(message: Document) -> str:
+    """Return the text of a message, of which images and other parts are left out."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return "\n".join(part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))
+
+
+def _parts_without_text(message: Document) -> str:
+    """Return what is stored for a message without text: what its first part is, or nothing."""
+    content = message.get("content")
+    kinds = [part.get("type") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    kinds = [kind for kind in kinds if kind != "text"]
+    return WITHOUT_TEXT.get(str(kinds[0]), OTHER_PART) if kinds else ""

@@ -1,0 +1,1 @@
+"""Call the owner's model server, and pass its reply on."""

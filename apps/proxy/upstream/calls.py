@@ -1,0 +1,153 @@
+"""Prepare a call of the upstream, and store what it replied. Everything here uses the database."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.db import DatabaseError, InterfaceError, connections
+from django.http import HttpRequest
+
+from apps.accounts.authentication import instance_of, writer_of
+from apps.accounts.models import User
+from apps.chats.models import Message
+from apps.common.database.errors import is_connection_lost, is_rolled_back, is_row_gone, unavailable_after
+from apps.common.database.restriction import restricted_to
+from apps.common.documents import merge_patch
+from apps.common.http.retries import RECONNECTION_PAUSES
+from apps.common.problems import Problem
+from apps.llm.backends.connected import call_policy_of
+from apps.llm.http.endpoint import CallPolicy
+from apps.llm.models import Connection
+from apps.llm.operations import record_usage
+from apps.llm.tokens import count_tokens
+from apps.llm.usage.limits import check_limit
+from apps.proxy.models import ProxiedChat
+from apps.proxy.operations.replies import store_reply
+from apps.proxy.operations.requests import StoredRequest, store_request
+from apps.proxy.prompts.memory import messages_with_memory
+from apps.proxy.requests.body import parsed_body
+from apps.proxy.requests.headers import (
+    character_of,
+    follows_deletions,
+    is_without_memory,
+    named_chat,
+    names_character,
+    owner_of,
+)
+from apps.proxy.requests.nudges import Nudge, nudge_of
+from apps.proxy.requests.side_calls import is_side_call, quotes_a_chat
+from apps.proxy.requests.turns import Turn, opening_of, text_of, turns_of
+from apps.proxy.upstream.collected_replies import CollectedReply
+from apps.proxy.upstream.connections import base_url, connection_of, model_of
+
+logger = structlog.get_logger(__name__)
+
+RECENT_CHATS = 5  # which a request for a title may quote
+
+
+@dataclass(frozen=True)
+class UpstreamCall:
+    """A request to send, and where its reply is stored: None for a side call. ``memory`` is on, off or failed."""
+
+    owner_id: UUID
+    policy: CallPolicy
+    url: str
+    body: dict[str, Any]
+    stored: StoredRequest | None = None
+    memory: str = "off"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return the headers of the response to the client."""
+        return {"X-Loci-Memory": self.memory} | ({"X-Loci-Chat": str(self.stored.chat.pk)} if self.stored else {})
+
+
+def prepare_call(request: HttpRequest) -> UpstreamCall:
+    """Store the turns of a request, and return the call to make. Raise Problem, APIException."""
+    owner = owner_of(request)
+    body = parsed_body(request.body)
+    connection = connection_of(owner)
+    check_limit(owner)
+    policy, url = call_policy_of(connection), f"{base_url(connection)}/chat/completions"
+    sent = {**body, "model": model_of(connection, body.get("model"))}
+    if connection.backend == Connection.Backend.OPENAI:
+        sent = merge_patch.apply(sent, connection.extra_body)
+    turns = turns_of(body["messages"])
+    if _is_apart(owner, request.headers, body, turns):
+        return UpstreamCall(owner.pk, policy, url, sent)
+    opening = opening_of(body["messages"])
+    character = character_of(owner, request.headers, opening)
+    stored = store_request(
+        owner,
+        turns,
+        opening=opening,
+        named=named_chat(request.headers),
+        character=character,
+        is_named=names_character(request.headers),
+        follows=follows_deletions(request.headers),
+        is_nudged=nudge_of(body["messages"], turns) is Nudge.NEXT_REPLY,
+        client=writer_of(request),
+        instance=instance_of(request),
+    )
+    sent["messages"], memory = messages_with_memory(stored.chat, connection, sent, character, stored.anchor)
+    return UpstreamCall(owner.pk, policy, url, sent, stored, memory)
+
+
+def _is_apart(owner: User, headers: Mapping[str, str], body: Mapping[str, Any], turns: list[Turn]) -> bool:
+    """Return whether a request is no part of a chat: the client says so, or makes it for itself."""
+    if is_without_memory(headers) or is_side_call(body, turns):
+        return True
+    if len(turns) > 1 or named_chat(headers):
+        return False
+    recent = ProxiedChat.objects.for_owner(owner).filter(chat__deleted_at=None).order_by("-updated_at")
+    texts = []
+    for chat_id in recent.values_list("chat_id", flat=True)[:RECENT_CHATS]:
+        messages = Message.objects.for_owner(owner).filter(chat=chat_id, is_system=False).with_swipes()
+        texts.append([message.mes for message in messages.order_by("-index")[:2]])
+    return quotes_a_chat(turns, texts)
+
+
+def finish_call(call: UpstreamCall, reply: CollectedReply) -> None:
+    """Store a reply, and count its tokens. Store nothing if the chat was deleted in the meantime.
+
+    If the client has gone away, the request has ended by then, and with it what it could see.
+    """
+    with restricted_to(call.owner_id):
+        _finish(call, reply)
+
+
+def _finish(call: UpstreamCall, reply: CollectedReply) -> None:
+    received = bool(reply.text or reply.tools)
+    if received and call.stored is not None:
+        _store(call.stored, reply)
+    if received or reply.prompt_tokens is not None:
+        prompt = reply.prompt_tokens
+        if prompt is None:
+            prompt = sum(count_tokens(text_of(message)) for message in call.body["messages"])
+        completion = count_tokens(reply.text) if reply.completion_tokens is None else reply.completion_tokens
+        record_usage(call.owner_id, call.body["model"], prompt, completion)
+
+
+def _store(stored: StoredRequest, reply: CollectedReply) -> None:
+    """Store a reply. Repeat it after errors of the database as a request is repeated: the client can't send it again.
+
+    A reply that is stored already is stored once.
+    """
+    for pause in (*RECONNECTION_PAUSES, None):
+        try:
+            store_reply(stored, reply)
+        except Problem as problem:
+            logger.warning("a reply is not stored", chat_id=str(stored.chat.pk), reason=problem.detail)
+            return
+        except (DatabaseError, InterfaceError) as error:
+            is_temporary = is_rolled_back(error) or is_row_gone(error) or unavailable_after(error)
+            if pause is None or not is_temporary:
+                raise
+            if is_connection_lost(error):
+                connections.close_all()
+            time.sleep(pause)
+        else:
+            return

@@ -1,0 +1,138 @@
+"""Call the upstream and pass its reply on as it arrives. No database connection is held during the call."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+
+import httpx2
+import structlog
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+
+from apps.common.database.connections import in_database
+from apps.common.http.request_logging import log_upstream_error
+from apps.llm.http.addresses import AddressNotAllowed
+from apps.llm.http.async_transport import async_client
+from apps.llm.http.endpoint import MAX_ERROR_BYTES
+from apps.llm.replies.documents import NoDocument, documents
+from apps.proxy.errors import openai_error, upstream_error
+from apps.proxy.upstream.calls import UpstreamCall, finish_call
+from apps.proxy.upstream.collected_replies import collected_reply
+
+MAX_COLLECTED_BYTES = 16 * 1024 * 1024  # of a reply; what follows is passed on, but not stored
+MODEL_SERVER = "model-server"
+logger = structlog.get_logger(__name__)
+_storing: set[asyncio.Task[None]] = set()  # the event loop itself holds tasks weakly
+
+
+class NoReply(Exception):
+    """What the model server sent is no reply. The message says why."""
+
+
+async def relayed_reply(call: UpstreamCall, request: HttpRequest) -> HttpResponseBase:
+    """Call the upstream. Return its reply as a stream, or its error, which is logged as one of the upstream."""
+    try:
+        response = await _reply_or_error(call)
+    except AddressNotAllowed as error:
+        return openai_error(400, str(error))
+    if isinstance(response, HttpResponse):
+        log_upstream_error(request, response, MODEL_SERVER)
+    return response
+
+
+async def _reply_or_error(call: UpstreamCall) -> HttpResponseBase:
+    async with AsyncExitStack() as stack:
+        try:
+            client = await stack.enter_async_context(async_client(call.policy))
+            upstream = await stack.enter_async_context(client.stream("POST", call.url, json=call.body))
+            if not upstream.is_success:
+                received = (await _beginning(upstream)).decode("utf-8", "replace")
+                retry_after = upstream.headers.get("Retry-After", "")
+                return upstream_error(upstream.status_code, call.policy.redacted(received), retry_after)
+            chunks = upstream.aiter_raw() if _is_stream(call, upstream) else _at_once(await _whole(upstream))
+        except NoReply as error:
+            return openai_error(502, call.policy.redacted(str(error)))
+        except httpx2.TimeoutException:
+            return openai_error(504, f"The model server was silent for {call.policy.timeout:g} seconds.")
+        except httpx2.HTTPError:
+            return openai_error(502, "The model server can't be reached.")
+        return StreamingHttpResponse(
+            _relayed(call, chunks, stack.pop_all()),
+            content_type=upstream.headers.get("content-type", "application/json"),
+            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+        )
+
+
+async def _beginning(upstream: httpx2.Response) -> bytes:
+    received = b""
+    async for chunk in upstream.aiter_raw():
+        received += chunk
+        if len(received) >= MAX_ERROR_BYTES:
+            break
+    return received[:MAX_ERROR_BYTES]
+
+
+def _is_stream(call: UpstreamCall, upstream: httpx2.Response) -> bool:
+    """Return whether a reply is passed on as it comes: if a stream was asked for, or is what comes, but no web page."""
+    kind = upstream.headers.get("content-type", "").lower()
+    return "event-stream" in kind or (bool(call.body.get("stream")) and "html" not in kind)
+
+
+async def _whole(upstream: httpx2.Response) -> bytes:
+    """Return a reply that is no stream once all of it is here: the status can still tell what is wrong with it.
+
+    Raise NoReply, TimeoutException.
+    """
+    received = bytearray()
+    try:
+        async for chunk in upstream.aiter_raw():
+            received += chunk
+            if len(received) > MAX_COLLECTED_BYTES:
+                raise NoReply("The reply of the model server is too large.")
+    except httpx2.TimeoutException:
+        raise
+    except httpx2.HTTPError as error:
+        raise NoReply("The model server broke off.") from error
+    try:
+        list(documents([bytes(received)]))
+    except NoDocument as error:
+        raise NoReply(f"The model server answered with no JSON, but with: {error}") from error
+    return bytes(received)
+
+
+async def _at_once(body: bytes) -> AsyncIterator[bytes]:
+    yield body
+
+
+async def _relayed(call: UpstreamCall, chunks: AsyncIterator[bytes], stack: AsyncExitStack) -> AsyncIterator[bytes]:
+    """Yield the bytes of a reply as they arrive, and store it, whole or as far as it came.
+
+    If the client goes away, the call of the upstream ends: nobody reads on, and its tokens cost.
+    """
+    received = bytearray()
+    try:
+        async for chunk in chunks:
+            if len(received) < MAX_COLLECTED_BYTES:
+                received += chunk
+            yield chunk
+    except httpx2.HTTPError:
+        logger.warning("the model server broke off", received=len(received))
+        # The status was sent already. An error event is what SDKs raise an exception for.
+        yield b'\n\ndata: {"error": {"message": "The model server broke off.", "type": "api_error"}}\n\n'
+    finally:
+        # A task of its own: the request's task is cancelled when the client goes away.
+        task = asyncio.create_task(_finish(call, bytes(received), stack))
+        _storing.add(task)
+        task.add_done_callback(_storing.discard)
+        await asyncio.shield(task)
+
+
+async def _finish(call: UpstreamCall, received: bytes, stack: AsyncExitStack) -> None:
+    """Store a reply. The client has all of it by then: an error must not break its response off."""
+    try:
+        try:
+            await stack.aclose()
+        finally:
+            reply = collected_reply(received)
+            await in_database(finish_call, call, reply, thread_sensitive=False)
+    except Exception:
+        logger.exception("a call of the proxy did not end well")
