@@ -5,9 +5,7 @@ from functools import partial
 
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIRequest
-from django.http import FileResponse, HttpRequest, HttpResponseBase, StreamingHttpResponse
-
-FILE_BLOCK_BYTES = 256 * 1024  # each block of a file costs a switch to a thread and back
+from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 
 
 class AsyncStreamMiddleware:
@@ -21,11 +19,7 @@ class AsyncStreamMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
-        if not isinstance(request, ASGIRequest) or not isinstance(response, StreamingHttpResponse):
-            return response
-        if not response.is_async:
-            if isinstance(response, FileResponse):
-                response.block_size = FILE_BLOCK_BYTES
+        if isinstance(request, ASGIRequest) and isinstance(response, StreamingHttpResponse) and not response.is_async:
             response.streaming_content = _iterate_async(iter(response))
         return response
 
