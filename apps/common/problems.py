@@ -51,6 +51,12 @@ class FieldError:
     pointer: str
     detail: str
 
+    @property
+    def sentence(self) -> str:
+        """Return the detail with the name of the location where it only says "It"."""
+        name = self.pointer.removeprefix("/") or "The body"
+        return f"{name} {self.detail[3:]}" if self.detail.startswith("It ") else self.detail
+
 
 class Problem(Exception):
     """Exception that is returned as a problem document. ``extra`` are further members of the document."""
@@ -72,11 +78,12 @@ class Problem(Exception):
 
     def document(self) -> dict[str, Any]:
         """Return the problem document."""
+        repeats_first = bool(self.errors) and self.errors[0].detail == self.detail
         body: dict[str, Any] = {
             "type": str(self.type),
             "title": str(self.title),
             "status": self.status,
-            "detail": self.detail,
+            "detail": self.errors[0].sentence if repeats_first else self.detail,
         }
         if self.errors:
             body["errors"] = [{"pointer": error.pointer, "detail": error.detail} for error in self.errors[:MAX_ERRORS]]

@@ -21,6 +21,7 @@ from apps.injection.retrieval.service import RetrievalResult, retrieve
 from apps.injection.settings.stores import plan_for, settings_of
 from apps.injection.slots.turn_class import classify
 from apps.injection.turns import UserTurn, text_hash, turn_from_message
+from apps.injection.witnessing import speaker_or_default
 from apps.llm.backends import token_counter_for
 
 UNDO_FIELDS = ("text", "edited", "deleted", "source", "memories", "left_out", "left_out_count", "tokens", "turn_hash")
@@ -38,8 +39,9 @@ def recall_turn(chat: Chat, message: Message, *, overwrite: bool = False) -> Rec
     if not message.is_user:
         raise Invalid(gettext("Only a message of the user has a recall."))
     turn = turn_from_message(chat, message)
-    plan = plan_for(chat, chat.character, classify(turn.text), settings_of(chat))
-    return store_recall(retrieve(turn, chat.character, plan), overwrite=overwrite)
+    character = speaker_or_default(chat, None)
+    plan = plan_for(chat, character, classify(turn.text), settings_of(chat))
+    return store_recall(retrieve(turn, character, plan), overwrite=overwrite)
 
 
 def rerun_recall(owner: Owner, chat_id: UUID, message_id: UUID) -> Recall:

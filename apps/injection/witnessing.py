@@ -15,14 +15,17 @@ from apps.memories.witnesses import Said, ids_in_story, participant_of, particip
 
 @dataclass(frozen=True)
 class Viewpoint:
-    """What ``character`` may be told of a chat. Outside groups, and without a character, it is everything."""
+    """What ``character`` may be told of a chat: outside groups everything.
+
+    In a group, a character who is no member, or none at all, is told what all members know: anyone may speak.
+    """
 
     chat: Chat
     character: Character | None
 
     @cached_property
     def member(self) -> Participant | None:
-        """Return the member of the group, or None if nothing is withheld."""
+        """Return the member of the group who is this character, or None."""
         return participant_of(self.chat, self.character)
 
     @cached_property
@@ -31,36 +34,56 @@ class Viewpoint:
 
     @cached_property
     def ids(self) -> list[UUID] | None:
-        """Return the ids of the member in all branches of the story, or None if nothing is withheld."""
-        return ids_in_story(self.member) if self.member else None
+        """Return the ids of the member in all branches of the story, or None if nothing is withheld.
+
+        For all members together there are none: of what is stored, they are told only what everybody witnessed.
+        """
+        if not self.chat.is_group:
+            return None
+        return ids_in_story(self.member) if self.member else []
+
+    @cached_property
+    def _speaking(self) -> set[UUID]:
+        """Return the ids of the members who may speak; while all are muted, those of all."""
+        unmuted = {member.pk for member in self._participants if not member.muted}
+        return unmuted or {member.pk for member in self._participants}
 
     def has_heard(self, said: Said) -> bool:
-        """Return whether the character witnessed a message."""
-        return self.ids is None or not witnesses(said, self._participants).isdisjoint(self.ids)
+        """Return whether the character, or all who may speak, witnessed a message."""
+        if self.ids is None:
+            return True
+        heard_by = witnesses(said, self._participants)
+        return not heard_by.isdisjoint(self.ids) if self.member else heard_by >= self._speaking
 
     def knows(self, memory: Memory) -> bool:
         """Return whether a memory is the character's own or, if it is one of the session, was witnessed by them."""
-        if self.member is None or self.ids is None:
+        if self.ids is None:
             return True
-        if memory.tier == Memory.Tier.LONG_TERM:
-            return memory.character_id == self.member.character_id
+        if memory.tier == Memory.Tier.LONG_TERM and (self.member or memory.character_id):
+            return self.member is not None and memory.character_id == self.member.character_id
         return was_witnessed_by(memory, self.ids)
 
     def unheard(self, message_ids: Collection[UUID | None]) -> set[UUID]:
         """Return the ids of those messages of the chat that the character did not witness."""
         ids = {pk for pk in message_ids if pk is not None}
-        if not ids or self.member is None:
+        if not ids or self.ids is None:
             return set()
         return {message.pk for message in self._messages(Q(pk__in=ids)) if not self.has_heard(message)}
 
     def has_heard_all(self, start: int, end: int) -> bool:
         """Return whether the character witnessed all messages from index ``start`` to ``end``."""
-        return self.member is None or all(map(self.has_heard, self._messages(Q(index__range=(start, end)))))
+        return self.ids is None or all(map(self.has_heard, self._messages(Q(index__range=(start, end)))))
 
     def _messages(self, condition: Q) -> Collection[Message]:
         rows = Message.objects.for_owner(self.chat.owner_id).filter(condition, chat=self.chat)
         messages: Collection[Message] = rows.with_swipes()
         return messages
+
+
+def speaker_or_default(chat: Chat, character: Character | None) -> Character | None:
+    """Return who speaks: ``character``, else the chat's own, in a group only if they take part."""
+    speaker = character or chat.character
+    return None if chat.is_group and participant_of(chat, speaker) is None else speaker
 
 
 def require_member(chat: Chat, character: Character | None) -> None:

@@ -105,6 +105,9 @@ class Generation(Job):
     prefix = models.TextField(blank=True, default="", help_text="The message's text before it is continued.")
     text = models.TextField(blank=True, default="")
     stored_text = models.TextField(blank=True, default="", help_text="Last written to the message.")
+    then_reply = models.BooleanField(
+        default=False, help_text="The user wrote on meanwhile: once it has ended, that is answered."
+    )
     settled = models.BooleanField(default=False, help_text="It has ended, and its message has all of its text.")
     dismissed = models.BooleanField(default=False, help_text="Its failure is not shown on the chat page any more.")
     usage = OrderedJSONField(default=dict, blank=True)

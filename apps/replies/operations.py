@@ -5,7 +5,7 @@ from uuid import UUID
 
 from celery import current_app
 from django.db import transaction
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.locking import Guard, IntegrityConflict, lock_chat
@@ -23,6 +23,7 @@ from apps.replies.models import Generation, GenerationPreset
 from apps.replies.speakers import next_speaker, speaker_of
 
 UNCHECKED = Guard(optional=True)
+WORKER_LOST = gettext_noop("The worker that wrote the reply was lost.")
 GENERATION_KEY = "generation"  # in ``extra`` of a swipe: the id of the generation that wrote it
 RUN_TASK = "apps.replies.tasks.run_generation"
 
@@ -50,6 +51,13 @@ def request_generation(
     settle_ended(chat)
     if Generation.objects.for_owner(owner).filter(chat=chat).active().exists():
         raise Conflict(gettext("A reply is being written in this chat. Wait for it, or stop it."))
+    return _create_generation(chat, mode=mode, character=character, preset=preset)
+
+
+def _create_generation(
+    chat: Chat, *, mode: str, character: Character | None, preset: GenerationPreset | None
+) -> Generation:
+    """Create a generation in a locked chat without an active one. Raise Invalid, as ``request_generation``."""
     generation = Generation(owner_id=chat.owner_id, chat=chat, mode=mode, preset=preset)
     require_member(chat, character)
     if mode in (Generation.Mode.SWIPE, Generation.Mode.CONTINUE):
@@ -64,6 +72,23 @@ def request_generation(
     # If the broker is down, the generation stays queued, and the sweep sends it.
     transaction.on_commit(lambda: send(generation.pk), robust=True)
     return generation
+
+
+@transaction.atomic
+def answer_sent(
+    owner: Owner, chat_id: UUID, *, character: Character | None = None, preset: GenerationPreset | None = None
+) -> None:
+    """Request a reply to the message that the user has just sent; if one is being written, once that has ended.
+
+    Do nothing if the message is answered already. Raise as ``request_generation``.
+    """
+    chat = lock_chat(owner, chat_id)  # a reply that ends now is settled, with what follows it, before or after this
+    settle_ended(chat)
+    if Generation.objects.for_owner(owner).filter(chat=chat).active().update(then_reply=True):
+        return
+    last = visible_messages(chat).order_by("-index").first()
+    if last is not None and last.is_user:
+        request_generation(owner, chat_id, mode=Generation.Mode.REPLY, character=character, preset=preset)
 
 
 def send(generation_id: UUID) -> None:
@@ -110,14 +135,31 @@ def settle_ended(chat: Chat) -> None:
 def settle(generation: Generation) -> None:
     """Write the text of a generation that has ended to its message. It is marked as partial unless it succeeded.
 
-    While the chat is in the bin, nothing happens: the sweep calls this again once it is restored.
+    Then request the reply to what the user has said meanwhile, if that was wanted. While the chat is in the bin,
+    nothing happens: the sweep calls this again once it is restored.
     """
     try:
-        lock_chat(generation.owner_id, generation.chat_id)
+        chat = lock_chat(generation.owner_id, generation.chat_id)
     except Missing:
         return
     write_text(generation, is_partial=generation.state != Generation.State.SUCCEEDED)
-    update_fields(generation, settled=True)
+    generation.refresh_from_db(fields=["follows", "preset", "then_reply"])
+    then_reply = generation.then_reply
+    update_fields(generation, settled=True, then_reply=False)  # whoever settles it again requests nothing
+    if then_reply:
+        _answer_waiting(chat, generation)
+
+
+def _answer_waiting(chat: Chat, ended: Generation) -> None:
+    """Request a reply to what the user has said since the prompt of ``ended``, with its preset.
+
+    After a reply that was stopped, or that the model failed to write, the user decides what comes next.
+    """
+    went_well = ended.state == Generation.State.SUCCEEDED or ended.error == WORKER_LOST
+    last = visible_messages(chat).order_by("-index").first()
+    is_waiting = last is not None and last.is_user and last.pk != ended.follows_id
+    if went_well and is_waiting and generation_connection(chat.owner_id) is not None:
+        _create_generation(chat, mode=Generation.Mode.REPLY, character=None, preset=ended.preset)
 
 
 @transaction.atomic

@@ -44,11 +44,6 @@ class Panel:
     turn: Message | None = None
 
     @property
-    def awaits_reply(self) -> bool:
-        """Return whether a reply can be asked for to what the user said last."""
-        return Mode.REPLY in self.modes and Mode.SWIPE not in self.modes
-
-    @property
     def again(self) -> str:
         return Mode.SWIPE if self.turn and Mode.SWIPE in self.modes else Mode.REPLY
 

@@ -19,7 +19,6 @@ from apps.replies.presets import preset_or_default, reply_tokens_of
 from apps.replies.prompts.assembly import assemble_whole
 from apps.replies.speakers import without_name
 
-WORKER_LOST = gettext_noop("The worker that wrote the reply was lost.")
 INSTRUCTIONS = {
     Generation.Mode.CONTINUE: "Continue your last message exactly where it ends. Don't repeat any of it.",
     Generation.Mode.IMPERSONATE: "Write the next message of {{user}}, from their point of view.",

@@ -26,7 +26,7 @@ def run_generation(*, generation_id: str, **kwargs: Any) -> None:
 @shared_task
 def sweep_generations(**kwargs: Any) -> None:
     """Fail generations that lost their worker, write texts that were not written, and send those queued for long."""
-    jobs.fail_orphans(Generation, running.WORKER_LOST)
+    jobs.fail_orphans(Generation, operations.WORKER_LOST)
     with system_scope():
         ended = Generation.objects.filter(settled=False, state__in=jobs.TERMINAL_STATES, chat__deleted_at=None)
         unsettled = list(ended)

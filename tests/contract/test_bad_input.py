@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from drf_spectacular.generators import SchemaGenerator
 from rest_framework.test import APIClient
 
@@ -113,7 +114,7 @@ def test_ten_thousand_patches_are_too_many(alice: APIClient, chat: dict[str, Any
     for path, (member, content) in batches.items():
         reply = send(alice, "POST", path, json.dumps({"integrity": chat["integrity"], member: content * 10_000}))
         assert (reply.status_code, reply.json()["errors"][0]["pointer"]) == (400, f"/{member}")
-        assert "1000" in reply.json()["detail"]
+        assert "1,000" in reply.json()["detail"]
     body = json.dumps({"integrity": chat["integrity"], "operations": [{"op": "remove", "path": "/a"}] * 10_000})
     for method, path in (("POST", f"{url}patch-metadata/"), ("PATCH", "settings/")):
         reply = send(alice, method, path, body, JSON_PATCH)
@@ -195,3 +196,68 @@ def test_an_export_with_hidden_messages_or_without_them_is_asked_for(alice: APIC
 def test_a_method_that_no_route_has_is_a_405_with_any_key(alice: APIClient) -> None:
     for path in ("/api/v1/chats/", "/api/v1/personas/"):
         assert alice.generic("TRACE", path, HTTP_IDEMPOTENCY_KEY="k").status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("fields", "pointers", "detail"),
+    [
+        ({}, ["/file"], "file is missing."),
+        ({"fil": SimpleUploadedFile("a.jsonl", b"{}")}, ["/file", "/fil"], "file is missing."),
+        ({"file": "a.jsonl"}, ["/file"], "file must be a file."),
+        (
+            {"file": SimpleUploadedFile("a.jsonl", b"{}"), "existing": "x"},
+            ["/existing"],
+            "must be one of: copy, update",
+        ),
+    ],
+)
+def test_an_import_without_its_file_says_so(
+    alice: APIClient, fields: dict[str, Any], pointers: list[str], detail: str
+) -> None:
+    for path in ("chats/import/", "imports/"):
+        reply = alice.post(f"{BASE}{path}", fields, format="multipart")
+        assert (reply.status_code, [error["pointer"] for error in reply.json()["errors"]]) == (400, pointers)
+        assert detail in reply.json()["detail"]
+
+
+def test_a_body_of_another_kind_is_told_which_one_it_must_be(alice: APIClient) -> None:
+    for path, kind in (("chats/import/", "multipart/form-data"), ("chats/", "application/json")):
+        reply = send(alice, "POST", path, "x", "text/plain")
+        assert (reply.status_code, reply.json()["detail"]) == (415, f"The body must be {kind}.")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "errors", "detail"),
+    [
+        ("personas/", {}, {"/name": "It is missing."}, "name is missing."),
+        (
+            "generation-presets/",
+            {"nam": "Calm"},
+            {"/name": "It is missing.", "/nam": "It is unknown."},
+            "name is missing.",
+        ),
+        ("personas/", {"name": None}, {"/name": "It can't be null."}, "name can't be null."),
+        ("personas/", {"name": ["Mira"]}, {"/name": "It must be a string."}, "name must be a string."),
+        ("chats/", {"title": "x" * 201}, {"/title": "It can have at most 200 characters."}, "title can have at most"),
+        ("chats/", {"metadata": []}, {"/metadata": "It must be an object."}, "metadata must be an object."),
+        ("chats/", [], {"": "It must be an object."}, "The body must be an object."),
+        (
+            "memories/search/",
+            {"query": "x", "tiers": "messages"},
+            {"/tiers": "It must be a list."},
+            "tiers must be a list.",
+        ),
+        (
+            "memories/search/",
+            {"query": "x", "limit": "5"},
+            {"/limit": "It must be a whole number."},
+            "limit must be a whole",
+        ),
+    ],
+)
+def test_the_first_error_is_told_as_a_sentence(
+    alice: APIClient, path: str, body: Any, errors: dict[str, str], detail: str
+) -> None:
+    reply = send(alice, "POST", path, json.dumps(body))
+    assert {error["pointer"]: error["detail"] for error in reply.json()["errors"]} == errors
+    assert reply.json()["detail"].startswith(detail)

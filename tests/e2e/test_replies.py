@@ -230,15 +230,18 @@ def test_a_message_sent_while_a_reply_is_written_is_answered_after_it_and_once(
     chat: Chat,
     server: ScriptedServer,  # noqa: F811
 ):
+    """The tab that sent it may be closed."""
     server.reply_with(Reply("Down the long stairs, to the cellar.", pace=0.7), "Behind the well.")
     page, other = open_chat(context, chat), open_chat(context, chat)
     send(page, "Where to?")
     expect(turn(other, 3).locator(".prose")).to_contain_text("Down")
-    send(other, "And the key?")
+    with other.expect_response(lambda response: "/replies/" in response.url and response.request.method == "POST"):
+        send(other, "And the key?")
+    other.close()
     expect(turn(page, 4).locator(".prose")).to_have_text("And the key?")
+    expect(turn(page, 3).locator(".prose")).to_have_text("Down the long stairs, to the cellar.")
     expect(turn(page, 5).locator(".prose")).to_have_text("Behind the well.")
     expect(page.get_by_role("button", name="Another reply")).to_be_visible()
-    expect(turn(other, 3).locator(".prose")).to_have_text("Down the long stairs, to the cellar.")
     assert Generation.objects.for_owner(chat.owner_id).count() == 2
 
 

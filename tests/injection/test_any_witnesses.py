@@ -1,5 +1,7 @@
 """For any memories, witnesses, settings and budgets: no prompt of a group's member tells what they must not know."""
 
+from itertools import chain
+
 import pytest
 from django.utils import timezone
 from hypothesis import HealthCheck, Phase, given, settings
@@ -54,16 +56,20 @@ def members(db: None) -> tuple[User, list[Character]]:
 def test_no_prompt_tells_a_member_what_they_must_not_know(
     members, early, late, turn, remembered, document, is_edited
 ) -> None:
-    """Each text has a mark of its own: neither slots, macros, the one block nor the history of others may have it."""
+    """Each text has a mark of its own: neither slots, macros, the one block nor the history of others may have it.
+
+    Where nobody is named who speaks, the prompt has no mark that is kept from any of them.
+    """
     user, characters = members
     chat, kept_from = make_group(user, characters, early, late, turn, remembered)
     forms = resolve([document])
-    for character in characters:
+    for character in [*characters, None]:
         prompt = assemble(chat, text=None, character=character, context_tokens=4000, with_history=True, settings=forms)
         placed = [slot.text for slot in prompt.slots]
         history = [message["content"] for message in prompt.messages or []]
         whole = "\n".join([*placed, *prompt.macros.values(), prompt.unified or "", *history])
-        assert not [mark for mark in kept_from[character.name] if mark in whole]
+        kept = kept_from[character.name] if character else chain(*kept_from.values())
+        assert not [mark for mark in kept if mark in whole]
         recall = Recall.objects.for_owner(user).filter(chat=chat, edited=False, deleted=False).exclude(text="").first()
         if is_edited and recall is not None:
             edit_recall(recall, f"{recall.text}!", turn_hash=find_turn(chat, None).hash)

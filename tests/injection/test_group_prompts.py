@@ -13,7 +13,7 @@ from apps.injection.models import Recall
 from apps.injection.retrieval.related import search_related
 from apps.injection.turns import find_turn
 from apps.llm.embeddings import get_embedder
-from apps.memories.models import Memory
+from apps.memories.models import Arc, Memory, VersionedText
 from apps.memories.search.indexing import index_messages
 from apps.memories.search.lexemes import Lexemes
 from tests.factories import make_character, make_chat, make_memory, parsed
@@ -48,8 +48,10 @@ def remember(group: Chat, text: str, witnesses: list[Participant], **fields: Any
     return make_memory(group, text, witnessed_by=[member.pk for member in witnesses], **vector, **fields)
 
 
-def prompt(api: APIClient, group: Chat, member: Character, text: str | None = None) -> dict[str, Any]:
-    body = {"character": str(member.pk), "text": text}
+def prompt(
+    api: APIClient, group: Chat, member: Character | None, text: str | None = None, *, history: bool = False
+) -> dict[str, Any]:
+    body = {"character": str(member.pk) if member else None, "text": text, "history": history}
     reply = api.post(f"/api/v1/chats/{group.pk}/prompt/", body)
     assert reply.status_code == 200, reply.content
     return reply.json()
@@ -182,3 +184,50 @@ def test_who_is_not_in_the_group_gets_no_prompt(api: APIClient, alice: User, gro
     for path in ("prompt/", "prompt/preview/"):
         answer = api.post(f"/api/v1/chats/{group.pk}/{path}", {"character": str(make_character(alice, "Spy").pk)})
         assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (400, "/character")
+
+
+@pytest.fixture
+def narrated(alice: User, group: Chat, members: list[Character]) -> Chat:
+    """The group, whose own character is a narrator who takes no part, with memories of each kind of Mira's secret."""
+    narrator = make_character(alice, "Narrator")
+    group.character = narrator
+    group.save()
+    mira, secret = members[0], group.messages.get(index=0)
+    heard = [witness(group, mira)]
+    remember(group, f"At dawn: {SECRET}", heard, tier="session", pinned=True)
+    remember(group, f"Mira knows: {SECRET}", [], tier="long_term", character=mira, pinned=True)
+    remember(group, f"The narrator knows: {SECRET}", [], tier="long_term", character=narrator, pinned=True)
+    Arc.objects.create(owner=alice, chat=group, source=secret, text=f"Who finds it? {SECRET}")
+    for kind in VersionedText.Kind:
+        VersionedText.objects.create(owner=alice, chat=group, source=secret, kind=kind, text=f"In short: {SECRET}")
+    remember(group, "The harbour is closed.", [], tier="session")
+    index_messages(alice, group)
+    return group
+
+
+def test_without_a_character_a_group_is_told_what_all_its_members_know(api: APIClient, narrated: Chat) -> None:
+    """Nobody is named who speaks, and the chat's own character takes no part: anyone may."""
+    for _ in range(2):  # the second time with the recall that is stored by then
+        answer = prompt(api, narrated, None)
+        assert answer["recall"]
+        assert "blue stone" not in json.dumps(answer)
+        assert "harbour is closed" in json.dumps(answer["slots"])
+        whole = json.dumps(prompt(api, narrated, None, history=True)["messages"])
+        assert ("blue stone" in whole, "mile 29 of the road" in whole) == (False, True)
+
+
+def test_a_member_who_is_muted_does_not_keep_the_others_from_what_they_said(
+    api: APIClient, narrated: Chat, members: list[Character]
+) -> None:
+    """Whoever is muted does not speak."""
+    narrated.participants.filter(character=members[1]).update(muted=True)
+    append_messages(narrated.owner_id, narrated.pk, [parsed("Tom is asleep.", name="Mira")])
+    assert "Tom is asleep." in json.dumps(prompt(api, narrated, None, history=True)["messages"])
+
+
+def test_a_chats_own_character_who_takes_part_speaks_where_nobody_is_named(
+    api: APIClient, narrated: Chat, members: list[Character]
+) -> None:
+    narrated.character = members[0]
+    narrated.save()
+    assert SECRET in json.dumps(prompt(api, narrated, None)["slots"])

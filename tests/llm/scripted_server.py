@@ -11,7 +11,6 @@ from the request to either. The newest matching rule applies; without one, the a
 with. Vectors are computed by ``vector_of``.
 """
 
-import contextlib
 import hashlib
 import json
 import math
@@ -134,6 +133,7 @@ class ScriptedServer:
         self.requests: list[Request] = []
         self.prefix = prefix
         self.closing = threading.Event()
+        self.dropped = threading.Event()  # set when a client has gone away before the end of its reply
         self._rules: list[Rule] = [(lambda request: True, default)]
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
@@ -224,8 +224,10 @@ def _handler_of(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
             headers = {name.lower(): value for name, value in self.headers.items()}
             request, reply = server.answer(self.command, self.path, headers, raw)
             self.close_connection = True
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLError):
+            try:
                 self._send(request, reply)
+            except (BrokenPipeError, ConnectionResetError, ssl.SSLError):
+                server.dropped.set()
 
         def _send(self, request: Request, reply: Reply) -> None:
             if server.closing.wait(reply.delay):

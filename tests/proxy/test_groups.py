@@ -46,7 +46,8 @@ def told(group: Chat, character: Character | None, *instructions: str) -> tuple[
     messages += [{"role": "system", "content": text} for text in instructions]
     connection = Connection(model="scripted-small", context_tokens=8000)
     asked = group.messages.get().pk
-    sent, memory = messages_with_memory(group, connection, {"messages": messages}, character, asked)
+    body = {"messages": messages}
+    sent, memory = messages_with_memory(group, connection, body, character, asked, turn_count=1)
     return any(SECRET in message["content"] for message in sent), memory
 
 

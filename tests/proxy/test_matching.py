@@ -4,16 +4,19 @@ import time
 import uuid
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apps.llm.models import Connection
 from apps.proxy.matching.alignment import align
 from apps.proxy.matching.finding import is_same_chat
 from apps.proxy.matching.keys import keys_of
 from apps.proxy.matching.merging import plan_changes
 from apps.proxy.matching.plans import Entry, Plan
+from apps.proxy.prompts.memory import room_for_memory
 from apps.proxy.requests.turns import Turn, turns_of
 
 OWNER = uuid.uuid4()
@@ -312,6 +315,52 @@ def test_calls_of_tools_and_their_results_are_one_turn_with_the_reply() -> None:
         ]
     )
     assert read == [Turn(True, "Roll."), Turn(False, "A six!", ({**call, "result": "6"},))]
+
+
+def call_of(number: int) -> dict[str, Any]:
+    return {"id": f"c{number}", "type": "function", "function": {"name": "roll", "arguments": "{}"}}
+
+
+def test_results_of_tools_come_in_any_order_and_texts_in_between() -> None:
+    read = turns_of(
+        [
+            {"role": "assistant", "content": "Two dice.", "tool_calls": [call_of(1), call_of(2)]},
+            {"role": "tool", "tool_call_id": "c2", "content": "2"},
+            {"role": "tool", "tool_call_id": "c1", "content": "1"},
+            {"role": "tool", "tool_call_id": "c9", "content": "of no call"},
+            {"role": "assistant", "content": "", "function_call": {"name": "roll"}},
+            {"role": "function", "name": "roll", "content": "3"},
+            {"role": "assistant", "content": "Six."},
+            {"role": "assistant", "content": "Another turn."},
+        ]
+    )
+    calls = (
+        {**call_of(1), "result": "1"},
+        {**call_of(2), "result": "2"},
+        {"function": {"name": "roll"}, "result": "3"},
+    )
+    assert read == [Turn(False, "Two dice.\n\nSix.", calls), Turn(False, "Another turn.")]
+
+
+def test_a_turn_with_thousands_of_calls_is_read_in_less_than_a_second() -> None:
+    messages: list[dict[str, Any]] = []
+    for number in range(5000):
+        messages.append({"role": "assistant", "content": "Again. " * 50, "tool_calls": [call_of(number)]})
+        messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": "6"})
+    begun = time.process_time()
+    [turn] = turns_of(messages)
+    assert time.process_time() - begun < 1
+    assert len(turn.tools) == 5000
+
+
+def test_what_a_model_has_no_room_for_is_not_counted() -> None:
+    """A client may send megabytes to a model that reads a few thousand tokens."""
+    connection = Connection(model="gpt-4o", context_tokens=8000)
+    messages = [{"role": "user", "content": f"{number}: " + "the silver key, " * 130} for number in range(30_000)]
+    assert room_for_memory(connection, {"messages": messages[:3]}) > 6000
+    begun = time.process_time()
+    assert room_for_memory(connection, {"messages": messages}) == 0
+    assert time.process_time() - begun < 0.5
 
 
 @given(st.lists(st.integers(0, 4), max_size=12), st.lists(st.integers(0, 4), max_size=12))

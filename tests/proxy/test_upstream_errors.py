@@ -1,10 +1,15 @@
 """Errors of the model server are passed on as its own, and logged as warnings, not as errors of ours."""
 
+import asyncio
 import logging
+from collections.abc import Callable
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.test import AsyncClient
 
+from apps.accounts.models import User
+from apps.chats.models import Message
 from tests.coroutines import in_thread
 from tests.llm.scripted_server import Reply, ScriptedServer, html
 from tests.proxy.conftest import KEY
@@ -47,6 +52,35 @@ def test_an_error_of_the_model_server_is_a_warning(
     warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     assert any("model-server" in text or "the model server broke off" in text for text in warnings)
     assert KEY not in caplog.text
+
+
+def leave_before_the_first_byte(secret: str, is_over: Callable[[], bool], **fields: bool) -> bool:
+    """Ask, and close the response unread, as Django does where the client has gone. Return whether ``is_over`` then."""
+
+    async def leave() -> bool:
+        headers = {"Authorization": f"Bearer {secret}"}
+        response = await AsyncClient().post("/v1/chat/completions", BODY | fields, "application/json", headers=headers)
+        await sync_to_async(response.close)()
+        for _ in range(100):
+            if await sync_to_async(is_over)():
+                return True
+            await asyncio.sleep(0.1)
+        return False
+
+    return in_thread(leave)
+
+
+def test_a_call_ends_although_nobody_has_read_any_of_its_reply(
+    upstream: ScriptedServer, connection, secret: str
+) -> None:
+    upstream.reply_with(Reply("word " * 1000, pace=0.05))
+    assert leave_before_the_first_byte(secret, upstream.dropped.is_set, stream=True)
+
+
+def test_a_whole_reply_that_nobody_has_read_is_stored(
+    upstream: ScriptedServer, connection, secret: str, alice: User
+) -> None:
+    assert leave_before_the_first_byte(secret, lambda: Message.objects.for_owner(alice).count() == 2)
 
 
 def test_an_error_of_ours_names_no_other_server() -> None:

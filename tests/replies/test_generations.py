@@ -156,7 +156,7 @@ def test_the_text_of_a_lost_worker_is_kept(connect, chat):
     sweep_generations()
     sweep_generations()
     generation.refresh_from_db()
-    assert (generation.state, generation.error) == ("failed", running.WORKER_LOST)
+    assert (generation.state, generation.error) == ("failed", operations.WORKER_LOST)
     assert (last(chat).mes, last(chat).extra["loci"]["partial"]) == ("It is here", True)
 
 

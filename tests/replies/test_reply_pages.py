@@ -1,5 +1,6 @@
 """The panel of replies on the chat page, and the page “Next prompt”."""
 
+import datetime as dt
 import re
 
 import pytest
@@ -13,10 +14,12 @@ from apps.common.scoping import system_scope
 from apps.injection.models import SlotStatistics
 from apps.injection.operations import edit_recall, ensure_recall
 from apps.injection.settings.stores import settings_of
+from apps.llm.queries import generation_connection
+from apps.replies import running
 from apps.replies.models import Generation
 from apps.replies.operations import UNCHECKED, request_generation, settle, update_fields
 from apps.replies.presets import create_preset
-from apps.replies.tasks import run_generation
+from apps.replies.tasks import run_generation, sweep_generations
 from tests.conftest import site  # noqa: F401
 from tests.factories import UserFactory, make_character, make_memory, parsed
 from tests.llm.scripted_server import Reply
@@ -307,29 +310,161 @@ def test_the_preset_of_the_next_reply_is_chosen_where_there_are_several(site, ur
     assert run_last().preset is None
 
 
-def test_a_message_sent_while_a_reply_is_written_waits_for_its_own(site, url, connect, chat):  # noqa: F811
-    """The page asks with ``sent``, at once or when the panel shows that nothing is written any more."""
+def send(site, url, chat, text) -> str:  # noqa: F811
+    """Send a message as the page does: store it, and ask for its reply. Return the panel."""
+    append_messages(chat.owner_id, chat.pk, [parsed(text, is_user=True)])
+    response = ask(site, url, sent="1")
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def claimed_reply() -> Generation:
+    """Return the last generation, whose worker has received its first text."""
+    generation = jobs.claim(Generation, last_generation().pk)
+    running._request(generation, generation_connection(generation.owner_id))
+    running._keep(generation, "It is")
+    return generation
+
+
+def end(generation: Generation, state: str = "succeeded", **fields) -> None:
+    """End a generation whose worker is about to settle it."""
+    update_fields(generation, text="It is here.", state=state, finished_at=timezone.now(), **fields)
+
+
+def speakers(chat) -> list[str]:
+    """Return who wrote the messages from the user's first turn without an answer on."""
+    return ["user" if message.is_user else message.name for message in chat.messages.order_by("index")][2:]
+
+
+def test_a_message_sent_while_a_reply_is_written_is_answered_after_it_and_once(site, url, connect, chat, server):  # noqa: F811
+    """No page is needed for that: the worker asks for the next reply when it has stored the last one."""
     connect()
-    ask(site, url, sent="1")
-    first = last_generation()
-    append_messages(chat.owner_id, chat.pk, [parsed("And the key?", is_user=True)])
-    waiting = ask(site, url, sent="1")
-    assert (waiting.status_code, "data-waits" in waiting.content.decode()) == (200, True)
-    assert "A reply is being written" not in waiting.content.decode()
-    turn = chat.messages.get(index=2)
-    update_fields(first, follows=turn, text="It is here.", state="succeeded", finished_at=timezone.now())
-    settle(first)
-    ended = site.get(url, headers=HTMX).content.decode()
-    assert 'data-state="succeeded"' in ended
-    assert "data-unanswered" in ended
-    for _ in range(2):  # by two tabs
-        assert ask(site, url, sent="1").status_code == 200
+    ask(site, url)
+    first = claimed_reply()
+    panel = send(site, url, chat, "And the key?")
+    assert f'data-generation="{first.pk}"' in panel
+    assert "A reply is being written" not in panel
+    send(site, url, chat, "And the lamp?")
+    end(first)
+    for _ in range(2):  # by its worker, and by a request that was faster
+        settle(first)
+    for _ in range(2):  # by tabs that are late
+        ask(site, url, sent="1")
     assert run_last().state == "succeeded"
-    answered = ask(site, url, sent="1")  # by a third that is late
-    assert (answered.status_code, "data-unanswered" in answered.content.decode()) == (200, False)
-    assert [message.is_user for message in chat.messages.order_by("index")][2:] == [True, False, True, False]
+    ask(site, url, sent="1")
+    assert speakers(chat) == ["user", "Mira", "user", "user", "Mira"]
+    assert server.of_kind("generation")[-1].messages[-1]["content"].endswith("And the lamp?")
     with system_scope():
         assert Generation.objects.count() == 2
+
+
+def test_a_message_that_the_reply_has_answered_already_gets_no_other(site, url, connect, chat, server):  # noqa: F811
+    connect()
+    ask(site, url)
+    send(site, url, chat, "And the key?")  # before the worker has read the chat
+    run_last()
+    assert server.of_kind("generation")[0].messages[-1]["content"].endswith("And the key?")
+    assert speakers(chat) == ["user", "user", "Mira"]
+    assert last_generation().state == "succeeded"
+
+
+def test_a_message_deleted_before_its_turn_gets_no_reply(site, url, connect, chat):  # noqa: F811
+    connect()
+    ask(site, url)
+    first = claimed_reply()
+    send(site, url, chat, "And the key?")
+    patch_messages(
+        chat.owner_id,
+        chat.pk,
+        [Patch(id=pk, delete=True) for pk in (first.message_id, last_message(chat).pk)],
+        UNCHECKED,
+    )
+    end(first)
+    settle(first)
+    assert last_generation().pk == first.pk
+
+
+@pytest.mark.parametrize("mode", ["swipe", "continue", "impersonate"])
+def test_a_message_sent_while_something_else_is_written_is_answered_after_it(site, url, connect, chat, mode):  # noqa: F811
+    connect()
+    ask(site, url)
+    run_last()
+    ask(site, url, mode=mode)
+    second = claimed_reply()
+    send(site, url, chat, "And the key?")
+    end(second)
+    settle(second)
+    run_last()
+    assert speakers(chat) == ["user", "Mira", "user", "Mira"]
+
+
+def test_a_message_that_waited_is_answered_with_the_preset_of_the_reply_before(site, url, connect, chat):  # noqa: F811
+    connect()
+    preset = create_preset(chat.owner, name="Terse")
+    ask(site, url, preset=str(preset.pk))
+    first = claimed_reply()
+    send(site, url, chat, "And the key?")
+    end(first)
+    settle(first)
+    assert run_last().preset == preset
+    assert last_generation().pk != first.pk
+
+
+def test_a_worker_that_is_lost_costs_a_message_that_waits_nothing(site, url, connect, chat):  # noqa: F811
+    connect()
+    ask(site, url)
+    first = claimed_reply()
+    send(site, url, chat, "And the key?")
+    update_fields(first, heartbeat_at=timezone.now() - dt.timedelta(hours=1))
+    for _ in range(2):
+        sweep_generations()
+    first.refresh_from_db()
+    assert (first.state, last_generation().state) == ("failed", "queued")
+    run_last()
+    assert speakers(chat) == ["user", "Mira", "user", "Mira"]
+
+
+def test_a_worker_that_is_lost_after_the_last_word_does_neither(site, url, connect, chat):  # noqa: F811
+    connect()
+    ask(site, url)
+    first = claimed_reply()
+    send(site, url, chat, "And the key?")
+    end(first)
+    for _ in range(2):
+        sweep_generations()
+    run_last()
+    assert speakers(chat) == ["user", "Mira", "user", "Mira"]
+
+
+@pytest.mark.parametrize("state", ["cancelled", "failed"])
+def test_after_a_reply_that_was_stopped_or_failed_a_message_waits_for_the_user(site, url, connect, chat, state):  # noqa: F811
+    connect()
+    ask(site, url)
+    first = claimed_reply()
+    send(site, url, chat, "And the key?")
+    if state == "cancelled":
+        site.post(reverse("replies:stop", args=[first.pk]), headers=HTMX)
+    else:
+        end(first, state, error="The server failed.")
+        settle(first)
+    sweep_generations()
+    assert (last_generation().pk, last_generation().state) == (first.pk, state)
+    assert 'value="reply">Reply' in site.get(url, headers=HTMX).content.decode()
+    ask(site, url)
+    run_last()
+    assert speakers(chat) == ["user", "Mira", "user", "Mira"]
+
+
+def test_a_model_that_was_disconnected_meanwhile_is_not_asked(site, url, connect, chat):  # noqa: F811
+    connection = connect()
+    ask(site, url)
+    first = claimed_reply()
+    send(site, url, chat, "And the key?")
+    connection.delete()
+    end(first)
+    settle(first)
+    assert last_generation().pk == first.pk
+    assert speakers(chat) == ["user", "Mira", "user"]
 
 
 @pytest.mark.parametrize(("state", "said"), [("cancelled", "The reply was stopped."), ("failed", "The reply failed.")])

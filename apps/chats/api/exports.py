@@ -1,11 +1,7 @@
 """API of exports."""
 
-from collections.abc import AsyncIterator, Iterator
-from functools import partial
 from uuid import UUID
 
-from asgiref.sync import sync_to_async
-from django.core.handlers.asgi import ASGIRequest
 from django.http import StreamingHttpResponse
 from django.utils.http import content_disposition_header
 from drf_spectacular.types import OpenApiTypes
@@ -48,10 +44,9 @@ class ChatExportView(APIView):
         export, media_type, extension = FORMATS[name]
         hidden = _reads_hidden(request) and name in ("text", "markdown")
         chunks = export(chat, include_hidden=True) if hidden else export(chat)
-        served_by_asgi = isinstance(request._request, ASGIRequest)
         disposition = content_disposition_header(as_attachment=True, filename=export_filename(chat, extension))
         return StreamingHttpResponse(
-            _iterate_async(chunks) if served_by_asgi else chunks,
+            chunks,
             content_type=media_type,
             headers={"Content-Disposition": disposition},
         )
@@ -63,10 +58,3 @@ def _reads_hidden(request: Request) -> bool:
     if hidden not in ("", "true", "false"):
         raise Invalid.at("/hidden", "It must be true or false.")
     return hidden == "true"
-
-
-async def _iterate_async(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the chunks asynchronously. Under ASGI, Django would read a plain iterator to its end before sending."""
-    next_chunk = sync_to_async(partial(next, chunks, None))
-    while (chunk := await next_chunk()) is not None:
-        yield chunk

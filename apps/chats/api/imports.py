@@ -14,14 +14,14 @@ from apps.chats.api.uploads import check_content_length
 from apps.chats.models import ImportJob
 from apps.chats.serializers import ChatSerializer, OwnedCharacterField, chat_document
 from apps.chats.transfer.imports import import_chats
-from apps.common.api.serializer_fields import StrictSerializer, TextField, read_body
+from apps.common.api.serializer_fields import ChoiceField, StrictSerializer, TextField, read_body
 
 
 class ImportSerializer(StrictSerializer):
     file = serializers.FileField(allow_empty_file=True)
     title = TextField(max_length=200, default="", help_text="Default: the name of the file.")
     character = OwnedCharacterField(default=None, help_text="Default: the character named in the file.")
-    existing = serializers.ChoiceField(
+    existing = ChoiceField(
         choices=[ImportJob.Existing.COPY, ImportJob.Existing.UPDATE],
         default=ImportJob.Existing.COPY,
         help_text="What becomes of a chat that is stored already, with the same character and beginning.",

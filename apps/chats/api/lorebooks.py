@@ -25,6 +25,7 @@ from apps.chats.transfer import cards
 from apps.common.api.pagination import NewestFirstPagination
 from apps.common.api.serializer_fields import (
     BoundedListField,
+    ChoiceField,
     JSONObjectField,
     NumberField,
     PositionField,
@@ -52,7 +53,7 @@ class EntrySerializer(serializers.Serializer[Any]):
     selective = StrictBooleanField(required=False)
     insertion_order = NumberField(required=False)
     priority = NumberField(required=False, allow_null=True)
-    position = serializers.ChoiceField([BEFORE, AFTER], required=False)
+    position = ChoiceField([BEFORE, AFTER], required=False)
     case_sensitive = StrictBooleanField(required=False, allow_null=True)
     use_regex = StrictBooleanField(required=False)
     extensions = JSONObjectField(required=False)

@@ -29,9 +29,14 @@ def field_errors(detail: Any, path: tuple[str | int, ...] = ()) -> list[FieldErr
         return [error for key, value in pairs for error in field_errors(value, (*path, *key))]
     if isinstance(detail, list | tuple):
         if all(isinstance(item, str) for item in detail):
-            return [FieldError(pointer_of(path), str(item)) for item in detail]
+            return [FieldError(pointer_of(path), _text_of(item)) for item in detail]
         return [error for i, item in enumerate(detail) for error in field_errors(item, (*path, i))]
-    return [FieldError(pointer_of(path), str(detail))]
+    return [FieldError(pointer_of(path), _text_of(detail))]
+
+
+def _text_of(detail: Any) -> str:
+    """Return an error's text. The one about a body that is null is none of ``error_messages``."""
+    return "It must be an object." if detail == "No data provided" else str(detail)
 
 
 _TYPES_BY_STATUS = {
@@ -74,10 +79,12 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | Non
     if response is None:
         return None
     headers = {name: response[name] for name in ("WWW-Authenticate", "Retry-After", "Allow") if name in response}
-    return _respond(problem_document(response.status_code, _detail_of(exc)), headers)
+    return _respond(problem_document(response.status_code, _detail_of(exc, context)), headers)
 
 
-def _detail_of(exc: Exception) -> str:
+def _detail_of(exc: Exception, context: dict[str, Any]) -> str:
+    if isinstance(exc, exceptions.UnsupportedMediaType):
+        return f"The body must be {' or '.join(parser.media_type for parser in context['view'].get_parsers())}."
     if isinstance(exc, exceptions.APIException):
         return str(exc.detail)
     if isinstance(exc, Http404):

@@ -3,7 +3,7 @@
 Functions that validate requests with serializers are here too.
 """
 
-from typing import Any
+from typing import Any, NoReturn
 from uuid import UUID
 
 from rest_framework import serializers
@@ -63,6 +63,14 @@ class StrictUUIDField(serializers.UUIDField):
         return super().to_internal_value(data)
 
 
+class ChoiceField(serializers.ChoiceField):
+    """One of some values, which the error message lists."""
+
+    def fail(self, key: str, **values: Any) -> NoReturn:
+        choices = ", ".join(map(str, self.choices))
+        raise serializers.ValidationError(f"It must be one of: {choices}.", code=key)
+
+
 class PositionField(StrictIntegerField):
     """Index in a list or text: an integer from 0 to the maximum of a database integer."""
 
@@ -95,11 +103,17 @@ class StrictSerializer(serializers.Serializer[Any]):
     """Serializer that refuses unknown keys."""
 
     def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, dict):
-            unknown = sorted(set(data) - set(self.fields))[:MAX_ERRORS]
-            if unknown:
-                raise serializers.ValidationError({key: ["This field is unknown."] for key in unknown})
-        return super().to_internal_value(data)
+        keys = sorted(set(data) - set(self.fields))[:MAX_ERRORS] if isinstance(data, dict) else []
+        unknown = {key: ["It is unknown."] for key in keys}
+        try:
+            values = super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            if unknown and isinstance(error.detail, dict):  # what is missing comes first: its name may be misspelt
+                raise serializers.ValidationError({**error.detail, **unknown}) from None
+            raise
+        if unknown:
+            raise serializers.ValidationError(unknown)
+        return values
 
 
 def read_body(

@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from apps.common.api.serializer_fields import (
     BoundedListField,
+    ChoiceField,
     JSONObjectField,
     StrictIntegerField,
     StrictSerializer,
@@ -25,9 +26,7 @@ class ExtractSerializer(StrictSerializer):
     """Options of a new run: its tiers, the index of the first message, and whether to retry refused messages."""
 
     refused = serializers.BooleanField(required=False, help_text="Read messages again that the model refused to read.")
-    tiers = BoundedListField(
-        child=serializers.ChoiceField(TIERS), required=False, allow_empty=False, max_length=MAX_TIERS
-    )
+    tiers = BoundedListField(child=ChoiceField(TIERS), required=False, allow_empty=False, max_length=MAX_TIERS)
 
     def get_fields(self) -> dict[str, Any]:
         # "from" is a keyword of Python and can't be declared as an attribute.

@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 from apps.chats.models import Character, Chat
 from apps.chats.queries import access_chat
 from apps.common.api.serializer_fields import (
+    ChoiceField,
     JSONObjectField,
     StrictBooleanField,
     StrictSerializer,
@@ -119,7 +120,7 @@ class ChatSettingsView(OfChat, MemorySettingsView):
 class ModeSerializer(serializers.Serializer[Any]):
     """Memory mode of a chat."""
 
-    mode = serializers.ChoiceField(ChatMemory.Mode.choices)
+    mode = ChoiceField(ChatMemory.Mode.choices)
     read_only_since = serializers.UUIDField(
         source="read_only_since_id", allow_null=True, help_text="The last message that memories were extracted from."
     )
@@ -131,7 +132,7 @@ class ModeSerializer(serializers.Serializer[Any]):
 class ModeUpdateSerializer(StrictSerializer):
     """New memory mode of a chat."""
 
-    mode = serializers.ChoiceField(ChatMemory.Mode.choices)
+    mode = ChoiceField(ChatMemory.Mode.choices)
     learn = StrictBooleanField(
         default=True, help_text="When read-only mode ends: whether to extract memories from its messages too."
     )

@@ -30,7 +30,11 @@ class PromptRequestSerializer(StrictSerializer):
         default=None,
         help_text="The user turn about to be sent; null for the last one.",
     )
-    character = OwnedCharacterField(default=None)
+    character = OwnedCharacterField(
+        default=None,
+        help_text="Who speaks; in a group a member. Null: the chat's own character; in a group in which that one takes "
+        "no part, the prompt has only what all members know.",
+    )
     context_tokens = StrictIntegerField(min_value=1, max_value=MAX_CONTEXT_TOKENS, default=DEFAULT_CONTEXT_TOKENS)
     history = StrictBooleanField(default=False)
 

@@ -31,7 +31,7 @@ from apps.injection.slots.plan import Plan, Shown
 from apps.injection.slots.turn_class import classify
 from apps.injection.statistics import record
 from apps.injection.turns import UserTurn, find_turn
-from apps.injection.witnessing import Viewpoint
+from apps.injection.witnessing import speaker_or_default
 from apps.llm.embeddings import EmbeddingUnavailable
 
 CARD_FIELDS = ("system_prompt", "description", "personality", "scenario", "mes_example")  # in which macros may stand
@@ -78,8 +78,8 @@ def assemble(
     Without ``leave_trace`` nothing is stored. With ``keep_recall`` a recall that is stored for the turn is used again.
     ``shown`` tells which messages the caller's history has. Raise Invalid if the newest message alone has more tokens.
     """
-    turn = replace(find_turn(chat, text, character or chat.character), is_previewed=not leave_trace)
-    speaker = character or chat.character
+    speaker = speaker_or_default(chat, character)
+    turn = replace(find_turn(chat, text, speaker), is_previewed=not leave_trace)
     settings = settings or settings_of(chat)
     turn_class = classify(turn.text)
     state = last_state(chat, speaker)
@@ -177,7 +177,7 @@ def _reuse(
     entries = {} if recall.edited else current_entries(turn, character, recall)
     filled = _with_text(recall.text, read, plan) if recall.edited else _with_entries(entries, read, plan)
     used = mark_reused(recall) if leave_trace else recall
-    if Viewpoint(turn.chat, character).member is None:
+    if not turn.chat.is_group:
         return used, filled, None
     given = [entry for items in (*read.values(), *entries.values()) for entry in items]
     told = _as_told(used, filled, given, plan.count)

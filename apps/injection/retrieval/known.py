@@ -71,8 +71,8 @@ def is_current(turn: UserTurn) -> Q:
 def memories_of_tier(turn: UserTurn, tier: str, character: Character | None) -> MemoryQuerySet:
     """Return the visible memories of a tier: long-term ones of the character, others of the chat.
 
-    Both include the memories that a branch inherited. In a group, leave out those that the character did not witness.
-    A long-term memory that expires with its session is not carried to other chats.
+    Both include the memories that a branch inherited. In a group, leave out those that the character, or without one
+    any member, did not witness. A long-term memory that expires with its session is not carried to other chats.
     """
     view = Viewpoint(turn.chat, character)
     return _rows_of_tier(tier, turn.chat, character.pk if character else None, view.ids)
@@ -85,8 +85,10 @@ def _rows_of_tier(tier: str, chat: ChatOrKeys, character_id: Any, witness: Any) 
         rows = rows.relevant_to(chat, character_id).filter(character=character_id)
         is_carried = ~Q(expiration=Memory.Expiration.SESSION)
         return rows.filter(is_carried | Q(chat=chat.pk) | is_inherited_by(chat))
-    if tier != Memory.Tier.LONG_TERM and witness is not None:
+    if witness is not None:
         rows = rows.filter(is_witnessed_by(witness))
+    if witness is not None and tier == Memory.Tier.LONG_TERM:
+        rows = rows.filter(character=None)  # those of members are their own
     return rows.learnt_in(chat)
 
 

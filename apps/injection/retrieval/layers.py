@@ -42,12 +42,11 @@ VERBS = {
 
 def arc_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
     """Return the arcs that were open before the turn, oldest first, up to the cap. The oldest are left out first."""
-    in_group = Viewpoint(turn.chat, character).member is not None
     arcs = [
         arc
         for arc in arcs_in(turn.chat)
         if _was_open(arc, turn)
-        and (not in_group or arc.chat_id == turn.chat.pk or (character and arc.character_id == character.pk))
+        and (not turn.chat.is_group or arc.chat_id == turn.chat.pk or (character and arc.character_id == character.pk))
     ]
     known = _witnessed(turn, character, sorted(arcs, key=lambda arc: arc.pk))
     newest = known[-turn.memory_settings.arcs_cap :] if known else []

@@ -62,7 +62,7 @@ def search_related(turn: UserTurn, character: Character | None, shown: Collectio
     hits = _above_thresholds(found.method, hits)
     active = active_ids_before(turn, [hit.id for hit in hits if hit.is_memory])
     hits = [hit for hit in hits if hit.id in active or not hit.is_memory]
-    if view.member is None:
+    if not turn.chat.is_group:
         # In a group, the rows tell who witnessed them. Else those that are not used need not be loaded.
         hits = _best(hits, MAX_MEMORIES, MAX_MESSAGES)
     loaded = load(turn.owner_id, hits, turn.text, with_history=False)

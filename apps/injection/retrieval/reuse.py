@@ -68,9 +68,9 @@ def is_kept_for(turn: UserTurn, character: Character | None, recall: Recall) -> 
 
     In a group, they must know all entries that it was made from: nothing tells which of these a changed line repeats.
     """
-    view = Viewpoint(turn.chat, character)
-    if view.member is None:
+    if not turn.chat.is_group:
         return True
+    view = Viewpoint(turn.chat, character)
     ids = {item["id"] for item in recall.memories}
     messages = Message.objects.for_owner(turn.owner_id).filter(pk__in=ids).with_swipes()
     memories = Memory.objects.for_owner(turn.owner_id).filter(pk__in=ids)

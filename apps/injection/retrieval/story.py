@@ -45,7 +45,7 @@ def repair_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
         return []
     if note.source.index >= turn.index and not turn.is_previewed:
         return []
-    if Viewpoint(turn.chat, character).member is not None:
+    if turn.chat.is_group:
         return []
     why = "repairs a contradiction"
     return [Entry(note.pk, "repair", "note", one_line(note.text), 1.0, 0.0, why, note.source_id)]

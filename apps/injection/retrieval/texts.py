@@ -29,17 +29,16 @@ def summary_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
     version = version_before(turn, VersionedText.Kind.SUMMARY, None)
     if version is None:
         return []
-    end = version.source.index if version.source else turn.index - 1
-    if not Viewpoint(turn.chat, character).has_heard_all(0, end):
+    if not _has_witnessed(turn, character, version):
         return []
     sentences = _sentences(version.text)
     return _entries(version, sentences, range(len(sentences)))
 
 
 def profile_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
-    """Return the sections of the character's profile."""
+    """Return the sections of the character's profile; without one, in a group, as for a summary."""
     version = version_before(turn, VersionedText.Kind.PROFILE, character)
-    if version is None:
+    if version is None or (character is None and not _has_witnessed(turn, None, version)):
         return []
     sections = [(label, one_line(str(version.parts.get(name) or ""))) for name, label in SECTIONS.items()]
     lines = [f"{label}: {text}" for label, text in sections if text]
@@ -47,12 +46,21 @@ def profile_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
 
 
 def canon_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
-    """Return the sentences of the character's canon. The last are left out first."""
+    """Return the sentences of the character's canon; without one, in a group, as for a summary.
+
+    The last are left out first.
+    """
     version = version_before(turn, VersionedText.Kind.CANON, character)
-    if version is None:
+    if version is None or (character is None and not _has_witnessed(turn, None, version)):
         return []
     sentences = _sentences(version.text)
     return _entries(version, sentences, range(0, -len(sentences), -1))
+
+
+def _has_witnessed(turn: UserTurn, character: Character | None, version: VersionedText) -> bool:
+    """Return whether the character witnessed all that a text covers."""
+    end = version.source.index if version.source else turn.index - 1
+    return Viewpoint(turn.chat, character).has_heard_all(0, end)
 
 
 def version_before(turn: UserTurn, kind: str, character: Character | None) -> VersionedText | None:

@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from apps.common.api.serializer_fields import (
     BoundedListField,
+    ChoiceField,
     StrictIntegerField,
     StrictSerializer,
     StrictUUIDField,
@@ -67,7 +68,7 @@ class InstanceCreateSerializer(InstanceUpdateSerializer):
 class FileSerializer(serializers.Serializer[Any]):
     """An identity file, without its version as instances exchange it."""
 
-    category = serializers.ChoiceField(Item.Category.choices)
+    category = ChoiceField(Item.Category.choices)
     filename = serializers.CharField()
     content = serializers.CharField(source="text")
     clock = ClockField()
@@ -88,12 +89,12 @@ class ContentSerializer(StrictSerializer):
 class FileNameSerializer(StrictSerializer):
     """The names in the path of an identity file."""
 
-    category = serializers.ChoiceField(Item.Category.choices)
+    category = ChoiceField(Item.Category.choices)
     filename = FilenameField()
 
 
 class PushedFileSerializer(StrictSerializer):
-    category = serializers.ChoiceField(Item.Category.choices)
+    category = ChoiceField(Item.Category.choices)
     filename = FilenameField()
     content = TextField(max_length=MAX_LENGTH)
     clock = ClockField()
@@ -105,7 +106,7 @@ class SharedMemorySerializer(serializers.Serializer[Any]):
     """A memory or a journal entry as instances pull it."""
 
     id = serializers.UUIDField(source="target")
-    tier = serializers.ChoiceField(TIERS)
+    tier = ChoiceField(TIERS)
     period = serializers.SerializerMethodField()
     text = serializers.CharField()
     clock = ClockField()
@@ -127,7 +128,7 @@ class SharedMemorySerializer(serializers.Serializer[Any]):
 
 class PushedMemorySerializer(StrictSerializer):
     id = StrictUUIDField(required=False, help_text="Needed except for a day, which its period and instance name.")
-    tier = serializers.ChoiceField(TIERS)
+    tier = ChoiceField(TIERS)
     period = TextField(max_length=10, allow_null=True, default=None)
     text = NonBlankTextField(max_length=MAX_LENGTH)
     clock = ClockField()
@@ -159,9 +160,9 @@ def _validate_period(tier: str, period: str) -> None:
 class TombstoneSerializer(StrictSerializer):
     """What was deleted: an identity file by category and filename, a memory by id."""
 
-    kind = serializers.ChoiceField(Item.Kind.choices)
+    kind = ChoiceField(Item.Kind.choices)
     id = StrictUUIDField(required=False)
-    category = serializers.ChoiceField(Item.Category.choices, required=False)
+    category = ChoiceField(Item.Category.choices, required=False)
     filename = FilenameField(required=False)
     clock = ClockField()
     instance = InstanceNameField()
@@ -252,7 +253,7 @@ class ConflictSerializer(serializers.Serializer[Conflict]):
         ]
     }
 )
-class ChoiceField(serializers.Field[Any, Any, Any, Any]):
+class SettlementField(serializers.Field[Any, Any, Any, Any]):
     """``"ours"``, ``"theirs"``, ``"both"``, or an object with the person's own ``text``."""
 
     def to_internal_value(self, data: Any) -> dict[str, str]:
@@ -264,7 +265,7 @@ class ChoiceField(serializers.Field[Any, Any, Any, Any]):
 
 
 class SettleSerializer(StrictSerializer):
-    choose = ChoiceField()
+    choose = SettlementField()
 
     def validate_choose(self, choice: dict[str, str]) -> dict[str, str]:
         if self.context["tier"] == LONG_TERM and len(choice.get("text", "")) > MAX_TEXT_LENGTH:

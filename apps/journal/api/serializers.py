@@ -6,7 +6,7 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.accounts.instance_names import LOCI
-from apps.common.api.serializer_fields import StrictSerializer, TextField
+from apps.common.api.serializer_fields import ChoiceField, StrictSerializer, TextField
 from apps.memories.api.fields import InstanceNameField
 from apps.memories.journal.periods import CONSOLIDATED, WRITTEN, Granularity, Period, parse_period
 
@@ -15,7 +15,7 @@ MAX_TITLE_LENGTH = 200
 MAX_INSTANCE_LENGTH = 100
 
 
-class GranularityField(serializers.ChoiceField):
+class GranularityField(ChoiceField):
     """One of some levels of the journal."""
 
     def to_internal_value(self, data: Any) -> Granularity:
@@ -98,7 +98,7 @@ class ConsolidateSerializer(StrictSerializer):
 class PeriodSerializer(serializers.Serializer[Period]):
     """A period of the journal."""
 
-    granularity = serializers.ChoiceField([level.value for level in CONSOLIDATED])
+    granularity = ChoiceField([level.value for level in CONSOLIDATED])
     period = serializers.CharField(source="name")
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.common.api.serializer_fields import (
+    ChoiceField,
     StrictBooleanField,
     StrictIntegerField,
     StrictSerializer,
@@ -49,7 +50,7 @@ class BrowserReplySerializer(BrowserPageSerializer):
 class CallMessageSerializer(serializers.Serializer[Any]):
     """Message of a prompt."""
 
-    role = serializers.ChoiceField(["system", "user", "assistant"])
+    role = ChoiceField(["system", "user", "assistant"])
     content = serializers.CharField()
 
 

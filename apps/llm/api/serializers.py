@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.common.api.serializer_fields import (
+    ChoiceField,
     JSONObjectField,
     StrictBooleanField,
     StrictIntegerField,
@@ -64,7 +65,7 @@ class ConnectionUpdateSerializer(StrictSerializer):
     """Changes to a connection. Without ``api_key`` the key is kept; "" removes it."""
 
     name = TextField(max_length=100, allow_blank=False, validators=[validate_not_blank], required=False)
-    backend = serializers.ChoiceField(Connection.Backend.choices, required=False)
+    backend = ChoiceField(Connection.Backend.choices, required=False)
     base_url = TextField(max_length=500, allow_blank=False, required=False)
     api_key = TextField(max_length=1000, required=False, write_only=True)
     model = TextField(max_length=200, required=False)
@@ -81,7 +82,7 @@ class ConnectionUpdateSerializer(StrictSerializer):
         required=False,
         help_text="Replies requested at the same time; further calls wait. null: 1 for a local server, else 4.",
     )
-    reasoning_effort = serializers.ChoiceField(
+    reasoning_effort = ChoiceField(
         Connection.ReasoningEffort.choices, allow_blank=True, required=False, help_text='"": the server\'s default.'
     )
     extra_body = JSONObjectField(
@@ -90,7 +91,7 @@ class ConnectionUpdateSerializer(StrictSerializer):
     )
     prompt_price = PriceField(help_text="Price of a million tokens sent.")
     completion_price = PriceField(help_text="Price of a million tokens received.")
-    currency = TextField(max_length=3, required=False, help_text="Three capital letters.")
+    currency = TextField(max_length=3, allow_blank=False, required=False, help_text="Three capital letters.")
     for_generation = StrictBooleanField(required=False, help_text="At most one connection can have this set.")
     for_embeddings = StrictBooleanField(required=False, help_text="At most one connection can have this set.")
 
@@ -113,7 +114,7 @@ class ConnectionCreateSerializer(ConnectionUpdateSerializer):
     """A new connection."""
 
     name = TextField(max_length=100, allow_blank=False, validators=[validate_not_blank])
-    backend = serializers.ChoiceField(Connection.Backend.choices)
+    backend = ChoiceField(Connection.Backend.choices)
     base_url = TextField(max_length=500, required=False, help_text="Required except for a model in the browser.")
 
 

@@ -7,6 +7,7 @@ from rest_framework import serializers
 from apps.chats.serializers import OwnedCharacterField
 from apps.common.api.serializer_fields import (
     BoundedListField,
+    ChoiceField,
     JSONObjectField,
     StrictBooleanField,
     StrictSerializer,
@@ -97,7 +98,7 @@ class ArcCreateSerializer(StrictSerializer):
 
 class ArcUpdateSerializer(StrictSerializer):
     text = NonBlankTextField(max_length=MAX_LINE, required=False)
-    state = serializers.ChoiceField([Arc.State.OPEN.value, Arc.State.RESOLVED.value], required=False)
+    state = ChoiceField([Arc.State.OPEN.value, Arc.State.RESOLVED.value], required=False)
     summary = TextField(max_length=MAX_TEXT, required=False)
     persistent = StrictBooleanField(required=False)
 
@@ -113,7 +114,7 @@ class EntitySerializer(serializers.Serializer[Any]):
 
 class EntityUpdateSerializer(StrictSerializer):
     name = NonBlankTextField(max_length=MAX_NAME, required=False)
-    kind = serializers.ChoiceField(Entity.Kind.choices, required=False)
+    kind = ChoiceField(Entity.Kind.choices, required=False)
     aliases = BoundedListField(child=TextField(max_length=MAX_NAME, allow_blank=False), max_length=50, required=False)
 
 
@@ -125,7 +126,7 @@ class EntitySplitSerializer(StrictSerializer):
     """The name of the new entity, and what it gets of the old one."""
 
     name = NonBlankTextField(max_length=MAX_NAME)
-    kind = serializers.ChoiceField(Entity.Kind.choices, required=False)
+    kind = ChoiceField(Entity.Kind.choices, required=False)
     aliases = BoundedListField(child=TextField(max_length=MAX_NAME), max_length=50, required=False)
     memories = BoundedListField(child=StrictUUIDField(), min_length=1, max_length=1000)
 
@@ -151,7 +152,7 @@ class LedgerUpdateSerializer(StrictSerializer):
     """A new value of an entity's field; null clears the field."""
 
     entity = NonBlankTextField(max_length=MAX_NAME)
-    type = serializers.ChoiceField(sorted(LEDGER_FIELDS))
+    type = ChoiceField(sorted(LEDGER_FIELDS))
     field = TextField(max_length=32, allow_blank=False)
     value = TextField(max_length=MAX_LINE, allow_blank=False, allow_null=True)
 
@@ -170,7 +171,7 @@ class KnowledgeSerializer(LayerEntrySerializer):
 
 
 class KnowledgeCreateSerializer(StrictSerializer):
-    kind = serializers.ChoiceField(Knowledge.Kind.choices)
+    kind = ChoiceField(Knowledge.Kind.choices)
     subject = NonBlankTextField(max_length=MAX_NAME)
     target = TextField(max_length=MAX_NAME, default="")
     text = NonBlankTextField(max_length=MAX_LINE)
@@ -202,6 +203,4 @@ class RelationshipUpdateSerializer(StrictSerializer):
     subject = NonBlankTextField(max_length=MAX_NAME)
     target = NonBlankTextField(max_length=MAX_NAME)
     word = NonBlankTextField(max_length=60)
-    magnitude = serializers.ChoiceField(
-        Relationship.Magnitude.choices, allow_null=True, help_text="Null removes the descriptor."
-    )
+    magnitude = ChoiceField(Relationship.Magnitude.choices, allow_null=True, help_text="Null removes the descriptor.")

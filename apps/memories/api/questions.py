@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.common.api.pagination import NewestFirstPagination
-from apps.common.api.serializer_fields import StrictSerializer
+from apps.common.api.serializer_fields import ChoiceField, StrictSerializer
 from apps.memories.api.base import get_or_missing, read_body
 from apps.memories.api.serializers import MemorySerializer
 from apps.memories.models import Question
@@ -27,7 +27,7 @@ class QuestionSerializer(serializers.Serializer[Question]):
     chat = serializers.UUIDField(source="chat_id", help_text="The chat in which the second memory was learnt.")
     first = MemorySerializer()
     second = MemorySerializer()
-    answer = serializers.ChoiceField([("", "None"), *Question.Answer.choices], help_text="Empty if not answered.")
+    answer = ChoiceField([("", "None"), *Question.Answer.choices], help_text="Empty if not answered.")
     answered_by = serializers.CharField()
     answered_at = serializers.DateTimeField(allow_null=True)
     created_at = serializers.DateTimeField()
@@ -36,7 +36,7 @@ class QuestionSerializer(serializers.Serializer[Question]):
 class AnswerSerializer(StrictSerializer):
     """The memory that is true now, or both."""
 
-    answer = serializers.ChoiceField(Question.Answer.choices)
+    answer = ChoiceField(Question.Answer.choices)
 
 
 class QuestionFilter(django_filters.FilterSet):

@@ -15,6 +15,7 @@ from apps.chats.queries import access_chat
 from apps.chats.serializers import MessageSerializer
 from apps.common.api.serializer_fields import (
     BoundedListField,
+    ChoiceField,
     NumberField,
     StrictIntegerField,
     StrictSerializer,
@@ -51,17 +52,15 @@ class SearchSerializer(StrictSerializer):
     )
     # The contract also names the tier "scenes". They aren't indexed yet, so they have no results.
     tiers = BoundedListField(
-        child=serializers.ChoiceField([*ALL_TIERS, "scenes"]),
+        child=ChoiceField([*ALL_TIERS, "scenes"]),
         default=list(ALL_TIERS),
         allow_empty=False,
         max_length=100,
     )
     limit = StrictIntegerField(min_value=1, max_value=MAX_RESULTS, default=10)
     min_score = NumberField(min_value=0, max_value=1, default=0.0)
-    preset = serializers.ChoiceField(sorted(PRESETS), default="default")
-    kind = serializers.ChoiceField(
-        Memory.Kind.choices, allow_null=True, default=None, help_text="Only memories of this kind."
-    )
+    preset = ChoiceField(sorted(PRESETS), default="default")
+    kind = ChoiceField(Memory.Kind.choices, allow_null=True, default=None, help_text="Only memories of this kind.")
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         # "from" is a keyword of Python and can't be declared as an attribute.
@@ -106,7 +105,7 @@ class ResultSerializer(serializers.Serializer[SearchResult]):
 
 
 class SearchResponseSerializer(serializers.Serializer[SearchResponse]):
-    method = serializers.ChoiceField(["hybrid", "vector", "text"])
+    method = ChoiceField(["hybrid", "vector", "text"])
     results = ResultSerializer(many=True)
 
 

@@ -6,7 +6,13 @@ from rest_framework import serializers
 
 from apps.chats.models import Chat, Message
 from apps.chats.serializers import OwnedCharacterField
-from apps.common.api.serializer_fields import BoundedListField, StrictBooleanField, StrictIntegerField, StrictSerializer
+from apps.common.api.serializer_fields import (
+    BoundedListField,
+    ChoiceField,
+    StrictBooleanField,
+    StrictIntegerField,
+    StrictSerializer,
+)
 from apps.memories.api.fields import NonBlankTextField, OwnedRelatedField
 from apps.memories.models import Inheritance, Memory, MemorySource
 
@@ -95,7 +101,7 @@ class MemoryUpdateSerializer(StrictSerializer):
     """A person's correction of a memory."""
 
     text = NonBlankTextField(max_length=MAX_TEXT_LENGTH, required=False)
-    kind = serializers.ChoiceField(Memory.Kind.choices, required=False)
+    kind = ChoiceField(Memory.Kind.choices, required=False)
     importance = StrictIntegerField(min_value=1, max_value=3, required=False)
     pinned = StrictBooleanField(required=False)
     hidden = StrictBooleanField(required=False)
@@ -110,8 +116,8 @@ class MemoryCreateSerializer(StrictSerializer):
     """A memory that a person writes."""
 
     text = NonBlankTextField(max_length=MAX_TEXT_LENGTH)
-    tier = serializers.ChoiceField(Memory.Tier.choices, default=Memory.Tier.LONG_TERM)
-    kind = serializers.ChoiceField(Memory.Kind.choices, default=Memory.Kind.FACT)
+    tier = ChoiceField(Memory.Tier.choices, default=Memory.Tier.LONG_TERM)
+    kind = ChoiceField(Memory.Kind.choices, default=Memory.Kind.FACT)
     importance = StrictIntegerField(min_value=1, max_value=3, default=2)
     chat = OwnedRelatedField(
         lambda owner: Chat.objects.for_owner(owner).select_related("character"), allow_null=True, default=None

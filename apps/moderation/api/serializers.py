@@ -4,21 +4,21 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.common.api.serializer_fields import StrictSerializer, StrictUUIDField, TextField
+from apps.common.api.serializer_fields import ChoiceField, StrictSerializer, StrictUUIDField, TextField
 from apps.moderation.models import Case, Kind, Look, Notice, Reason, Report
 
 
 class NewAbuseReportSerializer(StrictSerializer):
-    kind = serializers.ChoiceField(choices=Kind.choices)
+    kind = ChoiceField(choices=Kind.choices)
     target_id = StrictUUIDField()
-    reason = serializers.ChoiceField(choices=Reason.choices)
+    reason = ChoiceField(choices=Reason.choices)
     note = TextField(max_length=Report.MAX_NOTE, required=False, default="")
 
 
 class AbuseReportSerializer(serializers.ModelSerializer[Report]):
-    kind = serializers.ChoiceField(source="case.kind", choices=Kind.choices, read_only=True)
+    kind = ChoiceField(source="case.kind", choices=Kind.choices, read_only=True)
     target_id = serializers.UUIDField(source="case.target_id", read_only=True)
-    state = serializers.ChoiceField(source="case.state", choices=Case.State.choices, read_only=True)
+    state = ChoiceField(source="case.state", choices=Case.State.choices, read_only=True)
 
     class Meta:
         model = Report
@@ -27,7 +27,7 @@ class AbuseReportSerializer(serializers.ModelSerializer[Report]):
 
 
 class NoticeSerializer(serializers.ModelSerializer[Notice]):
-    kind = serializers.ChoiceField(source="case.kind", choices=Kind.choices, read_only=True)
+    kind = ChoiceField(source="case.kind", choices=Kind.choices, read_only=True)
     target_id = serializers.UUIDField(source="case.target_id", read_only=True)
     hidden = serializers.BooleanField(source="case.hides", read_only=True)
 

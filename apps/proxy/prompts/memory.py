@@ -17,7 +17,7 @@ from apps.llm.tokens import token_counter
 from apps.proxy.prompts.slots import with_slots
 from apps.proxy.requests.nudges import naming_instruction
 from apps.proxy.requests.texts import mentions
-from apps.proxy.requests.turns import Document, text_of, turns_of
+from apps.proxy.requests.turns import Document, text_of
 
 logger = structlog.get_logger(__name__)
 
@@ -25,11 +25,17 @@ MESSAGE_TOKENS = 5  # which a server adds to each message, at most
 
 
 def messages_with_memory(
-    chat: Chat, connection: Connection, body: Mapping[str, Any], character: Character | None, anchor: UUID
+    chat: Chat,
+    connection: Connection,
+    body: Mapping[str, Any],
+    character: Character | None,
+    anchor: UUID,
+    *,
+    turn_count: int,
 ) -> tuple[list[dict[str, Any]], str]:
     """Return the messages with what is remembered, and "on", or as they are, and "off" or "failed".
 
-    ``anchor`` is the id of the message that the client wants a reply to.
+    ``anchor`` is the id of the message that the client wants a reply to, ``turn_count`` how many turns ``body`` has.
 
     In a group, it is what the next speaker knows: the member whom the last message names, else ``character``. If that
     is nobody, nothing is added, since it is unknown what the speaker may know.
@@ -41,7 +47,7 @@ def messages_with_memory(
     try:
         room = min(connection.context_tokens, floor(room_for_memory(connection, body) / CONTEXT_SHARE))
         text = _text_of_turn(chat, anchor)
-        shown = _newest_ids(chat, len(turns_of(messages)))
+        shown = _newest_ids(chat, turn_count)
         prompt = assemble(
             chat,
             text=text,
@@ -88,10 +94,16 @@ def speaker_in(chat: Chat, messages: Sequence[Document], character: Character | 
 
 
 def room_for_memory(connection: Connection, body: Mapping[str, Any]) -> int:
-    """Return the tokens that the client's messages, its tools and the reply leave of the model's context."""
+    """Return the tokens that the client's messages, its tools and the reply leave of the model's context.
+
+    Once nothing is left, the rest is not counted: a client may send far more than a model reads.
+    """
     count = token_counter(connection.model)
-    sent = sum(count(text_of(message)) + MESSAGE_TOKENS for message in body["messages"])
-    sent += count(json.dumps(body["tools"])) if body.get("tools") else 0
     limits = [body.get(name) for name in ("max_tokens", "max_completion_tokens")]
-    reply = max((limit for limit in limits if type(limit) is int), default=0)
-    return max(connection.context_tokens - sent - reply, 0)
+    room = connection.context_tokens - max((limit for limit in limits if type(limit) is int), default=0)
+    room -= count(json.dumps(body["tools"])) if body.get("tools") else 0
+    for message in body["messages"]:
+        if room <= 0:
+            return 0
+        room -= count(text_of(message)) + MESSAGE_TOKENS
+    return max(room, 0)

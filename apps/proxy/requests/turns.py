@@ -1,7 +1,7 @@
 """Read the turns of a chat completion request. Nothing here reads or writes the database."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from apps.llm.replies.thinking import split_thinking
@@ -38,7 +38,7 @@ def turns_of(messages: Sequence[Document]) -> list[Turn]:
 
     Calls of tools, their results and the reply that follows them are one turn of the assistant.
     """
-    turns: list[Turn] = []
+    turns: list[_Turn] = []
     in_tools = False
     for message in messages:
         role = message["role"]
@@ -48,12 +48,46 @@ def turns_of(messages: Sequence[Document]) -> list[Turn]:
         text = split_thinking(text)[0] if role == "assistant" else text
         calls = _calls(message)
         if in_tools and role != "user":
-            turns[-1] = _continued(turns[-1], role, text, message, calls)
+            turns[-1].add(message, text, calls)
             in_tools = role in TOOL_ROLES or bool(calls)
         elif text.strip() or calls:
-            turns.append(Turn(role == "user", text, calls))
+            turns.append(_Turn(is_user=role == "user"))
+            turns[-1].add_words(text, calls)
             in_tools = bool(calls)
-    return turns
+    return [turn.whole() for turn in turns]
+
+
+class _Turn:
+    """A turn whose messages are being read: an agent's may have thousands of calls."""
+
+    def __init__(self, *, is_user: bool) -> None:
+        self._is_user = is_user
+        self._texts: list[str] = []
+        self._calls: list[dict[str, Any]] = []
+        self._places: dict[str, list[int]] = {}  # of calls, by their ids, which may be any JSON
+
+    def add(self, message: Document, text: str, calls: Sequence[dict[str, Any]]) -> None:
+        """Add the result of a tool, or the assistant's text or calls after it."""
+        if message["role"] == "function":
+            # An older call has no id: the result is that of the last call without one.
+            self._add_result([len(self._calls) - 1], text)
+        elif message["role"] == "tool":
+            self._add_result(self._places.get(repr(message.get("tool_call_id")), ()), text)
+        else:
+            self.add_words(text, calls)
+
+    def add_words(self, text: str, calls: Sequence[dict[str, Any]]) -> None:
+        self._texts.append(text)
+        for place, call in enumerate(calls, len(self._calls)):
+            self._places.setdefault(repr(call.get("id")), []).append(place)
+        self._calls += calls
+
+    def _add_result(self, places: Iterable[int], text: str) -> None:
+        for place in places:
+            self._calls[place] = {**self._calls[place], "result": text}
+
+    def whole(self) -> Turn:
+        return Turn(self._is_user, joined(*self._texts), tuple(self._calls))
 
 
 def _calls(message: Document) -> tuple[dict[str, Any], ...]:
@@ -62,20 +96,9 @@ def _calls(message: Document) -> tuple[dict[str, Any], ...]:
     return (*(message.get("tool_calls") or ()), *([{"function": older}] if isinstance(older, dict) else []))
 
 
-def _continued(turn: Turn, role: str, text: str, message: Document, calls: tuple[dict[str, Any], ...]) -> Turn:
-    """Return a turn with the result of a tool, or with the assistant's text or calls after it."""
-    if role == "function":
-        # An older call has no id: the result is that of the last call without one.
-        return replace(turn, tools=(*turn.tools[:-1], {**turn.tools[-1], "result": text}))
-    if role != "tool":
-        return replace(turn, text=joined(turn.text, text), tools=turn.tools + calls)
-    tools = [{**call, "result": text} if call.get("id") == message.get("tool_call_id") else call for call in turn.tools]
-    return replace(turn, tools=tuple(tools))
-
-
-def joined(first: str, second: str) -> str:
-    """Return two texts of one turn as one."""
-    return "\n\n".join(text for text in (first, second) if text)
+def joined(*texts: str) -> str:
+    """Return texts of one turn as one."""
+    return "\n\n".join(filter(None, texts))
 
 
 def text_of(message: Document) -> str:

@@ -92,7 +92,9 @@ def prepare_call(request: HttpRequest) -> UpstreamCall:
         client=writer_of(request),
         instance=instance_of(request),
     )
-    sent["messages"], memory = messages_with_memory(stored.chat, connection, sent, character, stored.anchor)
+    sent["messages"], memory = messages_with_memory(
+        stored.chat, connection, sent, character, stored.anchor, turn_count=len(turns)
+    )
     return UpstreamCall(owner.pk, policy, url, sent, stored, memory)
 
 

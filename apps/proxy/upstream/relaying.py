@@ -48,7 +48,8 @@ async def _reply_or_error(call: UpstreamCall) -> HttpResponseBase:
                 received = (await _beginning(upstream)).decode("utf-8", "replace")
                 retry_after = upstream.headers.get("Retry-After", "")
                 return upstream_error(upstream.status_code, call.policy.redacted(received), retry_after)
-            chunks = upstream.aiter_raw() if _is_stream(call, upstream) else _at_once(await _whole(upstream))
+            whole = b"" if _is_stream(call, upstream) else await _whole(upstream)
+            chunks = _at_once(whole) if whole else upstream.aiter_raw()
         except NoReply as error:
             return openai_error(502, call.policy.redacted(str(error)))
         except httpx2.TimeoutException:
@@ -56,7 +57,7 @@ async def _reply_or_error(call: UpstreamCall) -> HttpResponseBase:
         except httpx2.HTTPError:
             return openai_error(502, "The model server can't be reached.")
         return StreamingHttpResponse(
-            _relayed(call, chunks, stack.pop_all()),
+            RelayedReply(call, chunks, stack.pop_all(), whole),
             content_type=upstream.headers.get("content-type", "application/json"),
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )
@@ -103,27 +104,52 @@ async def _at_once(body: bytes) -> AsyncIterator[bytes]:
     yield body
 
 
-async def _relayed(call: UpstreamCall, chunks: AsyncIterator[bytes], stack: AsyncExitStack) -> AsyncIterator[bytes]:
-    """Yield the bytes of a reply as they arrive, and store it, whole or as far as it came.
+class RelayedReply:
+    """The bytes of a reply as they arrive. It is stored, whole or as far as it came, when the client has them.
 
-    If the client goes away, the call of the upstream ends: nobody reads on, and its tokens cost.
+    If the client goes away, the call of the upstream ends: nobody reads on, and its tokens cost. ``stack`` holds the
+    connection. ``whole`` is a reply that has come already.
     """
-    received = bytearray()
-    try:
-        async for chunk in chunks:
-            if len(received) < MAX_COLLECTED_BYTES:
-                received += chunk
-            yield chunk
-    except httpx2.HTTPError:
-        logger.warning("the model server broke off", received=len(received))
-        # The status was sent already. An error event is what SDKs raise an exception for.
-        yield b'\n\ndata: {"error": {"message": "The model server broke off.", "type": "api_error"}}\n\n'
-    finally:
-        # A task of its own: the request's task is cancelled when the client goes away.
-        task = asyncio.create_task(_finish(call, bytes(received), stack))
+
+    def __init__(
+        self, call: UpstreamCall, chunks: AsyncIterator[bytes], stack: AsyncExitStack, whole: bytes = b""
+    ) -> None:
+        self._call = call
+        self._chunks = chunks
+        self._stack = stack
+        self._whole = whole
+        self._loop = asyncio.get_running_loop()
+        self._is_begun = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        self._is_begun = True
+        received = bytearray()
+        try:
+            async for chunk in self._chunks:
+                if len(received) < MAX_COLLECTED_BYTES:
+                    received += chunk
+                yield chunk
+        except httpx2.HTTPError:
+            logger.warning("the model server broke off", received=len(received))
+            # The status was sent already. An error event is what SDKs raise an exception for.
+            yield b'\n\ndata: {"error": {"message": "The model server broke off.", "type": "api_error"}}\n\n'
+        finally:
+            # A task of its own: the request's task is cancelled when the client goes away.
+            await asyncio.shield(self._finish_soon(bytes(received)))
+
+    def close(self) -> None:
+        """End the call if nobody has read anything, since the client went away before the first byte.
+
+        Django calls this, in another thread, when it closes the response.
+        """
+        if not self._is_begun:
+            self._loop.call_soon_threadsafe(self._finish_soon, self._whole)
+
+    def _finish_soon(self, received: bytes) -> asyncio.Task[None]:
+        task = asyncio.create_task(_finish(self._call, received, self._stack))
         _storing.add(task)
         task.add_done_callback(_storing.discard)
-        await asyncio.shield(task)
+        return task
 
 
 async def _finish(call: UpstreamCall, received: bytes, stack: AsyncExitStack) -> None:

@@ -6,11 +6,13 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.chats.serializers import OwnedCharacterField
-from apps.common.api.serializer_fields import StrictSerializer
+from apps.common.api.serializer_fields import ChoiceField, StrictSerializer
 from apps.injection.api.serializers import PromptRequestSerializer, PromptSerializer, RecallSerializer, SlotSerializer
 from apps.replies.api.presets import OwnedPresetField
 from apps.replies.models import Generation
 from apps.replies.streams import state_of
+
+SPEAKER = "Who speaks; in a group a member. Null: by mention, or in turn."
 
 
 class PartSerializer(serializers.Serializer[Any]):
@@ -29,6 +31,7 @@ class CountedMessageSerializer(serializers.Serializer[Any]):
 class PreviewRequestSerializer(PromptRequestSerializer):
     """As of a prompt. ``history`` has no effect: a preview always has the conversation."""
 
+    character = OwnedCharacterField(default=None, help_text=SPEAKER)
     preset = OwnedPresetField(default=None)
 
 
@@ -49,10 +52,8 @@ class PreviewSerializer(PromptSerializer):
 
 class ReplyRequestSerializer(StrictSerializer):
     integrity = serializers.UUIDField(allow_null=True, default=None, help_text="A stale one is refused with 409.")
-    character = OwnedCharacterField(
-        default=None, help_text="Who speaks; in a group a member. Null: by mention, or in turn."
-    )
-    mode = serializers.ChoiceField(choices=Generation.Mode.choices, default=Generation.Mode.REPLY)
+    character = OwnedCharacterField(default=None, help_text=SPEAKER)
+    mode = ChoiceField(choices=Generation.Mode.choices, default=Generation.Mode.REPLY)
     preset = OwnedPresetField(default=None)
 
 

@@ -17,7 +17,7 @@ from apps.injection.settings.stores import settings_of
 from apps.injection.slots.definitions import EPISTEMIC
 from apps.injection.slots.filled_slots import FilledSlot
 from apps.injection.turns import find_turn, spoken_turns_newest_first
-from apps.injection.witnessing import require_member
+from apps.injection.witnessing import require_member, speaker_or_default
 from apps.llm.backends import token_counter_for
 from apps.replies.models import GenerationPreset
 from apps.replies.presets import preset_or_default
@@ -89,7 +89,7 @@ def assemble_whole(
     card or the turn doesn't fit, or a character who isn't in the group.
     """
     require_member(chat, character)
-    speaker = character or chat.character
+    speaker = speaker_or_default(chat, character)
     is_told = speaker is not None and not speaker.withheld
     preset = preset_or_default(chat.owner_id, preset)
     card = Card(**{name: getattr(speaker, name) for name in CARD_FIELDS}) if is_told else Card()

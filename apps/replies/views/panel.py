@@ -13,7 +13,13 @@ from apps.chats.views.access import or_404, own_chat, wants_partial
 from apps.common.problems import Conflict, Problem
 from apps.replies.forms import ReplyForm
 from apps.replies.models import Generation
-from apps.replies.operations import dismiss_generation, request_generation, settle_ended, stop_generation
+from apps.replies.operations import (
+    answer_sent,
+    dismiss_generation,
+    request_generation,
+    settle_ended,
+    stop_generation,
+)
 from apps.replies.panel import panel_of
 from apps.replies.queries import access_generation
 
@@ -24,7 +30,7 @@ def panel(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """Show the state of the chat's replies. A POST asks for one; without htmx, it leads back to the chat.
 
     A POST with ``sent`` is made by the page itself, since a message was sent. It is no error that the message is
-    answered already, by another tab, or that another reply is being written: then the page asks after that.
+    answered already, by another tab, or that another reply is being written.
     """
     chat = own_chat(request, chat_id)
     if request.method == "GET":
@@ -32,21 +38,26 @@ def panel(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     form = ReplyForm(request.POST, chat=chat)
     if not form.is_valid():
         return _panel(request, chat, gettext("Choose what to ask for, and somebody who takes part in this chat."), 400)
-    settle_ended(chat)  # what a failed reply has left is there before its "Try again" is understood
-    now, mode, is_sent = panel_of(chat), form.cleaned_data["mode"], "sent" in request.POST
-    if is_sent and now.connected and not now.awaits_reply:
-        return _panel(request, chat)
-    if mode == Generation.Mode.REPLY and mode not in now.modes and now.retry_mode:
-        mode = now.retry_mode  # the text came after the button
-    if now.modes and mode not in now.modes:  # another tab was faster
-        return _panel(request, chat, gettext("The chat has changed in the meantime. This is how it stands now."), 409)
+    asked = form.cleaned_data
     try:
-        request_generation(request.user, chat.pk, **form.cleaned_data | {"mode": mode})
+        if "sent" in request.POST:
+            answer_sent(request.user, chat.pk, character=asked["character"], preset=asked["preset"])
+        else:
+            request_generation(request.user, chat.pk, **asked | {"mode": _mode_now(chat, asked["mode"])})
     except Problem as problem:
-        if is_sent and isinstance(problem, Conflict):
-            return _panel(request, chat, waits=True)
         return _panel(request, chat, problem.detail, problem.status)
     return _panel(request, chat) if wants_partial(request) else redirect("chats:detail", chat_id=chat.pk)
+
+
+def _mode_now(chat: Chat, mode: str) -> str:
+    """Return what a button that the page has shown asks for now. Raise Conflict if that can't be asked for any more."""
+    settle_ended(chat)  # what a failed reply has left is there before its "Try again" is understood
+    now = panel_of(chat)
+    if mode == Generation.Mode.REPLY and mode not in now.modes and now.retry_mode:
+        return now.retry_mode  # the text came after the button
+    if now.modes and mode not in now.modes:  # another tab was faster
+        raise Conflict(gettext("The chat has changed in the meantime. This is how it stands now."))
+    return mode
 
 
 @login_required
@@ -69,10 +80,8 @@ def dismiss(request: HttpRequest, generation_id: UUID) -> HttpResponse:
     return _panel(request, own_chat(request, generation.chat_id))
 
 
-def _panel(
-    request: HttpRequest, chat: Chat, problem: str = "", status: int = 200, *, waits: bool = False
-) -> HttpResponse:
+def _panel(request: HttpRequest, chat: Chat, problem: str = "", status: int = 200) -> HttpResponse:
     template = "replies/_panel.html" if wants_partial(request) else "replies/panel.html"
     at_once = request.COOKIES.get("reply_on_send") != "off"
-    context = {"chat": chat, "panel": panel_of(chat), "problem": problem, "at_once": at_once, "waits": waits}
+    context = {"chat": chat, "panel": panel_of(chat), "problem": problem, "at_once": at_once}
     return render(request, template, context, status=status)

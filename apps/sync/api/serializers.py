@@ -19,6 +19,7 @@ from apps.chats.operations.patches import Patch, Splice
 from apps.chats.serializers import MessageInputSerializer, MessageSerializer, SendDateField
 from apps.common.api.serializer_fields import (
     BoundedListField,
+    ChoiceField,
     JSONObjectField,
     PositionField,
     StrictBooleanField,
@@ -45,7 +46,7 @@ class GuardedSerializer(StrictSerializer):
         return _fields_of(type(self))
 
     integrity = StrictUUIDField(required=False, allow_null=True)
-    on_conflict = serializers.ChoiceField(choices=["fail", "rebase"], default="fail")
+    on_conflict = ChoiceField(choices=["fail", "rebase"], default="fail")
     force = StrictBooleanField(default=False)
 
     def guard(self, request: Request, *, optional: bool = False) -> Guard:

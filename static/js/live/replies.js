@@ -18,7 +18,6 @@ export class Replies {
   #prefix = "";
   #joint = ""; // between the text before and its continuation
   #asked = false; // whether this tab asked for the text of the user's next message
-  #waits = false; // whether a message was sent while another reply was written
   #timer;
 
   /** @param {HTMLElement} room @param {import("./turns.js").Turns} turns */
@@ -35,12 +34,11 @@ export class Replies {
     this.#read();
   }
 
-  /** Ask for a reply to a message that was just stored, unless the user wants to ask for it. */
+  /** Ask for a reply to a message that was just stored, unless the user wants to ask for it. While another one is written,
+   * the server has it follow. */
   answer() {
     const panel = this.#panel();
-    if (!panel || !("atOnce" in panel.dataset)) return;
-    if (panel.dataset.generation) this.#waits = true;
-    else this.#ask("reply", { sent: "1" });
+    if (panel && "atOnce" in panel.dataset) this.#ask("reply", { sent: "1" });
   }
 
   /** Whether the turn is the user's last one, so that it can be answered again. @param {HTMLElement} turn */
@@ -53,17 +51,8 @@ export class Replies {
     if (this.canAnswerAgain(turn)) this.#ask(this.#panel().dataset.again);
   }
 
-  /** Once the reply has ended that kept a message waiting, ask for the message's own, unless it was stopped or failed. */
-  #answerWaiting({ generation, state, unanswered, waits }) {
-    this.#waits ||= waits !== undefined;
-    if (generation || !this.#waits) return;
-    this.#waits = false;
-    if (unanswered !== undefined && state !== "cancelled" && state !== "failed") this.#ask("reply", { sent: "1" });
-  }
-
   #ask(mode, more = {}) {
     const panel = this.#panel();
-    if (panel.dataset.generation) return;
     // Not from the slot, which asks for its state: of the requests that wait in one element only the last is sent.
     const values = { mode, ...more };
     for (const select of panel.querySelectorAll("select")) values[select.name] = select.value;
@@ -92,7 +81,6 @@ export class Replies {
     const { generation = "", prefix = "" } = panel.dataset;
     if (generation !== this.#generation) this.#follow(generation, prefix);
     this.#show();
-    this.#answerWaiting(panel.dataset);
   }
 
   #say(panel) {
