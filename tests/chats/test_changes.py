@@ -136,6 +136,18 @@ def test_what_was_changed_again_since_has_no_button_until_that_is_undone(site: C
     assert texts(chat)[1] == "Under the *stone*."
 
 
+def test_of_two_deletions_the_earlier_one_leads_to_the_later_one(site: Client, chat: Chat) -> None:
+    edit(chat, 2, delete=True)
+    edit(chat, 0, delete=True)
+    chat.refresh_from_db()
+    earlier = opened(site, chat, 1)
+    assert "Undo this change" not in earlier
+    assert f'href="/chats/{chat.pk}/changes/{chat.rev}/">The later change' in earlier
+    for number in (0, 1):
+        undo(site, opened(site, chat, number))
+    assert len(texts(chat)) == 3
+
+
 def test_both_texts_of_an_edit_are_shown(site: Client, chat: Chat) -> None:
     edit(chat, 1, values={"mes": "In the well."})
     page = opened(site, chat)

@@ -19,7 +19,9 @@ def undoable_changes(chat: Chat) -> Any:
 
 
 def later_changes(chat: Chat, change: ChatChange) -> Any:
-    """Return those of ``undoable_changes`` that changed a message of this one after it, latest first."""
+    """Return those of ``undoable_changes`` that changed the same messages, or the same order, later; latest first."""
     touched = [*change.message_ids, *change.deleted_ids]
     again = Q(message_ids__overlap=touched) | Q(deleted_ids__overlap=touched)
+    if change.reordered:
+        again |= Q(reordered=True)
     return undoable_changes(chat).filter(again, rev__gt=change.rev)
