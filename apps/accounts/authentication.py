@@ -20,7 +20,7 @@ from apps.accounts.models import ApiToken, User
 from apps.accounts.operations import record_token_use
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.database.restriction import restrict
-from apps.common.scoping import system_scope
+from apps.common.scoping import Owner, system_scope
 
 REALM = 'Bearer realm="loci"'
 # The use of a token is recorded at most this often: recording each use would turn every read into a write.
@@ -98,7 +98,19 @@ def find_token(secret: str, at: dt.datetime) -> ApiToken | None:
 def writer_of(request: Any) -> str:
     """Return a hash that is the same for all requests with the same token, or of the same session."""
     token = getattr(request, "auth", None)
-    name = f"session {request.session.session_key}" if token is None else f"token {token.pk}"
+    return _hash_of(f"session {request.session.session_key}") if token is None else _writer_with(token)
+
+
+def token_names(owner: Owner) -> dict[str, str]:
+    """Return the names of the owner's tokens, also of revoked ones, by the ``writer_of`` their requests."""
+    return {_writer_with(token): token.name for token in ApiToken.objects.for_owner(owner)}
+
+
+def _writer_with(token: ApiToken) -> str:
+    return _hash_of(f"token {token.pk}")
+
+
+def _hash_of(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 

@@ -165,15 +165,18 @@ def record_change(
     guard: Guard = NO_INTEGRITY,
     messages: Sequence[Message] = (),
     deleted_ids: Sequence[UUID] = (),
+    is_use: bool = True,
     **columns: Any,
 ) -> ChatChange:
     """End a write to a locked chat: give it a new rev and integrity, log the change, notify receivers.
 
+    ``is_use`` tells whether a person used this chat, which makes it the first in the list.
     ``columns`` are further columns of ChatChange: metadata, metadata_replaced, before, undoes, reordered, fingerprint.
     """
     chat.rev += 1
     chat.integrity = uuid.uuid4()
-    chat.last_used = timezone.now()
+    if is_use:
+        chat.last_used = timezone.now()
     chat.save(update_fields=["rev", "integrity", "message_count", "last_active", "last_used", "updated_at"])
     event = ChatChanged(
         owner_id=chat.owner_id,

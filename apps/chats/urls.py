@@ -3,6 +3,7 @@
 from django.urls import include, path
 
 from apps.chats.views import (
+    changes,
     characters,
     chat_list,
     conversation,
@@ -43,6 +44,8 @@ chat_urls = [
     path(f"{CHAT}restore/", chat_list.restore, name="restore"),
     path(f"{CHAT}purge/", chat_list.purge, name="purge"),
     path(f"{CHAT}activity/", chat_list.activity, name="activity"),
+    path(f"{CHAT}changes/", changes.index, name="changes"),
+    path(f"{CHAT}changes/<int:rev>/", changes.detail, name="change"),
     path(f"{CHAT}undo/", tools.undo, name="undo"),
     path(f"{CHAT}undo/<int:rev>/", tools.undo, name="undo-change"),
     path(f"{CHAT}scenes/", scenes.index, name="scenes"),

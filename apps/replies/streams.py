@@ -6,10 +6,12 @@ polled: it has new text about once a second, whichever process writes it.
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
 
+from apps.chats.pages.markup import render_text
 from apps.common.database.connections import in_database
 from apps.common.jobs import TERMINAL_STATES
 from apps.common.scoping import Owner
@@ -17,6 +19,7 @@ from apps.replies.continuations import joint
 from apps.replies.models import Generation
 from apps.sync.live import notify
 
+BULLET = re.compile(r"^ *\*\s", re.MULTILINE)
 POLL_INTERVAL = 0.5  # seconds
 BEATS = 30  # polls without text after which a comment is sent
 
@@ -31,16 +34,21 @@ def notify_generation_changed(job: Generation, state: str, **kwargs: Any) -> Non
     notify(job.owner_id, "reply", {"chat": str(job.chat_id), "generation": str(job.pk), "state": state})
 
 
-def events_since(generation: Generation, position: int) -> bytes:
+def events_since(generation: Generation, position: int, *, with_html: bool = False) -> bytes:
     """Return the events after ``position`` characters: the new text and, if the generation has ended, its end.
 
-    ``joint`` of a continuation stands between the message's text before and the new one, if anything does.
+    ``joint`` of a continuation stands between the message's text before and the new one, if anything does. ``html`` is
+    the whole text so far, with the one before, as pages show it.
     """
     end = len(generation.text)
     events = b""
     if end > position:
-        space = joint(generation.prefix, generation.text)
-        events += _event("delta", end, {"text": generation.text[position:]} | ({"joint": space} if space else {}))
+        delta = {"text": generation.text[position:]}
+        if space := joint(generation.prefix, generation.text):
+            delta["joint"] = space
+        if with_html:
+            delta["html"] = render_text(closed(f"{generation.prefix}{space}{generation.text}"))
+        events += _event("delta", end, delta)
     if generation.state in TERMINAL_STATES:
         name = "error" if generation.state == Generation.State.FAILED else "done"
         message = str(generation.message_id) if generation.message_id else None
@@ -49,16 +57,24 @@ def events_since(generation: Generation, position: int) -> bytes:
     return events
 
 
+def closed(text: str) -> str:
+    """Return a text that breaks off, with its emphasis ended: else the asterisk would be shown until the next one."""
+    if BULLET.sub("", text.rpartition("\n\n")[2]).count("*") % 2 == 0:
+        return text
+    text = text.rstrip()
+    return text.removesuffix("*") if text.endswith("*") else f"{text}*"
+
+
 def _event(name: str, position: int, data: dict[str, Any]) -> bytes:
     return f"id: {position}\nevent: {name}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n".encode()
 
 
-async def stream(owner: Owner, generation_id: UUID, position: int) -> AsyncIterator[bytes]:
+async def stream(owner: Owner, generation_id: UUID, position: int, *, with_html: bool = False) -> AsyncIterator[bytes]:
     """Yield events until the generation has ended or was deleted. No database connection is held meanwhile."""
     yield b"retry: 2000\n\n"
     silent = 0
     while generation := await in_database(_read, owner, generation_id):
-        if events := events_since(generation, position):
+        if events := events_since(generation, position, with_html=with_html):
             yield events
         elif silent % BEATS == BEATS - 1:
             yield b": beat\n\n"

@@ -50,12 +50,42 @@ function restoreLayout() {
   toEnd();
 }
 
-// Whoever is at the end stays there when the view gets smaller, by a toast or by a text of several lines.
-function stayAtEnd() {
+/** Return the first paragraph in view, how far below the upper edge it begins, or which part of it is above that. */
+function placeInView() {
+  const edge = scroller.getBoundingClientRect().top;
+  const isInView = (part) => part.getBoundingClientRect().bottom > edge;
+  const turn = firstInView();
+  const paragraph = turn && ([...turn.querySelectorAll(".prose > *")].find(isInView) ?? turn);
+  if (!paragraph) return null;
+  const { top, height } = paragraph.getBoundingClientRect();
+  return { paragraph, gap: Math.max(top - edge, 0), read: Math.max(edge - top, 0) / height };
+}
+
+function scrollTo({ paragraph, gap, read }) {
+  const { top, height } = paragraph.getBoundingClientRect();
+  scroller.scrollTop += top + read * height - gap - scroller.getBoundingClientRect().top;
+}
+
+// Whoever is at the end stays there when the view gets smaller, by a toast or by a text of several lines. Whoever reads
+// elsewhere keeps the place when lines break anew in a narrower or wider view, as when a phone is turned.
+function keepPlaceOnResize() {
   const isAtEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 8;
-  let atEnd = isAtEnd();
-  scroller.addEventListener("scroll", () => { atEnd = isAtEnd(); }, { passive: true });
-  new ResizeObserver(() => atEnd && toEnd()).observe(scroller);
+  let [atEnd, place, width] = [isAtEnd(), placeInView(), scroller.clientWidth];
+  let restored = null; // the position after a resize; to read the place there would add up what was rounded
+  const remember = () => {
+    if (scroller.clientWidth === width && scroller.scrollTop !== restored) place = placeInView();
+  };
+  scroller.addEventListener("scroll", () => { atEnd = isAtEnd(); remember(); }, { passive: true });
+  new ResizeObserver(() => {
+    if (!scroller.clientWidth) return; // hidden
+    if (atEnd) toEnd();
+    else if (scroller.clientWidth !== width && place?.paragraph.isConnected) {
+      scrollTo(place);
+      restored = scroller.scrollTop;
+    }
+    width = scroller.clientWidth;
+  }).observe(scroller);
+  new ResizeObserver(remember).observe(document.getElementById("messages"));
 }
 
 function scrollToRequested() {
@@ -67,13 +97,15 @@ function scrollToRequested() {
   }
 }
 
-// At the lower edge a card would open out of sight.
+// At the lower edge a card would open out of sight, and so would its form; what a re-run changed stands at its head.
 function showOpenedCards() {
   scroller.addEventListener("toggle", ({ target }) => {
     if (target.open && target.matches(".recall")) target.scrollIntoView({ block: "nearest" });
   }, true);
   scroller.addEventListener("htmx:afterSettle", ({ target }) => {
     if (target.matches(".recall-body")) target.closest(".recall").scrollIntoView({ block: "nearest" });
+    target.querySelector?.(".recall-form")?.scrollIntoView({ block: "nearest" });
+    target.querySelector?.(".recall-comparison")?.closest(".recall").scrollIntoView({ block: "start" });
     if (target.matches(".repair")) target.scrollIntoView({ block: "nearest" });
   });
 }
@@ -124,7 +156,7 @@ if (scroller) {
   restoreLayout();
   keepScrollPosition();
   scrollToRequested();
-  stayAtEnd();
+  keepPlaceOnResize();
   showOpenedCards();
   watchViews();
   watchRun();

@@ -53,6 +53,26 @@ def test_what_was_used_last_comes_first(alice, site, chats):
     assert titles(site) == ["Second, renamed", "First", "Third"]
 
 
+def test_the_list_says_its_order_and_shows_the_dates_that_it_is_in(alice, site, chats):
+    operations.append_messages(alice, chats[0].pk, [parsed("Long ago.")])
+    Chat.objects.for_owner(chats[0].owner).update(last_active="2019-03-01T10:00:00Z")
+    page = site.get("/").content.decode()
+    assert "3, last used first" in page
+    assert page.count(">today</time>") == 3
+    assert page.count("last message 1 Mar 2019") == 1  # the others have no message
+
+
+def test_another_name_for_a_persona_leaves_the_order_as_it_is(alice, site, chats):
+    persona = operations.create_persona(alice, name="Alicia")
+    for chat in chats:
+        operations.update_chat(chat, persona=persona)
+    operations.append_messages(alice, chats[0].pk, [parsed("Hello.")])
+    before = titles(site)
+    operations.update_persona(persona, name="Alix")
+    assert [chat.user_name for chat in Chat.objects.for_owner(alice)] == ["Alix"] * 3
+    assert titles(site) == before == ["First", "Third", "Second"]
+
+
 def test_an_old_chat_that_was_imported_just_now_comes_first(site, chats):
     message = {"name": "Mira", "is_user": False, "mes": "Long ago.", "send_date": "2019-03-01T10:00:00Z"}
     content = "\n".join(map(json.dumps, [{"user_name": "Alice", "character_name": "Mira"}, message]))

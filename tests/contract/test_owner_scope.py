@@ -116,7 +116,7 @@ def things_of_alice() -> dict[str, Any]:
     chat = create_chat(alice, title="Hers", character=character)
     turn = append_messages(alice, chat.pk, [parsed_message("Where is the key?", is_user=True)]).messages[0]
     data = {"auto_recap_memory": {"scene_break": True, "memory": "A key is missing."}}
-    patch_messages(alice, chat.pk, [Patch(id=turn.pk, extra=data)], Guard(optional=True))
+    patched = patch_messages(alice, chat.pk, [Patch(id=turn.pk, extra=data)], Guard(optional=True, writer="hers"))
     memory = Memory.objects.create(
         owner_id=alice.pk, chat=chat, character=character, tier="long_term", kind="fact", text="The key is hidden."
     )
@@ -178,7 +178,7 @@ def things_of_alice() -> dict[str, Any]:
         "call_id": create_call(in_browser, GenerationRequest("greet", []), is_urgent=False).pk,
         "generation_id": Generation.objects.create(owner_id=alice.pk, chat=chat).pk,
         "preset_id": create_preset(alice, name="hers").pk,
-        "rev": Chat.objects.for_owner(alice).get(pk=chat.pk).rev,
+        "rev": patched.chat.rev,
         "arc_id": Arc.objects.create(**told, text="Find the key.").pk,
         "knowledge_id": knowledge.pk,
         "entity_id": mira.pk,

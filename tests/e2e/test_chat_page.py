@@ -27,6 +27,17 @@ DROP = """([name, text]) => {
     document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
   }
 }"""
+DESK: ViewportSize = {"width": 1280, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+LYING_PHONE: ViewportSize = {"width": 844, "height": 390}
+# The paragraph at the upper edge of the conversation, or that the end is at the lower edge.
+READ = """() => {
+  const scroller = document.getElementById("scroller");
+  const { top } = scroller.getBoundingClientRect();
+  if (scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 8) return "the end";
+  const paragraphs = [...scroller.querySelectorAll(".prose > p")];
+  return paragraphs.find((paragraph) => paragraph.getBoundingClientRect().bottom > top).textContent;
+}"""
 TOP_OF = "turn => turn.getBoundingClientRect().top"
 
 
@@ -103,6 +114,30 @@ def test_windows_come_as_one_scrolls_and_the_text_stays_where_it_is(signed_in: P
     page.locator("#scroller").evaluate("scroller => scroller.scrollBy(0, -100)")
     page.wait_for_timeout(500)
     assert turn(page, 80).evaluate(TOP_OF) == pytest.approx(before + 100, abs=2)
+
+
+@pytest.mark.parametrize("at", [40, 119])
+def test_what_one_reads_stays_in_view_when_the_window_gets_narrower_and_wider(
+    signed_in: Page, alice: User, at: int
+) -> None:
+    paragraphs = [
+        "\n\n".join(f"Mile {number}.{part}: " + "We walked on along the shore. " * 12 for part in range(4))
+        for number in range(120)
+    ]
+    long = make_chat(alice, *paragraphs, character=make_character(alice))
+    page = signed_in
+    page.set_viewport_size(DESK)
+    page.goto(f"/chats/{long.pk}/" + (f"?at={at}" if at < 119 else ""))
+    expect(turn(page, at)).to_be_in_viewport()
+    expect(page.locator("#sync-state [data-words]")).to_have_text("Saved")
+    if at < 119:
+        page.mouse.move(640, 450)
+        page.mouse.wheel(0, 130)
+        page.wait_for_timeout(300)
+    read = page.evaluate(READ)
+    for size in (PHONE, LYING_PHONE, PHONE, DESK):
+        page.set_viewport_size(size)
+        page.wait_for_function(f"read => ({READ})() === read", arg=read)
 
 
 def test_a_message_is_written(signed_in: Page, chat: Chat):

@@ -92,14 +92,18 @@ def test_sending_streams_a_reply_that_survives_the_tab_and_the_web_process(
     assert chat.messages.get(index=3).mes == STORY
 
 
-def test_a_complete_reply_has_its_marks_rendered(
+def test_a_reply_has_its_marks_rendered_while_it_comes_and_once_it_is_complete(
     context: BrowserContext,
     chat: Chat,
     server: ScriptedServer,  # noqa: F811
 ):
-    server.reply_with(Reply(text="*She nods.* " * 20, pace=0.05, piece=12))
+    server.reply_with(Reply(text="*She nods.* " * 20, pace=0.4, piece=12))
     page = open_chat(context, chat)
     send(page, "Show me.")
+    expect(turn(page, 3).get_by_text("Being written")).to_be_visible()
+    expect(turn(page, 3).locator(".prose em").nth(3)).to_be_visible()
+    expect(turn(page, 3).get_by_text("Being written")).to_be_visible()
+    expect(turn(page, 3).locator(".prose")).not_to_contain_text("*")
     expect(page.get_by_role("button", name="Another reply")).to_be_visible()
     expect(turn(page, 3).locator(".prose em")).to_have_count(20)
     expect(turn(page, 3).locator(".prose")).not_to_contain_text("*")

@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from apps.chats.models import Message
+from apps.chats.operations import append_messages
 from apps.injection.cards.bodies import body_of
 from apps.injection.cards.panel import recall_panel
 from apps.injection.models import Recall
@@ -14,7 +15,7 @@ from apps.injection.settings.stores import INJECTION_SETTINGS
 from apps.injection.slots.definitions import RECALLED
 from apps.llm.models import Connection
 from apps.memories.models import Entity, MemorySource
-from tests.factories import UserFactory, make_chat
+from tests.factories import UserFactory, make_chat, parsed
 
 SESSION = {"tier": "session", "kind": "detail", "expiration": "session"}
 HTMX = {"HTTP_HX_REQUEST": "true"}
@@ -68,6 +69,33 @@ def test_all_cards_of_a_page_cost_one_query_and_are_closed(
     assert f"/chats/{chat.pk}/?at=1" in body
     assert f"/memories/{memories[0].pk}/" in body
     assert "said 29 messages ago" in body
+
+
+@pytest.mark.parametrize(
+    ("tiers", "title"),
+    [
+        (["long_term", "session", "messages"], "Recalled 2 memories and 1 message"),
+        (["long_term"], "Recalled 1 memory"),
+        (["messages", "messages"], "Recalled 2 messages"),
+    ],
+)
+def test_a_card_counts_memories_and_messages_apart(alice, chat, turn, tiers, title):
+    line = {"kind": "fact", "text": "A line.", "why": "", "score": 0.5, "triggered": True, "message": None}
+    lines = [{**line, "tier": tier} for tier in tiers] + [{**line, "tier": "session", "triggered": False}]
+    Recall.objects.create(owner_id=alice.pk, chat=chat, message=turn, text="A text.", memories=lines)
+    card = " ".join(recall_panel(alice, [turn])[turn.pk].split())
+    assert f"{title} <" in card
+    assert "1 always included" in card
+
+
+def test_the_page_of_a_card_shows_its_turn_without_markup(alice, chat, site):
+    message = append_messages(alice, chat.pk, [parsed("*She waits.* **Where** is `the key`?", is_user=True)]).messages[
+        0
+    ]
+    recall_turn(chat, message)
+    page = site.get(f"/chats/{chat.pk}/messages/{message.pk}/recall/").content.decode()
+    assert "She waits. Where is the key?" in page
+    assert "*She" not in page
 
 
 def test_the_pages_of_a_long_chat_load_no_card_that_is_not_seen(alice, site, django_assert_max_num_queries):
@@ -170,7 +198,7 @@ def test_the_form_measures_as_the_card_does_and_calls_no_text_edited_before_it_i
     connection.for_generation = True
     connection.save()
     closed = site.get(url, **HTMX).content.decode()
-    tokens = re.search(r"· ([\d,]+) tokens", closed)[1]
+    tokens = re.search(r"<span>([\d,]+) tokens", closed)[1]
     text = Recall.objects.for_owner(alice).get(message=turn).text
     form = site.get(f"{url}?change", **HTMX).content.decode()
     measured = [form, post(site, f"{url}size/", text=text).content.decode()]
@@ -184,7 +212,7 @@ def test_the_form_measures_as_the_card_does_and_calls_no_text_edited_before_it_i
     changed = f"{text} And mind the rope."
     size = re.search(r"([\d,]+) of ([\d,]+) tokens", post(site, f"{url}size/", text=changed).content.decode())
     edited = post(site, f"{url}edit/", text=changed).content.decode()
-    assert f"· {size[1]} tokens" in edited
+    assert f"<span>{size[1]} tokens" in edited
     form = site.get(f"{url}?change", **HTMX).content.decode()
     assert "used as it is" in form
     assert "Your text is used" in form

@@ -73,6 +73,34 @@ def test_events_of_a_continuation_say_what_joins_it_to_the_text_before(chat, api
     assert json.loads(whole.split("data: ")[1].split("\n")[0]) == data
 
 
+def test_events_have_the_text_so_far_as_pages_show_it_for_those_who_ask(chat, api):
+    generation = Generation.objects.create(
+        owner_id=chat.owner_id, chat=chat, mode="continue", prefix="*Yes.*", text="<b>It</b> *is*", state="running"
+    )
+    url = f"/api/v1/generations/{generation.pk}/events/"
+    whole = api.get(f"{url}?html", headers={"Last-Event-ID": "9"}).getvalue().decode()
+    assert json.loads(whole.split("data: ")[1].split("\n")[0]) == {
+        "text": " *is*",
+        "html": "<p><em>Yes.</em>&lt;b&gt;It&lt;/b&gt; <em>is</em></p>\n",
+    }
+    assert "html" not in api.get(url).getvalue().decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("*She nods", "<p><em>She nods</em></p>\n"),
+        ("*She nods.* He ", "<p><em>She nods.</em> He</p>\n"),
+        ("She nods. *", "<p>She nods.</p>\n"),
+        ("* One\n* Two", "<ul>\n<li>One</li>\n<li>Two</li>\n</ul>\n"),
+    ],
+)
+def test_marks_that_are_not_closed_yet_are_not_shown(chat, api, text, html):
+    generation = Generation.objects.create(owner_id=chat.owner_id, chat=chat, text=text, state="running")
+    whole = api.get(f"/api/v1/generations/{generation.pk}/events/?html").getvalue().decode()
+    assert json.loads(whole.split("data: ")[1].split("\n")[0])["html"] == html
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_stream_follows_the_text_to_its_end(monkeypatch):
     from tests.factories import make_chat

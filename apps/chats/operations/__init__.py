@@ -48,4 +48,5 @@ from apps.chats.operations.personas import set_persona_avatar as set_persona_ava
 from apps.chats.operations.personas import update_persona as update_persona
 from apps.chats.operations.trimming import trim_change_logs as trim_change_logs
 from apps.chats.operations.undo import NothingToUndo as NothingToUndo
+from apps.chats.operations.undo import can_undo as can_undo
 from apps.chats.operations.undo import undo_change as undo_change

@@ -92,10 +92,11 @@ def start_conversation(
 
 
 @transaction.atomic
-def update_chat(chat: Chat, **fields: Any) -> Chat:
+def update_chat(chat: Chat, *, is_use: bool = True, **fields: Any) -> Chat:
     """Change title, character, persona and user name, and return the chat. Equal values write nothing. Raise Missing.
 
-    With a persona, and no other name, the user is called as it is.
+    With a persona, and no other name, the user is called as it is. Unless ``is_use``, the chat keeps its place in the
+    list, which has those first that were used last.
     """
     chat = lock_chat(chat.owner_id, chat.pk)
     if fields.get("persona") is not None:
@@ -109,5 +110,5 @@ def update_chat(chat: Chat, **fields: Any) -> Chat:
     for name, value in changed.items():
         setattr(chat, name, value)
     chat.save(update_fields=[*changed, "header_layout"])
-    record_change(chat, ChatChange.Kind.DETAILS)
+    record_change(chat, ChatChange.Kind.DETAILS, is_use=is_use)
     return chat

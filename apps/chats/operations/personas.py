@@ -46,7 +46,7 @@ def update_persona(persona: Persona, **fields: Any) -> Persona:
     if fields.get("name", persona.name) != persona.name:
         chats = Chat.objects.for_owner(persona.owner_id).filter(persona=persona, user_name=persona.name)
         for chat in chats.order_by("pk"):
-            update_chat(chat, user_name=fields["name"])
+            update_chat(chat, is_use=False, user_name=fields["name"])
     lock_owner(persona.owner_id)
     persona = access_persona(persona.owner_id, persona.pk)
     update_row(persona, Persona.objects.for_owner(persona.owner_id), fields)

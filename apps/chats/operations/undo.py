@@ -100,6 +100,15 @@ def undo_change(owner: Owner, chat_id: UUID, guard: Guard, rev: int | None = Non
     return UndoResult(chat, change, undo, restored)
 
 
+def can_undo(chat: Chat, change: ChatChange) -> bool:
+    """Return whether an undo of the change would succeed at this moment. It must be one of ``undoable_changes``."""
+    try:
+        _check_unchanged(chat, change, _changes_in_effect_since(chat, change))
+    except UndoConflict:
+        return False
+    return not chat.changes.filter(undoes=change.rev).exists()
+
+
 def _fingerprint(guard: Guard) -> str:
     return fingerprint_of(ChatChange.Kind.UNDO, guard)
 

@@ -163,13 +163,16 @@ def scene(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse
 @login_required
 @require_POST
 def undo(request: HttpRequest, chat_id: UUID, rev: int | None = None) -> HttpResponse:
-    """Undo the write with the given rev, or the last one of the chat; called again without a rev, the one before."""
+    """Undo the write with the given rev, or the last one of the chat; called again without a rev, the one before.
+
+    If it can't be undone, show the recent changes, others of which may be what the user means.
+    """
     chat = own_chat(request, chat_id)
     try:
         undone = undo_change(request.user, chat_id, Guard(chat.integrity, writer=writer_of(request)), rev)
     except Problem as problem:
         messages.error(request, problem.detail)
-        return redirect_page(request, reverse("chats:detail", args=[chat_id]))
+        return redirect_page(request, reverse("chats:changes", args=[chat_id]))
     messages.success(request, gettext("The change is undone.") if rev else gettext("The last change is undone."))
     return _redirect_to(request, chat, undone.messages[0].index if undone.messages else undone.chat.message_count)
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext
+
 Document = Mapping[str, Any]  # an entry of ``Recall.memories``
 
 
@@ -33,6 +35,17 @@ class Comparison:
     @property
     def is_equal(self) -> bool:
         return not (self.came or self.went or self.moved or self.reworded)
+
+    @property
+    def counts(self) -> str:
+        """Return in words how many entries came, went, and changed; not those of which there are none."""
+        counts = (
+            (gettext("%(count)s came"), len(self.came)),
+            (gettext("%(count)s went"), len(self.went)),
+            (gettext("%(count)s changed place"), len(self.moved)),
+            (gettext("%(count)s changed text"), len(self.reworded)),
+        )
+        return ", ".join(words % {"count": count} for words, count in counts if count)
 
 
 def compare(before: Sequence[Document], after: Sequence[Document]) -> Comparison:

@@ -10,12 +10,15 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
 from apps.chats.models import Message
+from apps.chats.pages.markup import plain_text
 from apps.common.scoping import Owner
 from apps.injection.cards.bodies import CardBody
 from apps.injection.models import Recall
 from apps.injection.queries import awaits_recall, recalls_of_messages
+from apps.injection.retrieval.related import MESSAGES_TIER
 from apps.injection.turns import text_hash
 
+TURN_LENGTH = 300  # characters
 RECALL_EXPECTED_WITHIN = dt.timedelta(minutes=1)  # maximum age of a message with a pending card
 
 
@@ -32,6 +35,11 @@ class Card:
         return self.recall.turn_hash != text_hash(self.recall.sent_message.mes)
 
     @property
+    def turn(self) -> str:
+        """Return the beginning of the turn's text, in one line."""
+        return plain_text(self.recall.sent_message.mes, TURN_LENGTH)
+
+    @property
     def always_included(self) -> int:
         """Return the number of entries that no search for the turn's text found."""
         return sum(not item["triggered"] for item in self.recall.memories)
@@ -45,12 +53,19 @@ class Card:
 
     @property
     def title(self) -> str:
-        """Return a title such as "Recalled 4 memories"."""
+        """Return a title such as "Recalled 4 memories and 2 messages"."""
         if not self.recall.text:
             return gettext("Nothing recalled")
-        count = len(self.recall.memories) - self.always_included
-        words = ngettext("Recalled %(count)s memory", "Recalled %(count)s memories", count) % {"count": count}
-        return words if count else gettext("Nothing new recalled")
+        found = [item["tier"] == MESSAGES_TIER for item in self.recall.memories if item["triggered"]]
+        messages, memories = sum(found), len(found) - sum(found)
+        counts = []
+        if memories:
+            counts.append(ngettext("%(count)s memory", "%(count)s memories", memories) % {"count": memories})
+        if messages:
+            counts.append(ngettext("%(count)s message", "%(count)s messages", messages) % {"count": messages})
+        if not counts:
+            return gettext("Nothing new recalled")
+        return gettext("Recalled %(found)s") % {"found": gettext(" and ").join(counts)}
 
 
 def recall_panel(owner: Owner, messages: Iterable[Message]) -> dict[UUID, str]:

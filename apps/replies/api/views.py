@@ -84,14 +84,18 @@ class GenerationEventsView(APIView):
     renderer_classes = [CompactJSONRenderer, EventStreamRenderer]
 
     @extend_schema(
-        parameters=[OpenApiParameter("Last-Event-ID", OpenApiTypes.INT, OpenApiParameter.HEADER)],
+        parameters=[
+            OpenApiParameter("Last-Event-ID", OpenApiTypes.INT, OpenApiParameter.HEADER),
+            OpenApiParameter("html", OpenApiTypes.STR, description="If it is there, each delta has `html` too."),
+        ],
         responses={(200, "text/event-stream"): OpenApiTypes.STR},
     )
     def get(self, request: Request, generation_id: UUID) -> StreamingHttpResponse:
         """Stream the text of a reply as it comes.
 
         `event: delta` has `{"text"}`, which follows the text so far, of some continuations after `"joint"`, a space
-        that stands between the message before and all of the new text; `event: done` and `event: error` end the stream,
+        that stands between the message before and all of the new text; its `"html"`, if asked for, is all text of the
+        message so far as pages show it. `event: done` and `event: error` end the stream,
         with `{"state", "text", "message", "error"}` and the whole text. The id of an event is the number of characters
         up to its end; `Last-Event-ID` continues there.
         """
@@ -99,9 +103,10 @@ class GenerationEventsView(APIView):
         last_id = request.headers.get("Last-Event-ID", "")
         position = int(last_id) if last_id.isascii() and last_id.isdigit() and len(last_id) < 10 else 0
         is_async = isinstance(request._request, ASGIRequest)
-        follow = stream(generation.owner_id, generation.pk, position) if is_async else None
+        with_html = "html" in request.query_params
+        follow = stream(generation.owner_id, generation.pk, position, with_html=with_html) if is_async else None
         return StreamingHttpResponse(
-            follow or [events_since(generation, position)],
+            follow or [events_since(generation, position, with_html=with_html)],
             content_type="text/event-stream",
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )

@@ -17,6 +17,7 @@ export class Replies {
   #text = "";
   #prefix = "";
   #joint = ""; // between the text before and its continuation
+  #html = ""; // all of it, rendered
   #asked = false; // whether this tab asked for the text of the user's next message
   #timer;
 
@@ -91,9 +92,9 @@ export class Replies {
 
   #follow(generation, prefix) {
     this.#stream?.close();
-    [this.#generation, this.#prefix, this.#joint, this.#text] = [generation, prefix, "", ""];
+    [this.#generation, this.#prefix, this.#joint, this.#text, this.#html] = [generation, prefix, "", "", ""];
     if (!generation) return;
-    const stream = new EventSource(`/api/v1/generations/${generation}/events/`);
+    const stream = new EventSource(`/api/v1/generations/${generation}/events/?html`);
     this.#stream = stream;
     stream.addEventListener("delta", ({ data }) => this.#add(JSON.parse(data)));
     stream.addEventListener("done", () => this.#end(stream));
@@ -106,9 +107,10 @@ export class Replies {
     });
   }
 
-  #add({ text, joint = "" }) {
+  #add({ text, joint = "", html }) {
     this.#text += text;
     this.#joint = joint;
+    this.#html = html;
     this.#show();
   }
 
@@ -131,7 +133,7 @@ export class Replies {
     const turn = this.#room.querySelector(`.turn[data-generation="${this.#generation}"]`);
     const text = this.#prefix + this.#joint + this.#text;
     // What the server has rendered is shorter than its text: marks such as asterisks are not in it.
-    if (turn && storedText(turn).length < text.length) this.#turns.showText(turn.querySelector(".prose"), text);
+    if (turn && storedText(turn).length < text.length) this.#turns.showText(turn.querySelector(".prose"), this.#html);
     if (!draft || panel.dataset.mode !== "impersonate") return;
     [draft.hidden, draft.textContent] = [false, this.#text];
   }

@@ -104,10 +104,10 @@ export class Turns {
     if (stayed && added.length) toEnd();
   }
 
-  /** Show the text of a reply as it comes, and stay at the end of the chat. @param {Element} prose @param {string} text */
-  showText(prose, text) {
+  /** Show a reply as it comes, and stay at the end of the chat. @param {Element} prose @param {string} html from the server */
+  showText(prose, html) {
     const stayed = atEnd();
-    showPlain(prose, text);
+    prose.innerHTML = html;
     if (stayed) toEnd();
   }
 

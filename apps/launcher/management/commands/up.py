@@ -76,7 +76,10 @@ def seed_demo() -> None:
     """Load the demo in a child process, whose memory is freed at its end."""
     if not settings.DEMO or "seed_demo" not in get_commands():
         return
-    print_status("Loading the demo, which takes a minute when Loci is started for the first time …")
+    print_status(
+        "Loading the demo, which takes a minute when Loci is started for the first time. "
+        "Then its login stands here, with the address …"
+    )
     process = spawn([PYTHON, "manage.py", "seed_demo"], {})
     try:
         if process.wait():
