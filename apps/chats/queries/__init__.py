@@ -7,13 +7,13 @@ from apps.chats.queries.access import access_chat_image as access_chat_image
 from apps.chats.queries.access import access_lorebook as access_lorebook
 from apps.chats.queries.access import access_message as access_message
 from apps.chats.queries.access import access_persona as access_persona
-from apps.chats.queries.edits import later_changes as later_changes
-from apps.chats.queries.edits import undoable_changes as undoable_changes
 from apps.chats.queries.characters import image_of as image_of
 from apps.chats.queries.characters import list_characters as list_characters
 from apps.chats.queries.chats import Overview as Overview
 from apps.chats.queries.chats import list_chats as list_chats
 from apps.chats.queries.chats import overview_of as overview_of
+from apps.chats.queries.edits import later_changes as later_changes
+from apps.chats.queries.edits import undoable_changes as undoable_changes
 from apps.chats.queries.lorebooks import lorebook_of as lorebook_of
 from apps.chats.queries.lorebooks import lorebooks_in as lorebooks_in
 from apps.chats.queries.lorebooks import lorebooks_of_chat as lorebooks_of_chat
