@@ -112,10 +112,13 @@ def test_the_life_of_a_card(signed_in: Page, chat: Chat, memories: list[Memory],
     assert Recall.objects.for_owner(alice).get(message__index=300).text == "The key is made of glass."
 
     remember(chat, "The silver key has a crack.")
+    page.set_viewport_size({"width": 390, "height": 700})
     card.get_by_role("link", name="Edit, re-run or delete").click()
+    expect(card.get_by_role("button", name="Re-run")).to_be_in_viewport(ratio=1)
     card.get_by_role("button", name="Re-run").click()
     compared = card.get_by_label("What the re-run changed")
-    expect(compared).to_contain_text("1 came, 0 went")
+    expect(compared.get_by_role("status")).to_have_text(re.compile(r"^\s*1 came\."))
+    expect(compared.get_by_role("status")).to_be_in_viewport()
     expect(compared.locator("ins")).to_contain_text("The silver key has a crack.")
     compared.get_by_role("button", name="Back to the former recall").click()
     expect(card.get_by_text("edited", exact=True)).to_be_visible()
