@@ -56,7 +56,7 @@ class Card:
         """Return a title such as "Recalled 4 memories and 2 messages"."""
         if not self.recall.text:
             return gettext("Nothing recalled")
-        found = [item["tier"] == MESSAGES_TIER for item in self.recall.memories if item["triggered"]]
+        found = [item.get("tier") == MESSAGES_TIER for item in self.recall.memories if item["triggered"]]
         messages, memories = sum(found), len(found) - sum(found)
         counts = []
         if memories:
