@@ -197,7 +197,7 @@ def test_a_file_past_the_limit_is_refused(alice: APIClient, monkeypatch: pytest.
 
 def test_no_file_is_named(alice: APIClient) -> None:
     reply = alice.post(f"{URL}import/", {}, format="multipart")
-    assert reply.json()["errors"] == [{"pointer": "/file", "detail": "No file was submitted."}]
+    assert reply.json()["errors"] == [{"pointer": "/file", "detail": "It is missing."}]
 
 
 # Export

@@ -249,7 +249,7 @@ def bomb_of_text() -> bytes:
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"", "No file"),
+        (b"", "It is missing"),
         (b"<svg/>", "not a PNG"),
         (photo()[:200], "damaged"),
         (bomb(), "10000 by 10000 pixels"),
