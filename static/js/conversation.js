@@ -67,7 +67,7 @@ function scrollTo({ paragraph, gap, read }) {
 }
 
 // Whoever is at the end stays there when the view gets smaller, by a toast or by a text of several lines. Whoever reads
-// elsewhere keeps the place when lines break anew in a narrower or wider view, as when a phone is turned.
+// elsewhere keeps the place when another width breaks the lines differently, as when a phone is turned.
 function keepPlaceOnResize() {
   const isAtEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 8;
   let [atEnd, place, width] = [isAtEnd(), placeInView(), scroller.clientWidth];
