@@ -56,7 +56,7 @@ async function upload(file, chat) {
   const response = await fetch(`/api/v1/chats/${chat}/images/`, { method: "POST", headers: headers(), body }).catch(() => null);
   if (response?.ok) return (await response.json()).address;
   const problem = await response?.json().catch(() => null);
-  const reason = problem?.detail ?? gettext("Loci can't be reached.");
+  const reason = problem?.errors?.[0]?.detail ?? problem?.detail ?? gettext("Loci can't be reached.");
   say(filled(gettext("%(name)s was not uploaded. %(reason)s"), { name: file.name, reason }), "error");
   return null;
 }
