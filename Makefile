@@ -8,21 +8,33 @@ LOAD_VENV := .venv-load
 CLIENTS := .clients
 WEB_LLM := 0.2.78
 RUN := $(VENV)/bin/python
+LINTERS := lint-types lint-style lint-imports lint-templates lint-migrations lint-scripts
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
 
-.PHONY: up test lint format docs bench load e2e e2e-model e2e-clients mutants web-llm chromium axe redis compose clean
+.PHONY: up test test-system test-explore lint $(LINTERS) format docs bench load e2e e2e-model e2e-clients mutants web-llm chromium axe redis compose clean
 
 up: $(VENV)/.installed
 	@exec $(RUN) manage.py up
 
 # Tests start many Python processes, which is faster with compiled modules.
-test e2e: export PYTHONDONTWRITEBYTECODE :=
+test test-system test-explore e2e: export PYTHONDONTWRITEBYTECODE :=
 
-test: $(VENV)/.installed-dev chromium axe redis compose
-	$(RUN) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+# Everything that must pass before a merge. Progress is shown, and what costs most.
+test: $(VENV)/.installed-dev chromium axe
+	$(RUN) -m pytest -n 3 --dist loadfile --no-loadscope-reorder --ignore tests/system
+
+# Killed servers, outages, replicas, brokers, containers: before a release.
+test-system: $(VENV)/.installed-dev chromium redis compose
+	$(RUN) -m pytest tests/system
+
+# Many more examples of every property, from another seed each time: make test-explore SEED=7
+test-explore: SEED ?= $(shell date +%s)
+test-explore: $(VENV)/.installed-dev chromium
+	@echo "Exploring from seed $(SEED); to see a failure again: make test-explore SEED=$(SEED)"
+	$(RUN) -m pytest -n 2 --ignore tests/system -m "hypothesis or interleaving" --hypothesis-profile=explore --hypothesis-seed=$(SEED)
 
 e2e: $(VENV)/.installed-dev chromium axe
-	$(RUN) -m pytest -m e2e
+	$(RUN) -m pytest -m e2e --ignore tests/system
 
 # A chat read by a real model: llama.cpp with a small one, or the server that LOCI_TEST_MODEL_URL names.
 e2e-model: $(VENV)/.installed-dev $(if $(LOCI_TEST_MODEL_URL),,$(MODEL_VENV)/.installed)
@@ -36,13 +48,27 @@ e2e-clients: $(VENV)/.installed-dev chromium $(CLIENTS)/.installed
 mutants: $(VENV)/.installed-dev $(MUTANTS_VENV)/.installed
 	$(MUTANTS_VENV)/bin/python tests/mutants.py $(ARGS)
 
+# The parts run at the same time; each prints what it found once it has ended.
 lint: $(VENV)/.installed-dev node_modules/.installed
+	@$(MAKE) --no-print-directory --jobs 3 --output-sync=target --keep-going $(LINTERS)
+
+lint-types:
+	$(RUN) -m mypy
+
+lint-style:
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
-	$(RUN) -m mypy
+
+lint-imports:
 	$(VENV)/bin/lint-imports
+
+lint-templates:
 	$(RUN) -m djlint templates --check --lint --quiet
+
+lint-migrations:
 	$(RUN) manage.py makemigrations --check --dry-run
+
+lint-scripts:
 	npm run --silent lint
 
 format: $(VENV)/.installed-dev
@@ -64,7 +90,7 @@ load: $(VENV)/.installed-dev $(LOAD_VENV)/.installed
 	$(RUN) -m benchmarks.load $(LOAD_VENV)/bin/locust
 
 clean:
-	rm -rf $(VENV) $(MODEL_VENV) $(MUTANTS_VENV) $(LOAD_VENV) $(CLIENTS) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis node_modules
+	rm -rf $(VENV) $(MODEL_VENV) $(MUTANTS_VENV) $(LOAD_VENV) $(CLIENTS) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .test-postgres node_modules
 
 # WebLLM for the page “Model in the browser”, 6 MB; restart Loci afterwards. See docs/models.md.
 web-llm: static/vendor/web-llm.js

@@ -19,31 +19,33 @@ from django.test import Client, TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
 from kombu import pools
 from playwright.sync_api import Page, expect
-from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 from pytest_django.live_server_helper import LiveServer
+from pytest_django.plugin import DjangoDbBlocker
 
 from apps.accounts.models import User
 from apps.common.health import record_heartbeat
 from apps.common.models import Heartbeat
-from apps.launcher import embedded_postgres
 from apps.launcher.services import web
 from config.celery import app
-from config.env import ROOT, database_home
+from config.env import ROOT
+from tests import postgres
+from tests.costs import CostReporter
 from tests.database import empty_tables
+from tests.live_requests import requests_under_way
 from tests.settings import TEST_HOME
 
 # On a machine with two busy cores an example may take any time. The same code gets the same verdict each time;
 # `pytest --hypothesis-profile=explore` tries other examples, and more of them.
 hypothesis_settings.register_profile("loci", deadline=None, derandomize=True, max_examples=50)
-hypothesis_settings.register_profile("explore", deadline=None, max_examples=2000)
+hypothesis_settings.register_profile("explore", deadline=None, max_examples=500, print_blob=True)
 hypothesis_settings.load_profile("loci")
 
 expect.set_options(timeout=60_000)  # milliseconds; what is expected comes within one second where the cores are free
 
 WORKER_TIMEOUT = 180  # seconds, on a busy machine
-LAST_REQUESTS = 5_000  # milliseconds that the last requests of a page may take
+LAST_REQUESTS = 10.0  # seconds that the last requests of a page may take
 KEPT_WORKERS: dict[tuple[str, ...], subprocess.Popen[bytes]] = {}  # by the queues they take tasks from
-IDLE = 4  # looks, one after the other, at which nobody is at work: then nothing is under way
+IDLE = 3  # looks, one after the other, at which nobody is at work: then nothing is under way
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -52,29 +54,24 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(settings.LOCI_HOME, ignore_errors=True)
 
 
-@pytest.fixture(scope="session")
-def embedded_database() -> Iterator[None]:
-    """The test run's own Postgres, up until the last test; nothing where `DATABASE_URL` names another."""
-    with embedded_postgres.running(database_home(), durable=False):
-        yield
-
-
-@pytest.fixture(scope="session")
-def django_db_modify_db_settings(embedded_database: None) -> None:
-    """Have the server up before pytest-django creates the test database in it."""
-
-
-def pytest_configure() -> None:
-    """Have tests that commit clean up fast."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Have tests that commit clean up fast, and report what tests cost."""
     TransactionTestCase._fixture_teardown = empty_tables
+    config.pluginmanager.register(CostReporter())
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> Iterator[None]:
-    """Let go of the broker's connections before the test database is dropped."""
-    yield
-    app.close()
-    pools.reset()
+def django_db_setup(django_test_environment: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """A database of this process, instead of the one that pytest-django would migrate for each."""
+    with postgres.server():
+        with django_db_blocker.unblock():
+            postgres.create_database()
+        yield
+        # The broker's connections too end before the database is dropped.
+        app.close()
+        pools.reset()
+        connections.close_all()
+        postgres.drop_database()
 
 
 @pytest.fixture
@@ -91,15 +88,8 @@ def connection_pool(transactional_db: None) -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what waits for processes: begun last, it would keep one core waiting for the other.
-
-    A test in a browser fails if it does so twice: on a busy machine a click or a key can come before the script that
-    treats it. The report names those that needed the second run.
-    """
+    """Begin with what waits for processes: begun last, it would keep one core waiting for the other."""
     items.sort(key=lambda item: not item.get_closest_marker("worker"))
-    for item in items:
-        if item.get_closest_marker("e2e"):
-            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @pytest.fixture
@@ -186,7 +176,7 @@ def has_done_everything(queues: Iterable[str]) -> bool:
 def run_worker(queues: Sequence[str]) -> subprocess.Popen[bytes]:
     """Start a worker of the queues, with the settings of the tests."""
     environment = {
-        "DJANGO_SETTINGS_MODULE": "tests.worker_settings",
+        "DJANGO_SETTINGS_MODULE": "tests.settings",
         "LOCI_TEST_HOME": str(settings.LOCI_HOME),
         "LOG_LEVEL": "WARNING",
     }
@@ -280,7 +270,7 @@ def wait_for_idle_database() -> None:
             idle = 0 if cursor.fetchone()[0] else idle + 1
         if idle == IDLE:
             return
-        time.sleep(0.05)
+        time.sleep(0.02)
 
 
 # A real browser
@@ -312,11 +302,8 @@ def missing(reason: str) -> NoReturn:
 def page(page: Page, transactional_db: None) -> Iterator[Page]:
     """A page that is closed, and whose requests are answered, before the database is emptied."""
     yield page
-    if not page.is_closed():
-        # Event streams and polls of a page that several clients share may never rest.
-        with contextlib.suppress(PlaywrightTimeoutError):
-            page.wait_for_load_state("networkidle", timeout=LAST_REQUESTS)
-        page.close()
+    page.context.close()
+    requests_under_way.wait_for_none(LAST_REQUESTS)
     wait_for_idle_database()
 
 

@@ -7,6 +7,12 @@ from django.test import TransactionTestCase
 
 TRIES = 5
 LOCK_TIMEOUT = 30  # seconds
+# How many other connections to this database wait for a lock. Other processes test in databases of their own, and a
+# lock on a row names none: who waits has locked a table too. Unlike pg_stat_activity, pg_locks shows the present also
+# within a transaction.
+WAITING = """SELECT count(DISTINCT waiting.pid) FROM pg_locks AS waiting JOIN pg_locks AS held USING (pid)
+    WHERE NOT waiting.granted AND held.granted AND pid <> pg_backend_pid()
+    AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database())"""
 # What `migrate` writes, and no test changes.
 KEPT = {Permission._meta.db_table, ContentType._meta.db_table}
 

@@ -85,8 +85,8 @@ def copy_tree(target: Path) -> None:
 
 def run_tests(tree: Path, tests: str) -> int:
     """Run tests in the copy of the tree up to the first failure. Return pytest's exit code, or TIMED_OUT."""
-    command = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-x", "-q", "--reuse-db", "-m", "not e2e and not worker"]
-    environment = os.environ | {"LOCI_TEST_HOME": str(tree / "var"), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-x", "-q", "-m", "not e2e and not worker"]
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(
             [*command, *tests.split()], cwd=tree, env=environment, timeout=TIMEOUT, capture_output=True, check=False

@@ -1,7 +1,7 @@
-"""Settings of a web server that a test starts: as workers have them, with a pool of connections as in service."""
+"""Settings of a web server that a test starts: those of the tests, with a pool of connections as in service."""
 
-from tests.worker_settings import *  # noqa: F403
-from tests.worker_settings import DATABASES
+from tests.settings import *  # noqa: F403
+from tests.settings import DATABASES
 
 WHITENOISE_USE_FINDERS = True
 DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": 8}

@@ -29,6 +29,8 @@ DATABASE = "loci"
 LONGEST_SOCKET_PATH = 107  # bytes, from sockaddr_un
 START_TIMEOUT = 120  # seconds, which recovery after a crash may need
 STOP_TIMEOUT = 60  # seconds
+# Tests give up durability for speed, and share one server among many processes.
+TEST_SETTINGS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "300"}
 
 
 @dataclass(frozen=True)
@@ -244,7 +246,7 @@ def start(cluster: Cluster, durable: bool) -> None:
         "port": str(PORT),
         "unix_socket_directories": f'"{make_socket_folder(cluster)}"',
         "unix_socket_permissions": "0700",
-        **({} if durable else {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}),
+        **({} if durable else TEST_SETTINGS),
     }
     options = shlex.join(part for name, value in settings.items() for part in ("-c", f"{name}={value}"))
     execute(

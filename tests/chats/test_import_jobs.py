@@ -4,7 +4,6 @@ import datetime as dt
 import io
 import json
 import os
-import subprocess
 import threading
 import time
 import uuid
@@ -31,7 +30,6 @@ from apps.chats.transfer import import_jobs, imports
 from apps.common import jobs
 from apps.common.jobs import progress
 from tests.contract.conftest import client_of
-from tests.extraction.engine.test_workers import kill_hard
 from tests.factories import UserFactory
 
 SCENE = {"scene_break": True, "scene_break_name": "I"}
@@ -232,26 +230,6 @@ def test_files_without_a_job_are_removed(alice: User, kept_files: Path) -> None:
         os.utime(kept_files / "imports" / name, (yesterday, yesterday))
     import_jobs.delete_ended_import_jobs(timezone.now())
     assert {path.name for path in files_in(kept_files)} == {"new", str(job.pk)}
-
-
-@pytest.mark.worker
-def test_a_worker_killed_under_way_leaves_nothing_and_another_finishes(
-    start_celery_worker: Callable[[], subprocess.Popen[bytes]], settings: Any
-) -> None:
-    settings.MEDIA_ROOT = settings.LOCI_HOME / "media"  # where the worker looks
-    alice = UserFactory()
-    first = start_celery_worker()
-    job = request_import(alice, upload(content(40_000)))
-    wait_until(lambda: fresh(job).state == "running" and fresh(job).messages > 0)
-    assert chats_of(alice) == []
-    kill_hard(first)
-    assert fresh(job).state == "running"
-    ImportJob.objects.for_owner(alice).update(heartbeat_at=timezone.now() - dt.timedelta(minutes=2))
-    start_celery_worker()
-    sweep_import_jobs()
-    wait_until(lambda: fresh(job).state == "succeeded")
-    [chat] = chats_of(alice)
-    assert chat.message_count == chat.messages.count() == 40_000
 
 
 def fresh(job: ImportJob) -> ImportJob:

@@ -18,6 +18,7 @@ from apps.common import jobs
 from apps.common.jobs import turns
 from apps.common.registry import Registry
 from apps.extraction.models import EmbeddingJob, ExtractionRun, ModelTest
+from tests.database import WAITING
 from tests.factories import UserFactory, make_chat
 
 pytestmark = pytest.mark.django_db
@@ -110,11 +111,9 @@ def test_of_two_workers_at_once_one_gets_the_job_and_the_other_takes_the_next(jo
 
 def wait_for_lock() -> None:
     """Wait until another connection waits for a row that this one has locked."""
-    # Unlike pg_stat_activity, pg_locks shows the present also within a transaction.
-    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
     deadline = time.monotonic() + 60
     with connection.cursor() as cursor:
-        while cursor.execute(waiting).fetchone() == (0,):
+        while cursor.execute(WAITING).fetchone() == (0,):
             assert time.monotonic() < deadline, "nobody waits"
             time.sleep(0.01)
 

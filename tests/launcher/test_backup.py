@@ -16,9 +16,10 @@ from apps.llm.operations import create_connection
 from apps.memories.search.indexing import index_messages
 from config.env import ROOT
 from tests.factories import UserFactory, make_character, make_chat
+from tests.postgres import DATABASE
 
 PROGRAMS = wheel_folder() / "pginstall18" / "bin"
-RESTORED = "restored_by_a_test"
+RESTORED = f"{DATABASE}_restored"
 TERMS = "SELECT count(terms), count(window_terms) FROM memories_passage"  # computed when they are restored
 KEYS = "SELECT count(*) FROM llm_connection WHERE api_key <> ''"
 

@@ -167,7 +167,7 @@ def test_a_call_ends_its_wait_when_its_connection_is_deleted(connect: Connect, s
 def test_a_call_of_a_killed_process_loses_its_place(connect: Connect, server: ScriptedServer, monkeypatch):
     connection = connect(parallel_calls=1)
     server.reply_to(lambda request: request.prompt == "other", Reply("Hello.", delay=60))
-    environment = {"DJANGO_SETTINGS_MODULE": "tests.worker_settings", "LOCI_TEST_HOME": str(settings.LOCI_HOME)}
+    environment = {"DJANGO_SETTINGS_MODULE": "tests.settings", "LOCI_TEST_HOME": str(settings.LOCI_HOME)}
     process = subprocess.Popen(
         [sys.executable, "-c", CALL_OF_ANOTHER_PROCESS, str(connection.owner_id)],
         cwd=ROOT,

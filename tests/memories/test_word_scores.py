@@ -19,6 +19,7 @@ from apps.memories.models import Memory
 from apps.memories.search import SearchQuery, bm25, find, scan
 from apps.memories.search.bm25 import K1, LEXEMES_PER_PATTERN, pattern_count, score_words
 from apps.memories.search.lexemes import Lexemes, lexemes_of
+from tests.database import WAITING
 from tests.factories import UserFactory, make_chat, make_memory
 
 WORDS = (
@@ -167,7 +168,7 @@ def test_a_search_within_a_transaction_and_the_migration_do_not_wait_for_each_ot
         with psycopg.connect(**parameters) as searching:
             searching.execute("SELECT 1 FROM memories_passage")
             thread.start()
-            while not searching.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone():
+            while not searching.execute(WAITING).fetchone()[0]:
                 assert not done.wait(0.05)
             searching.execute("SELECT 1 FROM memories_memory")
         assert done.wait(60)

@@ -14,13 +14,13 @@ from apps.chats.models import Chat
 from apps.chats.operations import purge_chat
 from apps.memories.models import Memory
 from tests.contract.conftest import client_of
+from tests.database import WAITING
 from tests.factories import UserFactory, make_chat, make_memory
 from tests.instances.conftest import memory, push
 from tests.snapshots.making import made, restored
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid()"
 PATIENCE = 60  # seconds
 
 

@@ -13,7 +13,6 @@ from apps.llm.models import Connection
 from apps.llm.operations import create_connection, use_for
 from tests.extraction.engine import storyteller
 from tests.factories import UserFactory
-from tests.launcher.test_up import installation as installation
 from tests.llm.scripted_server import Answer, ScriptedServer
 
 # What is searched isn't looked at here. The storyteller says whether a scene begins, so that it tells them apart alike

@@ -1,7 +1,5 @@
 """Real workers, killed at every stage, a queue that is emptied, a chat that is deleted: each run ends as it should."""
 
-import os
-import signal
 import subprocess
 import threading
 import time
@@ -24,10 +22,14 @@ from apps.extraction.runs.queries import latest_run
 from apps.extraction.settings.operations import change_settings
 from apps.extraction.stages.order import CLOSING_STAGES, SEPARATE_STAGES
 from tests.extraction.engine import storyteller
+from tests.extraction.engine.conftest import connect as connect
+from tests.extraction.engine.conftest import no_waiting as no_waiting
+from tests.extraction.engine.conftest import server as server
 from tests.extraction.engine.layers import Row, told
 from tests.extraction.engine.story import STORY, swipe, tell
 from tests.factories import UserFactory
 from tests.llm.scripted_server import Reply, Request, ScriptedServer
+from tests.system.processes import kill_hard
 
 pytestmark = pytest.mark.worker
 
@@ -115,14 +117,6 @@ def sweep_now_and_then() -> None:
     """As beat does."""
     if time.monotonic() % PATIENCE < 0.03:
         tasks.sweep_runs()
-
-
-def kill_hard(worker: subprocess.Popen[bytes]) -> None:
-    """SIGKILL to the worker and to the processes that it works with."""
-    children = psutil.Process(worker.pid).children(recursive=True)
-    for pid in [worker.pid, *(child.pid for child in children)]:
-        os.kill(pid, signal.SIGKILL)
-    worker.wait()
 
 
 def kill_at_work(worker: subprocess.Popen[bytes], server: ScriptedServer) -> None:

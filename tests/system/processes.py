@@ -1,4 +1,4 @@
-"""``manage.py up`` with real processes: readiness, restarts, clean stop."""
+"""Processes that tests start and kill: an installation as ``manage.py up`` runs it, and workers."""
 
 import contextlib
 import os
@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,8 +18,6 @@ import psutil
 import pytest
 
 from config.env import ROOT
-
-pytestmark = pytest.mark.worker
 
 TIMEOUT = 300  # seconds, on a busy machine
 NOT_INHERITED = {"DATABASE_URL", "CELERY_BROKER_URL", "DJANGO_SETTINGS_MODULE", "SECRET_KEY", "DATABASE_POOL_SIZE"}
@@ -104,40 +101,9 @@ def installation() -> Iterator[Installation]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def test_it_gets_ready_restarts_services_and_stops_completely(installation: Installation) -> None:
-    installation.up()
-    line = installation.wait_for("Loci is ready")
-    assert f"http://127.0.0.1:{installation.port}/" in line
-    assert installation.get("/readyz/") == 200
-    assert installation.get("/accounts/login/") == 200
-
-    worker = min(  # not one of its children, which it replaces without a word
-        (p for p in installation.processes() if "worker" in installation.arguments(p)), key=psutil.Process.create_time
-    )
-    worker.send_signal(signal.SIGKILL)
-    installation.wait_for("worker was ended by SIGKILL")
-    installation.wait_for("ready")
-
-    # Without their supervisor the services end by themselves.
-    assert installation.process is not None
-    installation.process.kill()
-    deadline = time.monotonic() + TIMEOUT
-    while installation.services():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-    installation.up()
-    installation.wait_for("Loci is ready")
-    assert installation.stop() == 0
-    assert installation.processes() == []
-
-
-def test_a_busy_port_is_named(installation: Installation) -> None:
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", installation.port))
-        other.listen()
-        installation.up()
-        line = installation.wait_for("Cannot listen")
-
-    assert str(installation.port) in line
-    assert "LOCI_PORT" in line
+def kill_hard(worker: subprocess.Popen[bytes]) -> None:
+    """SIGKILL to the worker and to the processes that it works with."""
+    children = psutil.Process(worker.pid).children(recursive=True)
+    for pid in [worker.pid, *(child.pid for child in children)]:
+        os.kill(pid, signal.SIGKILL)
+    worker.wait()

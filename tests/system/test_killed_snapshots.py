@@ -13,9 +13,9 @@ from apps.chats.models import Chat, Message
 from apps.chats.operations import append_messages
 from apps.snapshots import tasks
 from apps.snapshots.models import Restore, Snapshot
-from tests.extraction.engine.test_workers import kill_hard
 from tests.factories import UserFactory, make_chat, parsed
 from tests.snapshots.making import made
+from tests.system.processes import kill_hard
 
 MESSAGES = 30
 

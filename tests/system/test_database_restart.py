@@ -17,8 +17,9 @@ import pytest
 from config.env import ROOT
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.story import STORY
-from tests.launcher.test_up import Installation
 from tests.llm.scripted_server import Reply, Request, ScriptedServer
+from tests.system.processes import Installation
+from tests.system.processes import installation as installation
 
 pytestmark = pytest.mark.worker
 

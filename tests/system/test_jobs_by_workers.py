@@ -1,13 +1,10 @@
 """With real workers: tests of models and new vectors in the background, and what a killed worker leaves of them."""
 
-import os
-import signal
 import subprocess
 import time
 from collections.abc import Callable
 from typing import Any
 
-import psutil
 import pytest
 from django.test import override_settings
 
@@ -17,6 +14,7 @@ from apps.llm.operations import create_connection, use_for
 from apps.memories.models import Memory
 from tests.factories import UserFactory, make_chat, make_memory
 from tests.llm.scripted_server import Reply, ScriptedServer
+from tests.system.processes import kill_hard
 
 pytestmark = pytest.mark.worker
 
@@ -31,14 +29,6 @@ def wait_for(job: Any, condition: Callable[[Any], bool], seconds: float = 60) ->
         assert time.monotonic() < deadline, f"nothing happened: {job.state}, {job.done} of {job.total}, {job.error}"
         time.sleep(0.05)
         job.refresh_from_db()
-
-
-def kill_hard(worker: subprocess.Popen[bytes]) -> None:
-    """SIGKILL to the worker and to the processes that it works with."""
-    children = psutil.Process(worker.pid).children(recursive=True)
-    for process in [worker.pid, *(child.pid for child in children)]:
-        os.kill(process, signal.SIGKILL)
-    worker.wait()
 
 
 def test_work_that_a_killed_worker_leaves_is_finished_or_fails_with_a_reason(start_celery_worker: StartWorker) -> None:

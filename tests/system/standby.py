@@ -9,11 +9,19 @@ from typing import Any
 from urllib.parse import quote
 
 import psycopg
-from django.conf import settings
 from django.db import connection
 
 from apps.launcher import embedded_postgres
-from apps.launcher.embedded_postgres import Cluster, execute, find_or_create, make_private, postmaster, write_private
+from apps.launcher.embedded_postgres import (
+    TEST_SETTINGS,
+    Cluster,
+    execute,
+    find_or_create,
+    make_private,
+    postmaster,
+    write_private,
+)
+from tests.postgres import CLUSTER_HOME
 
 RULE = "local replication all peer map=loci\n"
 
@@ -39,6 +47,7 @@ class Standby:
             "unix_socket_directories": self.host,
             "fsync": "off",
             "shared_buffers": "16MB",
+            "max_connections": TEST_SETTINGS["max_connections"],  # a replica refuses to start with fewer
         }
         words = shlex.join(part for name, value in options.items() for part in ("-c", f"{name}={value}"))
         command = ["--wait", "--silent", "--pgdata", self.cluster.data, "--log", self.cluster.log, "--options", words]
@@ -64,7 +73,7 @@ class Standby:
 @contextmanager
 def standby() -> Iterator[Standby]:
     """Copy the running server, and have the copy follow it."""
-    primary = find_or_create(settings.LOCI_HOME, durable=False)
+    primary = find_or_create(CLUSTER_HOME, durable=False)
     rules = primary.data / "pg_hba.conf"
     kept = rules.read_text()
     with tempfile.TemporaryDirectory(prefix="loci-replica-") as name:
@@ -76,7 +85,7 @@ def standby() -> Iterator[Standby]:
             copy = Standby(primary, folder)
             (folder / "postgres").mkdir()
             make_private(folder / "postgres", primary.user)
-            server = ["--host", embedded_postgres.socket_folder(settings.LOCI_HOME).resolve(), "--username", "loci"]
+            server = ["--host", embedded_postgres.socket_folder(CLUSTER_HOME).resolve(), "--username", "loci"]
             options = ["--checkpoint", "fast", "--write-recovery-conf", "--no-sync", "--no-manifest"]
             execute(primary, "pg_basebackup", *server, *options, "--pgdata", copy.cluster.data)
             copy.start()

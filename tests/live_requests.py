@@ -1,0 +1,34 @@
+"""Which requests the live server in this process has under way."""
+
+import threading
+import time
+from typing import Any
+
+from django.core.signals import request_finished, request_started
+
+# They last as long as their page, and notice some time later that it is closed.
+STREAMS = "/events/"
+
+
+class RequestsUnderWay:
+    """Counts requests by the thread that answers each."""
+
+    def __init__(self) -> None:
+        self._paths: dict[int, str] = {}
+        request_started.connect(self._started)
+        request_finished.connect(self._finished)
+
+    def _started(self, environ: dict[str, Any] | None = None, **kwargs: Any) -> None:
+        self._paths[threading.get_ident()] = (environ or {}).get("PATH_INFO", "")
+
+    def _finished(self, **kwargs: Any) -> None:
+        self._paths.pop(threading.get_ident(), None)
+
+    def wait_for_none(self, seconds: float) -> None:
+        """Wait until every request but streams has been answered, at most so long."""
+        deadline = time.monotonic() + seconds
+        while any(not path.endswith(STREAMS) for path in self._paths.copy().values()) and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+
+requests_under_way = RequestsUnderWay()

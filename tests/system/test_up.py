@@ -1,0 +1,52 @@
+"""``manage.py up`` with real processes: readiness, restarts, clean stop."""
+
+import signal
+import socket
+import time
+
+import psutil
+import pytest
+
+from tests.system.processes import TIMEOUT, Installation
+from tests.system.processes import installation as installation
+
+pytestmark = pytest.mark.worker
+
+
+def test_it_gets_ready_restarts_services_and_stops_completely(installation: Installation) -> None:
+    installation.up()
+    line = installation.wait_for("Loci is ready")
+    assert f"http://127.0.0.1:{installation.port}/" in line
+    assert installation.get("/readyz/") == 200
+    assert installation.get("/accounts/login/") == 200
+
+    worker = min(  # not one of its children, which it replaces without a word
+        (p for p in installation.processes() if "worker" in installation.arguments(p)), key=psutil.Process.create_time
+    )
+    worker.send_signal(signal.SIGKILL)
+    installation.wait_for("worker was ended by SIGKILL")
+    installation.wait_for("ready")
+
+    # Without their supervisor the services end by themselves.
+    assert installation.process is not None
+    installation.process.kill()
+    deadline = time.monotonic() + TIMEOUT
+    while installation.services():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+    installation.up()
+    installation.wait_for("Loci is ready")
+    assert installation.stop() == 0
+    assert installation.processes() == []
+
+
+def test_a_busy_port_is_named(installation: Installation) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", installation.port))
+        other.listen()
+        installation.up()
+        line = installation.wait_for("Cannot listen")
+
+    assert str(installation.port) in line
+    assert "LOCI_PORT" in line
