@@ -302,7 +302,8 @@ def missing(reason: str) -> NoReturn:
 def page(page: Page, transactional_db: None) -> Iterator[Page]:
     """A page that is closed, and whose requests are answered, before the database is emptied."""
     yield page
-    page.context.close()
+    for opened in page.context.pages:
+        opened.close()
     requests_under_way.wait_for_none(LAST_REQUESTS)
     wait_for_idle_database()
 

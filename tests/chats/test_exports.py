@@ -23,6 +23,7 @@ from apps.chats.transfer.imports import import_chats
 from tests.chats.test_sillytavern import HEADER, PLAIN, SWIPED, message_lines, text
 from tests.contract.conftest import client_of
 from tests.coroutines import in_thread
+from tests.properties import WITH_DATABASE
 
 pytestmark = pytest.mark.django_db
 NAMELESS = {"user_name": "unused", "character_name": "unused"}
@@ -99,7 +100,7 @@ class TestRoundTrip:
         assert header["chat_metadata"] == {"k": 1}
         assert message == PLAIN
 
-    @settings(max_examples=30)
+    @settings(max_examples=WITH_DATABASE)
     @given(lines=st.lists(message_lines(), min_size=1, max_size=8))
     def test_whatever_a_line_holds(self, lines: list[dict[str, Any]]) -> None:
         owner, _ = get_user_model().objects.get_or_create(email="bob@example.com")

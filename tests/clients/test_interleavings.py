@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
+import pytest
 from django.test import Client, override_settings
 from django.utils import timezone
 from hypothesis import HealthCheck, settings
@@ -29,6 +30,7 @@ from apps.chats.models import ChatChange, Swipe
 from apps.chats.operations.trimming import trim_change_logs
 from apps.common.scoping import system_scope
 from apps.sync.idempotency import drop_old_bodies
+from tests.properties import HISTORIES
 
 BEGINNING = ["the first message", "a second one", "and the third 😀 of them"]
 # With and without a copy of all messages.
@@ -284,10 +286,13 @@ class Interleavings(RuleBasedStateMachine):
             assert theirs <= self.news[n], "a write of others that a session was not told of"
 
 
+@pytest.mark.interleaving
 def test_nothing_is_lost_stored_twice_garbled_or_hidden(db: None) -> None:
     _, Interleavings.token = create_token(User.objects.create_user("alice@example.com"), name="test")
     with override_settings(CHANGE_LOG_MIN=3):  # so that sessions fall behind the log
         run_state_machine_as_test(
             Interleavings,
-            settings=settings(stateful_step_count=10, deadline=None, suppress_health_check=list(HealthCheck)),
+            settings=settings(
+                max_examples=HISTORIES, stateful_step_count=10, deadline=None, suppress_health_check=list(HealthCheck)
+            ),
         )

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, Phase, settings
 from rest_framework.test import APIClient
 
 from tests.contract.test_owner_scope import routes
+from tests.properties import HISTORIES
 
 
 def document() -> dict[str, Any]:
@@ -54,7 +55,7 @@ def test_its_pages_are_served(client: Client, db: None) -> None:
 
 @schema.parametrize()
 @settings(
-    max_examples=12,
+    max_examples=HISTORIES,
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
     deadline=None,

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from hypothesis import settings as hypothesis_settings
 from playwright.sync_api import Page
 
 from apps.accounts.models import User
@@ -13,6 +12,7 @@ from apps.accounts.operations import create_token
 from apps.chats.operations.trimming import trim_change_logs
 from apps.sync.idempotency import drop_old_bodies
 from tests.conftest import WebServer
+from tests.properties import HISTORIES
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -39,14 +39,18 @@ def pass_days(days: int) -> None:
     trim_change_logs(now)
 
 
-def test_nothing_is_lost_stored_twice_or_garbled(page_with_tests: Page, web_server: WebServer, settings: Any):
-    """The number of examples is that of the hypothesis profile: see CONTRIBUTING.md."""
+@pytest.mark.interleaving
+def test_nothing_is_lost_stored_twice_or_garbled(
+    page_with_tests: Page, web_server: WebServer, settings: Any, request: pytest.FixtureRequest
+) -> None:
+    """Play from the seed of the run on: of the first one, unless `make test-explore` names another."""
     settings.CHANGE_LOG_MIN = 3  # so that clients fall behind the log
     _, token = create_token(User.objects.create_user("alice@example.com"), name="Play", scope="write")
     page_with_tests.goto(f"{web_server.url}/accounts/login/")
     page_with_tests.evaluate(LOAD)
     page_with_tests.unroute_all()  # each request would go through the test's process
     page_with_tests.expose_function("passDays", pass_days)
-    seeds = list(range(1, hypothesis_settings().max_examples + 1))
+    first = int(request.config.getoption("--hypothesis-seed") or 1)
+    seeds = list(range(first, first + HISTORIES))
     for at in range(0, len(seeds), AT_A_TIME):
         assert page_with_tests.evaluate(RUN, [token, seeds[at : at + AT_A_TIME], STEPS]) == {}

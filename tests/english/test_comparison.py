@@ -15,6 +15,7 @@ from apps.english.regression import read
 from apps.evaluation.json_lines import read_json_lines
 from apps.evaluation.supersession import evaluate, pair_of
 from apps.llm.embeddings import get_embedder
+from tests.properties import WITH_DATABASE
 
 DATA = Path(__file__).parents[1] / "data"
 UNSEEN = DATA / "supersession_held_out.jsonl"  # by authors whose pairs were neither fitted to nor looked at
@@ -32,7 +33,7 @@ def compare(pairs: list[tuple[str, str, str]]) -> list[Comparison]:
     return comparison.compare(pairs, get_embedder().embed)
 
 
-@settings(max_examples=30)
+@settings(max_examples=WITH_DATABASE)
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_likelihoods_of_whatever_is_said_add_up(old: str, new: str) -> None:
     [found] = compare([(old, new, "fact")])

@@ -15,6 +15,7 @@ from apps.injection.operations import ensure_recall
 from apps.memories.models import Arc, Entity, LedgerEntry, Memory, VersionedText
 from apps.memories.queries.scenes import finished_scenes
 from tests.factories import UserFactory, make_character, make_chat
+from tests.properties import WITH_DATABASE
 
 pytestmark = pytest.mark.django_db
 START = 1_700_000_000_000  # milliseconds; messages are a minute apart
@@ -238,7 +239,7 @@ DAMAGED = st.dictionaries(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=WITH_DATABASE, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(document=DAMAGED, recall=JSON)
 def test_a_damaged_document_never_keeps_a_chat_from_being_imported(document: Any, recall: Any) -> None:
     metadata = {"smartMemory": document, "st_bme_graph": {"nodes": [], **document}}

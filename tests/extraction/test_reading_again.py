@@ -21,6 +21,7 @@ from apps.llm.backends import backend_for
 from apps.memories.models import Memory
 from apps.memories.verdicts.judging import Outcome
 from tests.factories import UserFactory, make_character, make_chat, parsed
+from tests.properties import WITH_DATABASE
 
 STATEMENTS = [
     "Mira lives in Paris.",
@@ -63,7 +64,7 @@ def remembered(chat: Chat) -> list[tuple[str, str, object]]:
 
 @pytest.mark.parametrize("tier", ["session", "long_term"])
 @given(said=st.lists(st.sampled_from(STATEMENTS) | st.sampled_from(OURS), max_size=8))
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=WITH_DATABASE, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_same_messages_read_again_change_nothing(db: None, tier: str, said: list[str]) -> None:
     with transaction.atomic():
         owner = UserFactory()

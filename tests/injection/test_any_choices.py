@@ -23,6 +23,7 @@ from apps.llm.embeddings import get_embedder
 from apps.memories.models import Inheritance, Memory, Supersession
 from apps.memories.search import QueryVectors
 from tests.factories import UserFactory, make_character, make_chat, make_memory, parsed
+from tests.properties import WITH_DATABASE
 
 CAP = 4
 
@@ -79,7 +80,9 @@ def best_of_all(turn, tier, character, wanted):
 
 @pytest.mark.parametrize("tier", ["session", "long_term"])
 # Each example writes a branch and a chat: to shrink one would take minutes.
-@settings(phases=[Phase.generate], max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    phases=[Phase.generate], max_examples=WITH_DATABASE, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(placed=placed_rows, asked_at=st.sampled_from([2, 6, 10]))
 def test_candidates_are_enough(tier, placed, asked_at, chat, monkeypatch):
     """Whatever memories there are: of the chat, of another one, of a branch, replaced in either, at any turn."""

@@ -19,6 +19,7 @@ from apps.llm.embeddings import get_embedder
 from apps.memories.models import Arc, Memory
 from apps.memories.search.indexing import index_messages
 from tests.factories import UserFactory, make_character, make_chat, make_memory, parsed
+from tests.properties import HISTORIES
 
 NAMES = ("Mira", "Tom", "Zoe")
 SUBJECTS = ("silver key", "harbour", "lighthouse")
@@ -50,7 +51,10 @@ def members(db: None) -> tuple[User, list[Character]]:
 
 
 @settings(
-    max_examples=6, deadline=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=HISTORIES,
+    deadline=None,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(early=said, late=said, turn=witnesses, remembered=memories, document=documents, is_edited=st.booleans())
 def test_no_prompt_tells_a_member_what_they_must_not_know(
@@ -79,7 +83,10 @@ FATES = ("told", "hidden", "retired", "in the bin", "unwitnessed")
 
 
 @settings(
-    max_examples=6, deadline=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=HISTORIES,
+    deadline=None,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     remembered=st.lists(

@@ -18,6 +18,7 @@ from apps.instances.models import Conflict, Item, ItemVersion
 from apps.instances.vector_clock import Order, compare, merge
 from tests.contract.conftest import client_of
 from tests.instances.conftest import NOW
+from tests.properties import HISTORIES, WITH_DATABASE
 
 START = dt.datetime.fromisoformat(NOW)
 ACTIONS = (
@@ -228,7 +229,7 @@ def present_texts(program: Program) -> dict[Key, str]:
 
 
 @pytest.mark.django_db
-@settings(max_examples=20)
+@settings(max_examples=WITH_DATABASE)
 @given(
     size=st.integers(2, 5),
     steps=st.lists(st.tuples(st.integers(0, 4), st.sampled_from(ACTIONS)), min_size=4, max_size=40),
@@ -249,7 +250,7 @@ def test_all_instances_converge_and_nothing_is_lost(size: int, steps: list[tuple
 
 
 @pytest.mark.django_db
-@settings(max_examples=8)
+@settings(max_examples=HISTORIES)
 @given(
     size=st.integers(2, 5),
     steps=st.lists(st.tuples(st.integers(0, 4), st.sampled_from(ACTIONS)), min_size=4, max_size=20),

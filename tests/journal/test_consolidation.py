@@ -16,6 +16,7 @@ from apps.memories.journal.periods import Granularity, ancestors, day, parse_per
 from apps.memories.models import JournalEntry
 from apps.memories.operations.journal import delete_entry, edit_entry, merge_daily
 from tests.factories import UserFactory
+from tests.properties import WITH_DATABASE
 
 NOW = dt.datetime(2031, 1, 1, 12, tzinfo=dt.UTC)
 DAYS = [dt.date(2020, 12, 28) + dt.timedelta(days=n) for n in (0, 3, 4, 6, 7, 30, 34, 365)]
@@ -70,7 +71,7 @@ def test_every_daily_belongs_to_one_week_month_and_year_and_a_second_run_changes
 
 
 @pytest.mark.django_db
-@settings(max_examples=15)
+@settings(max_examples=WITH_DATABASE)
 @given(
     st.lists(
         st.tuples(st.sampled_from(DAYS), st.sampled_from(["desk", ""]), st.sampled_from("abc")),

@@ -13,6 +13,7 @@ from hypothesis import settings as given_settings
 from hypothesis import strategies as st
 
 from apps.llm.embeddings import get_embedder, local
+from tests.properties import WITH_DATABASE
 
 
 def test_vectors_are_unit_float32_rows_in_the_order_of_the_texts():
@@ -53,7 +54,7 @@ def test_text_after_the_last_piece_is_ignored():
     assert vectors[0] @ vectors[1] == pytest.approx(1, abs=1e-5)
 
 
-@given_settings(max_examples=25, deadline=None)
+@given_settings(max_examples=WITH_DATABASE, deadline=None)
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=20))
 def test_any_text_can_be_embedded(texts):
     vectors = get_embedder().embed(texts)

@@ -14,6 +14,7 @@ from apps.memories.search.hits import EncodedQuery, SearchScope, find_memories
 from apps.memories.search.lexemes import Lexemes
 from apps.memories.search.questions import parse_query
 from tests.factories import UserFactory, make_chat, make_memory
+from tests.properties import WITH_DATABASE
 
 WORDS = [f"w{number}" for number in range(10)]
 LIMIT = 4  # of hits for each retriever
@@ -61,7 +62,7 @@ def word_scores(rows, query, preset):
 
 
 @pytest.mark.django_db
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=WITH_DATABASE, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(stored, max_size=12),
     st.lists(st.sampled_from(WORDS), unique=True, max_size=10),

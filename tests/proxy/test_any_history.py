@@ -17,6 +17,7 @@ from apps.proxy.requests.texts import unspaced
 from apps.proxy.requests.turns import opening_of, turns_of
 from apps.proxy.upstream.collected_replies import collected_reply
 from tests.factories import UserFactory
+from tests.properties import WITH_DATABASE
 
 ACTIONS = ("send", "edit", "rewrite", "delete", "delete_exchange", "swipe", "swipe_back", "regenerate", "continue")
 CONTINUE = "[Continue your last message without repeating its original content.]"
@@ -122,7 +123,7 @@ def stored_messages(client: Client) -> list[Message]:
 
 
 @pytest.mark.django_db
-@settings(max_examples=settings.default.max_examples // 4)
+@settings(max_examples=WITH_DATABASE)
 @given(
     st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 30)), min_size=3, max_size=20),
     st.sampled_from(["", " ", "\n"]),

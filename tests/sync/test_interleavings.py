@@ -4,6 +4,7 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
@@ -11,6 +12,7 @@ from rest_framework.test import APIClient
 
 from apps.accounts.models import User
 from tests.contract.conftest import client_of
+from tests.properties import HISTORIES
 
 CLIENTS = 3
 
@@ -265,11 +267,12 @@ def active(message: dict[str, Any]) -> dict[str, Any]:
     return message["swipes"][message["swipe_id"]]
 
 
+@pytest.mark.interleaving
 def test_any_interleaving_ends_with_what_was_accepted(db: None) -> None:
     Interleavings.api = client_of(User.objects.create_user("alice@example.com"))
     run_state_machine_as_test(
         Interleavings,
         settings=settings(
-            max_examples=25, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=HISTORIES, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )

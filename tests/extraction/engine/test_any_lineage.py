@@ -26,6 +26,7 @@ from apps.memories.search import SearchQuery, search
 from tests.extraction.engine.story import append, delete, edit, settle, swipe, swipe_back, undo
 from tests.extraction.engine.test_any_order import FACTS, LONG_TERM_ONLY
 from tests.factories import UserFactory, make_character, make_chat
+from tests.properties import HISTORIES
 
 # The scripted model lets a statement with "now" replace an older one.
 HOMES = [f"FACT(2): Mira lives in {city} now." for city in ("Oslo", "Rome", "Lima")]
@@ -148,7 +149,7 @@ class Stories:
 
 
 @settings(
-    max_examples=settings().max_examples // 16,  # each takes seconds
+    max_examples=HISTORIES,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

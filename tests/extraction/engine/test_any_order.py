@@ -17,6 +17,7 @@ from apps.extraction.settings.operations import change_settings
 from apps.memories.models import Inheritance, Memory, MemorySource
 from tests.extraction.engine.story import append, delete, edit, message, settle, swipe, swipe_back, tell, undo
 from tests.factories import UserFactory
+from tests.properties import HISTORIES
 
 # What can all be true at once, and what replaces each other.
 FACTS = (
@@ -125,7 +126,7 @@ def _read_in(chat: Chat) -> list[str]:
 
 
 @settings(
-    max_examples=settings().max_examples // 8,  # each takes seconds
+    max_examples=HISTORIES,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
