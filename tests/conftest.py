@@ -21,6 +21,7 @@ from kombu import pools
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 from pytest_django.plugin import DjangoDbBlocker
+from xdist.scheduler import LoadScopeScheduling
 
 from apps.accounts.models import User
 from apps.common.health import record_heartbeat
@@ -42,6 +43,15 @@ hypothesis_settings.load_profile("loci")
 
 expect.set_options(timeout=60_000)  # milliseconds; what is expected comes within one second where the cores are free
 
+WITH_WORKERS = (
+    "tests/common/test_worker.py",
+    "tests/e2e/test_browser_model.py",
+    "tests/e2e/test_demo_reply.py",
+    "tests/e2e/test_replies.py",
+    "tests/extraction/test_worker.py",
+    "tests/replies/test_reply_api.py",
+    "tests/replies/test_undone_deletions.py",
+)
 WORKER_TIMEOUT = 180  # seconds, on a busy machine
 LAST_REQUESTS = 10.0  # seconds that the last requests of a page may take
 KEPT_WORKERS: dict[tuple[str, ...], subprocess.Popen[bytes]] = {}  # by the queues they take tasks from
@@ -90,6 +100,17 @@ def connection_pool(transactional_db: None) -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what waits for processes: begun last, it would keep one core waiting for the other."""
     items.sort(key=lambda item: not item.get_closest_marker("worker"))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    """Give each file to one process, and all files with Celery workers to the same one, which starts them once."""
+    return FileScheduling(config, log)
+
+
+class FileScheduling(LoadScopeScheduling):
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return "workers" if file in WITH_WORKERS else file
 
 
 @pytest.fixture

@@ -12,10 +12,8 @@ from config.env import ROOT
 pytestmark = pytest.mark.worker
 
 
-def test_a_running_worker_makes_the_installation_ready(
-    start_celery_worker: Callable[[], subprocess.Popen[bytes]], client: Client
-) -> None:
-    start_celery_worker()
+def test_a_running_worker_makes_the_installation_ready(kept_celery_worker: Callable[..., None], client: Client) -> None:
+    kept_celery_worker()
 
     response = client.get("/readyz/")
 

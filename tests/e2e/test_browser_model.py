@@ -132,9 +132,9 @@ def is_remembered(chat: Chat) -> bool:
 
 @pytest.mark.worker
 def test_a_run_waits_for_a_page_and_is_completed_by_its_function(
-    tabs: BrowserContext, chat: Chat, start_celery_worker: Callable[..., object]
+    tabs: BrowserContext, chat: Chat, kept_celery_worker: Callable[..., object]
 ) -> None:
-    start_celery_worker()
+    kept_celery_worker()
     page = opened(tabs)
     expect(state(page)).to_have_text("No page runs your model.")
     settle_chat.delay(chat_id=str(chat.pk))
@@ -155,9 +155,9 @@ def test_a_run_waits_for_a_page_and_is_completed_by_its_function(
 
 @pytest.mark.worker
 def test_a_page_is_closed_half_way_and_another_one_takes_the_call_over(
-    tabs: BrowserContext, chat: Chat, start_celery_worker: Callable[..., object]
+    tabs: BrowserContext, chat: Chat, kept_celery_worker: Callable[..., object]
 ) -> None:
-    start_celery_worker()
+    kept_celery_worker()
     first, second = opened(tabs), opened(tabs)
     first.evaluate(HANG)
     expect(state(first)).to_contain_text(READY)
@@ -178,9 +178,9 @@ def test_a_page_is_closed_half_way_and_another_one_takes_the_call_over(
 
 @pytest.mark.worker
 def test_a_page_whose_call_is_withdrawn_stops_and_takes_the_next(
-    tabs: BrowserContext, chat: Chat, start_celery_worker: Callable[..., object]
+    tabs: BrowserContext, chat: Chat, kept_celery_worker: Callable[..., object]
 ) -> None:
-    start_celery_worker()
+    kept_celery_worker()
     page = opened(tabs)
     page.evaluate("loci.registerModel((_, { signal }) => new Promise(() => { window.signal = signal; }))")
     generation = request_generation(chat.owner_id, chat.pk, mode="reply")

@@ -1,8 +1,6 @@
-"""With real workers, one queue each: nobody's turn waits for what another user has started."""
+"""One queue at a time: nobody's turn waits for what another user has started."""
 
-import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,17 +17,10 @@ from apps.extraction.models import ExtractionRun, IndexJob
 from apps.launcher.services import worker
 from apps.memories.models import Passage
 from tests.factories import UserFactory, make_chat, parsed
+from tests.queues import drain
 
-StartWorker = Callable[..., subprocess.Popen[bytes]]
 FACT = "My cousin number {n} is called Anna{n} and moved to a village in {year} with {n} dogs."
 CATCH_UPS, MESSAGES = 6, 40
-
-
-def wait_until(condition: Callable[[], Any], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.05)
 
 
 def long_chat() -> Chat:
@@ -65,49 +56,45 @@ def test_up_runs_a_worker_for_each_queue() -> None:
         assert command[command.index("--queues") + 1] == queue
 
 
-@pytest.mark.worker
-def test_a_new_message_is_indexed_while_nobody_works_on_imports_and_catch_ups(
-    start_celery_worker: StartWorker,
-) -> None:
+@pytest.mark.django_db(transaction=True)
+def test_a_new_message_is_indexed_while_nobody_works_on_imports_and_catch_ups() -> None:
     for _ in range(CATCH_UPS):
         busy = long_chat()
         tasks.request_run(busy.owner_id, busy)
         tasks.request_index_job(busy)
-    start_celery_worker("interactive")
     chat = make_chat(UserFactory(), "The bell lies on the sand.")
-    wait_until(lambda: Passage.objects.for_owner(chat.owner_id).filter(chat=chat).exists())
+    drain("interactive")
+    assert Passage.objects.for_owner(chat.owner_id).filter(chat=chat).exists()
     edited = chat_operations.append_messages(chat.owner_id, chat.pk, [parsed("No, on the stone.")]).messages[0]
-    wait_until(lambda: Passage.objects.for_owner(chat.owner_id).filter(message=edited).exists())
+    drain("interactive")
+    assert Passage.objects.for_owner(chat.owner_id).filter(message=edited).exists()
     assert ExtractionRun.objects.for_owner(busy.owner_id).get().state == "queued"
     assert IndexJob.objects.for_owner(busy.owner_id).get().state == "queued"
 
 
-@pytest.mark.worker
-def test_a_run_does_not_wait_for_all_catch_ups_of_another_user(
-    start_celery_worker: StartWorker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("WORKER_CONCURRENCY", "1")
+@pytest.mark.django_db(transaction=True)
+def test_a_run_does_not_wait_for_all_catch_ups_of_another_user() -> None:
     busy = UserFactory()
     for _ in range(CATCH_UPS):
         chat = make_chat(busy, *(FACT.format(n=n, year=1700 + n) for n in range(MESSAGES)))
         tasks.request_run(busy, chat)
     other = make_chat(UserFactory(), *(FACT.format(n=n, year=1700 + n) for n in range(3)), "And now?")
     run, _ = tasks.request_run(other.owner_id, other)
-    start_celery_worker("extraction")
-    wait_until(lambda: not type(run).objects.for_owner(run.owner_id).get(pk=run.pk).is_active, seconds=120)
+    drain("extraction", until=lambda: not type(run).objects.for_owner(run.owner_id).get(pk=run.pk).is_active)
     run.refresh_from_db()
     assert run.state == "succeeded"
     assert ExtractionRun.objects.for_owner(busy).filter(state__in=jobs.ACTIVE_STATES).count() >= CATCH_UPS - 2
 
 
-@pytest.mark.worker
-def test_an_emptied_queue_is_filled_by_the_sweep(start_celery_worker: StartWorker, settings: Any) -> None:
+@pytest.mark.django_db(transaction=True)
+def test_an_emptied_queue_is_filled_by_the_sweep(settings: Any) -> None:
     settings.RUN_HEARTBEAT_TIMEOUT = 0
     chat = make_chat(UserFactory(), "The bell lies on the sand.")
     tasks.request_index_job(chat)
     with connection.cursor() as cursor:
         for queue in settings.QUEUES:
             cursor.execute(f"DELETE FROM pgmq.q_{queue}")
-    start_celery_worker("indexing")
+    assert drain("indexing") == 0
     tasks.sweep_jobs()
-    wait_until(lambda: Passage.objects.for_owner(chat.owner_id).filter(chat=chat).exists())
+    drain("indexing")
+    assert Passage.objects.for_owner(chat.owner_id).filter(chat=chat).exists()

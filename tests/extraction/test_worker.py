@@ -2,7 +2,6 @@
 
 import io
 import json
-import subprocess
 import time
 from collections.abc import Callable
 
@@ -17,7 +16,7 @@ from tests.factories import UserFactory
 
 pytestmark = pytest.mark.worker
 
-StartWorker = Callable[[], subprocess.Popen[bytes]]
+StartWorker = Callable[..., None]
 
 
 def imported(owner: User, count: int) -> Chat:
@@ -47,10 +46,10 @@ def wait_for(chat: Chat, condition: Callable[[ExtractionRun], bool], seconds: fl
     return run
 
 
-def test_an_imported_chat_is_remembered_by_itself(start_celery_worker: StartWorker) -> None:
+def test_an_imported_chat_is_remembered_by_itself(kept_celery_worker: StartWorker) -> None:
     owner = UserFactory()
     chat = imported(owner, 5)
-    start_celery_worker()
+    kept_celery_worker()
     run = wait_for(chat, lambda run: not run.is_active)
     assert (run.state, run.error, run.done) == ("succeeded", "", run.total)
     memories = Memory.objects.for_owner(owner).filter(chat=chat)
