@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
@@ -98,7 +99,13 @@ def connection_pool(transactional_db: None) -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what waits for processes: begun last, it would keep one core waiting for the other."""
+    """Begin with what waits for processes: begun last, it would keep one core waiting for the other.
+
+    pytest-xdist runs one of the tests that share a name, and says nothing of the others.
+    """
+    names = Counter(item.nodeid for item in items)
+    if repeated := [name for name, count in names.items() if count > 1]:
+        raise pytest.UsageError(f"Several tests have the name {repeated[0]}.")
     items.sort(key=lambda item: not item.get_closest_marker("worker"))
 
 

@@ -17,6 +17,7 @@ from apps.builtin.scene_breaks.detection import MIN_LIKELIHOOD
 from apps.builtin.scene_breaks.network import Network
 from apps.evaluation.original_scene_patterns import original_scene_starts
 from apps.llm.embeddings import EmbeddingUnavailable
+from tests.lanes import sampled
 
 DATA = Path(__file__).parents[1] / "data"
 # Passages by several authors, to which nothing was fitted, and the least precision and recall.
@@ -129,7 +130,7 @@ def test_a_scene_has_a_least_length() -> None:
     assert scene_starts([]) == []
 
 
-@pytest.mark.parametrize(("table", "least"), TABLES.items())
+@pytest.mark.parametrize(("table", "least"), sampled(TABLES.items(), 1))
 def test_the_tables_are_found_well(table: str, least: int) -> None:
     right = found = expected = quiet = passages = 0
     for line in (DATA / f"{table}.jsonl").read_text(encoding="utf-8").splitlines():
@@ -242,6 +243,7 @@ def test_a_huge_message_is_read_in_time(piece: str) -> None:
     assert time.monotonic() - started < 60
 
 
+@pytest.mark.explore
 def test_weights_are_learned_from_tables(tmp_path: Path) -> None:
     out, again, said = tmp_path / "weights.npz", tmp_path / "again.npz", io.StringIO()
     for file in (out, again):

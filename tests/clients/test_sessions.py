@@ -391,7 +391,7 @@ def test_an_append_repeated_after_days_happens_once(session: Any, messages: Mess
 
 # Many writers
 
-THREADS = 16
+THREADS = 6
 
 
 def at_once(work: Callable[[int], Any]) -> None:
@@ -406,7 +406,7 @@ def at_once(work: Callable[[int], Any]) -> None:
 
 
 @pytest.mark.parametrize("shared", [True, False], ids=["one session", "a session each"])
-def test_sixteen_threads_write_everything_exactly_once(
+def test_threads_write_everything_exactly_once(
     loci: Loci, proxy: Proxy, chat: dict[str, Any], messages: Messages, alice: User, shared: bool
 ) -> None:
     one = loci.session(chat["id"])

@@ -4,13 +4,14 @@ import re
 from typing import Any
 from urllib.parse import urlencode
 
+import pytest
 import schemathesis
 from django.test import Client
 from django.urls import get_resolver
 from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.validation import validate_schema
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from rest_framework.test import APIClient
 
 from tests.contract.test_owner_scope import routes
@@ -21,7 +22,9 @@ def document() -> dict[str, Any]:
     return SchemaGenerator().get_schema(request=None, public=True)
 
 
-schema = schemathesis.openapi.from_dict(document())
+# Not by schemathesis' own parametrization: its tests share one name, and of those pytest-xdist runs one.
+OPERATIONS = [found.ok() for found in schemathesis.openapi.from_dict(document()).get_all_operations()]
+REQUESTS = max(HISTORIES // 2, 1)  # of each operation: there are two hundred
 
 
 def test_the_document_is_valid_and_complete() -> None:
@@ -53,23 +56,27 @@ def test_its_pages_are_served(client: Client, db: None) -> None:
     assert client.get("/api/docs/").status_code == 200
 
 
-@schema.parametrize()
-@settings(
-    max_examples=HISTORIES,
-    phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
-    deadline=None,
-)
-def test_no_request_makes_the_server_fail(case: Any, alice: APIClient) -> None:
-    path = case.formatted_path
-    body = case.body if isinstance(case.body, dict | list) else None
-    reply = alice.generic(
-        case.method,
-        path if path.startswith("/") else f"/{path}",
-        data=alice._encode_data(body, "json")[0] if body is not None else b"",
-        content_type="application/json",
-        QUERY_STRING=urlencode(case.query or {}, doseq=True, errors="surrogatepass"),
+@pytest.mark.parametrize("operation", OPERATIONS, ids=[operation.label for operation in OPERATIONS])
+def test_no_request_makes_the_server_fail(operation: Any, alice: APIClient) -> None:
+    @settings(
+        max_examples=REQUESTS,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        deadline=None,
     )
-    assert reply.status_code < 500, reply.content
-    if reply.status_code >= 400:
-        assert reply["Content-Type"] == "application/problem+json"
+    @given(case=operation.as_strategy())
+    def ask(case: Any) -> None:
+        path = case.formatted_path
+        body = case.body if isinstance(case.body, dict | list) else None
+        reply = alice.generic(
+            case.method,
+            path if path.startswith("/") else f"/{path}",
+            data=alice._encode_data(body, "json")[0] if body is not None else b"",
+            content_type="application/json",
+            QUERY_STRING=urlencode(case.query or {}, doseq=True, errors="surrogatepass"),
+        )
+        assert reply.status_code < 500, reply.content
+        if reply.status_code >= 400:
+            assert reply["Content-Type"] == "application/problem+json"
+
+    ask()

@@ -62,6 +62,7 @@ def fit(*files: Path, out: Path) -> str:
     return said.getvalue()
 
 
+@pytest.mark.explore
 def test_what_was_learnt_tells_the_pairs_apart_that_it_was_learnt_from(tmp_path: Path) -> None:
     out, file = tmp_path / "weights.json", tmp_path / "pairs.jsonl"
     file.write_text("\n".join(UNSEEN.read_text(encoding="utf-8").splitlines()[:60]), encoding="utf-8")

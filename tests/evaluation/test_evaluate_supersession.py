@@ -83,6 +83,7 @@ def test_lines_that_are_refused(tmp_path: Path, line: Any, complaint: str) -> No
         call_command("evaluate", str(write(tmp_path, PAIR, line)), "--format", "supersession", stderr=io.StringIO())
 
 
+@pytest.mark.explore
 def test_few_contradictions_of_our_table_are_dropped_and_few_independent_statements_replace_another() -> None:
     results = evaluate(OURS, lambda line: None)
     assert results["pairs"] >= 600

@@ -27,6 +27,7 @@ from tests.extraction.engine.conftest import server as server
 from tests.extraction.engine.layers import texts
 from tests.extraction.engine.story import STORY, append, read, taken, tell
 from tests.factories import UserFactory
+from tests.lanes import sampled
 from tests.llm.scripted_server import Reply, ScriptedServer
 
 
@@ -159,7 +160,7 @@ MENDS: dict[str, Callable[[Connection], Any]] = {
 }
 
 
-@pytest.mark.parametrize("mend", MENDS)
+@pytest.mark.parametrize("mend", sampled(MENDS, 1))
 @pytest.mark.parametrize("status", [401, 500])
 def test_a_waiting_run_goes_on_once_the_connection_is_mended(
     mend: str, status: int, chat: Chat, server: ScriptedServer, django_capture_on_commit_callbacks: Any

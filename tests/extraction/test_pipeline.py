@@ -289,6 +289,7 @@ def test_a_queue_that_lost_a_run_is_swept(owner: User, monkeypatch: pytest.Monke
     assert sent == [str(run.pk)]
 
 
+@pytest.mark.explore
 def test_a_message_of_more_than_200_000_tokens_is_read(owner: User) -> None:
     chat = make_chat(owner, STORY[0], "漢字仮名" * 50_000, STORY[1], "And?", character=make_character(owner))
     run = extract(chat)

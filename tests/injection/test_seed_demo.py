@@ -29,6 +29,7 @@ def demo() -> User:
     return User.objects.get(email="demo@loci.example")
 
 
+@pytest.mark.explore
 def test_the_stories_are_imported_and_get_memories_and_recalls(db, capsys, settings):
     seed(capsys)
     user = demo()

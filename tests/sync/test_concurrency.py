@@ -1,4 +1,4 @@
-"""Test concurrent writes of many clients to one chat over HTTP, also while the web server is killed."""
+"""Test concurrent writes of many clients to one chat over HTTP."""
 
 import random
 import threading
@@ -16,8 +16,7 @@ from apps.accounts.operations import create_token
 from apps.chats.operations import create_chat
 from tests.conftest import WebServer
 
-CLIENTS = 50
-WRITERS = 8
+CLIENTS = 16
 PATIENCE = 120  # seconds
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -74,7 +73,7 @@ def at_once(work: Callable[[int], Any], count: int) -> list[Any]:
         return list(threads.map(begin, range(count)))
 
 
-def test_fifty_clients_that_rebase_and_retry_lose_nothing_and_write_nothing_twice(web_server: WebServer) -> None:
+def test_clients_that_rebase_and_retry_lose_nothing_and_write_nothing_twice(web_server: WebServer) -> None:
     chat = Chat(web_server)
 
     def write(n: int) -> None:
@@ -95,53 +94,3 @@ def test_fifty_clients_that_rebase_and_retry_lose_nothing_and_write_nothing_twic
     assert chat.chat.rev == 1 + 2 * CLIENTS
     revs = list(chat.chat.changes.order_by("rev").values_list("rev", flat=True))
     assert revs == list(range(1, chat.chat.rev + 1))
-
-
-def test_a_server_killed_under_load_loses_no_acknowledged_write(web_server: WebServer) -> None:
-    chat = Chat(web_server)
-    stop = threading.Event()
-    acknowledged: list[str] = []
-
-    def write(writer: int) -> None:
-        with chat.open() as client:
-            for number in range(10_000):
-                if stop.is_set():
-                    return
-                send_until_answered(client, f"{writer}.{number}")
-
-    def send_until_answered(client: httpx.Client, text: str) -> None:
-        message = {"name": "Alice", "is_user": True, "mes": text}
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
-            try:
-                reply = client.post(
-                    f"{chat.path}append/", json={"messages": [message]}, headers={"Idempotency-Key": text}
-                )
-            except httpx.TransportError:
-                time.sleep(0.1)
-                continue
-            assert reply.status_code == 201, reply.text
-            acknowledged.append(text)
-            return
-        raise AssertionError("never answered")
-
-    with ThreadPoolExecutor(WRITERS) as threads:
-        writers = [threads.submit(write, n) for n in range(WRITERS)]
-        for _ in range(2):
-            wait_for_more(acknowledged, 60)
-            web_server.kill()
-            web_server.start()
-        wait_for_more(acknowledged, 60)
-        stop.set()
-        for writer in writers:
-            writer.result()
-    stored = [message["mes"] for message in chat.messages()]
-    assert Counter(stored) == Counter(acknowledged)
-
-
-def wait_for_more(found: list[str], count: int) -> None:
-    enough = len(found) + count
-    deadline = time.monotonic() + PATIENCE
-    while len(found) < enough:
-        assert time.monotonic() < deadline, f"only {len(found)} writes"
-        time.sleep(0.02)

@@ -33,6 +33,7 @@ from tests.extraction.engine.story import (
     tell,
     undo,
 )
+from tests.lanes import sampled
 from tests.llm.scripted_server import ScriptedServer
 
 PLAIN = ("Where do you live?", "FACT(2): Mira lives in Oslo.", "I see.", "Yes.", "Good.")
@@ -149,7 +150,7 @@ def leave_out(chat: Chat, index: int, out: bool = True) -> None:
     patch(chat, Patch(index=index, data=leave_out_change(out)))
 
 
-@pytest.mark.parametrize("reading", ["separate", "one"])
+@pytest.mark.parametrize("reading", sampled(["separate", "one"], 1))
 def test_a_message_that_is_left_out_teaches_nothing_until_it_is_taken_back(
     owner: User, server: ScriptedServer, reading: str
 ) -> None:
@@ -256,7 +257,7 @@ def test_a_message_that_is_deleted_and_brought_back(owner: User) -> None:
     assert memory(chat, "Mira lives in Oslo.").superseded_by == memory(chat, "Mira lives in Rome now.")
 
 
-@pytest.mark.parametrize("index", [2, 5, 6, 8])
+@pytest.mark.parametrize("index", sampled([2, 5, 6, 8], 1))
 def test_every_layer_takes_back_what_a_swipe_took_away_and_derives_it_anew(index: int, owner: User) -> None:
     full, without = tell(owner, *STORY), tell(owner, *_without(index))
     for chat in (full, without):

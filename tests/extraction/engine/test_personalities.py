@@ -23,6 +23,7 @@ from tests.extraction.engine import storyteller
 from tests.extraction.engine.layers import told
 from tests.extraction.engine.story import STORY, tell
 from tests.factories import UserFactory, make_character, parsed
+from tests.lanes import further
 from tests.llm.personalities import PERSONALITIES
 from tests.llm.scripted_server import ScriptedServer
 
@@ -54,9 +55,9 @@ def group(owner: User) -> Chat:
     return Chat.objects.for_owner(owner).get(pk=chat.pk)
 
 
-# Every personality is met alone and in a group, with one reading and with separate ones.
+# Every personality is met alone and in a group, with one reading and, beyond the gate, with separate ones.
 WAYS = [
-    (personality, *way)
+    (personality, *way) if way[0] == "one" else further((personality, *way))
     for number, personality in enumerate(PERSONALITIES)
     for way in ([("one", solo), ("separate", group)] if number % 2 else [("one", group), ("separate", solo)])
 ]
@@ -175,9 +176,9 @@ def test_a_server_that_misbehaves_costs_patience_and_no_memory(
     ("personality", "reading", "cast"),
     [
         ("sleeper", "one", solo),
-        ("sleeper", "separate", group),
-        ("refuser", "one", group),
-        ("refuser", "separate", solo),
+        further(("sleeper", "separate", group)),
+        further(("refuser", "one", group)),
+        further(("refuser", "separate", solo)),
         ("rate limiter", "one", group),
     ],
 )

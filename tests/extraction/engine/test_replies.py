@@ -18,6 +18,7 @@ from apps.memories.models import Memory
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.layers import state_hash, texts, told
 from tests.extraction.engine.story import append, message, read, taken, tell
+from tests.lanes import sampled
 from tests.llm.scripted_server import Answer, Reply, ScriptedServer, html
 
 TIERS = ["session", "long_term", "arcs", "ledger"]
@@ -73,7 +74,7 @@ USABLE: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("case", USABLE)
+@pytest.mark.parametrize("case", sampled(USABLE, 4))
 def test_what_can_be_read_is_read_and_the_rest_is_kept_as_it_came(
     case: str, chat: Chat, server: ScriptedServer
 ) -> None:
@@ -115,7 +116,7 @@ UNREADABLE: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("case", UNREADABLE)
+@pytest.mark.parametrize("case", sampled(UNREADABLE, 2))
 def test_messages_with_no_usable_reply_are_not_read_and_cost_no_other_tier(
     case: str, chat: Chat, server: ScriptedServer
 ) -> None:
@@ -188,7 +189,7 @@ WRONG: dict[str, tuple[Answer, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", FAILING | WRONG)
+@pytest.mark.parametrize("case", sampled(FAILING | WRONG, 4))
 def test_a_run_whose_call_fails_waits_says_why_and_pays_nothing_twice(
     case: str, chat: Chat, server: ScriptedServer, connect: Callable[..., Any], owner: User
 ) -> None:
@@ -370,7 +371,7 @@ CUT_OFF = {
 }
 
 
-@pytest.mark.parametrize("reply", CUT_OFF.values(), ids=CUT_OFF)
+@pytest.mark.parametrize("reply", sampled(CUT_OFF.values(), 2), ids=CUT_OFF)
 def test_a_reply_that_is_cut_off_is_requested_again_with_more_room(
     server: ScriptedServer, chat: Chat, reply: Reply
 ) -> None:
@@ -383,7 +384,7 @@ def test_a_reply_that_is_cut_off_is_requested_again_with_more_room(
     assert limits[-1] >= 2 * limits[-2]
 
 
-@pytest.mark.parametrize("reply", CUT_OFF.values(), ids=CUT_OFF)
+@pytest.mark.parametrize("reply", sampled(CUT_OFF.values(), 1), ids=CUT_OFF)
 def test_messages_whose_reply_is_always_cut_off_are_not_marked_as_read(
     server: ScriptedServer, chat: Chat, reply: Reply
 ) -> None:
