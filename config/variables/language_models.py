@@ -20,6 +20,11 @@ settings of common servers.
 """,
     variables=(
         Variable(
+            "EMBEDDING_THREADS",
+            "one for each core",
+            "Threads with which a worker runs the built-in embedding model; web processes use one.",
+        ),
+        Variable(
             "LLM_ALLOWED_ADDRESSES",
             "`private` on one machine, else none",
             "What may be called besides public addresses, separated by commas: networks (`127.0.0.0/8`, "

@@ -104,8 +104,7 @@ def _normalized(vectors: np.ndarray) -> np.ndarray:
 
 def _session_options() -> onnxruntime.SessionOptions:
     options = onnxruntime.SessionOptions()
-    # A long query of one user would else hold all cores, and with them the requests of all others.
-    options.intra_op_num_threads = 1 if settings.IS_WEB_PROCESS else len(os.sched_getaffinity(0))
+    options.intra_op_num_threads = settings.EMBEDDING_THREADS
     options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False  # the arena never gives back the memory of the largest batch
     return options
