@@ -47,7 +47,6 @@ expect.set_options(timeout=60_000)  # milliseconds; what is expected comes withi
 
 WITH_WORKERS = (
     "tests/common/test_worker.py",
-    "tests/e2e/test_browser_model.py",
     "tests/extraction/test_worker.py",
     "tests/replies/test_reply_api.py",
     "tests/replies/test_undone_deletions.py",
