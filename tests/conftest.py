@@ -11,6 +11,7 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
@@ -31,6 +32,7 @@ from apps.launcher.services import web
 from config.celery import app
 from config.env import ROOT
 from tests import postgres
+from tests.bundles import write_bundles
 from tests.costs import CostReporter
 from tests.database import empty_tables
 from tests.live_requests import requests_under_way
@@ -46,9 +48,6 @@ expect.set_options(timeout=60_000)  # milliseconds; what is expected comes withi
 
 WITH_WORKERS = (
     "tests/common/test_worker.py",
-    "tests/e2e/test_browser_model.py",
-    "tests/e2e/test_demo_reply.py",
-    "tests/e2e/test_replies.py",
     "tests/extraction/test_worker.py",
     "tests/replies/test_reply_api.py",
     "tests/replies/test_undone_deletions.py",
@@ -270,7 +269,7 @@ class WebServer:
 
 
 @pytest.fixture(scope="session")
-def kept_web_server(django_db_setup: None) -> Iterator[WebServer]:
+def kept_web_server(django_db_setup: None, bundles: Path) -> Iterator[WebServer]:
     """A web server that stays up from test to test, since most of such a test's time is its start."""
     server = WebServer()
     yield server
@@ -336,7 +335,18 @@ def page(page: Page, transactional_db: None) -> Iterator[Page]:
     wait_for_idle_database()
 
 
+@pytest.fixture(scope="session")
+def bundles() -> Path:
+    """The folder of the scripts and styles that every page loads, which the web server of the tests serves too."""
+    folder = settings.LOCI_HOME / "bundles"
+    write_bundles(folder)
+    return folder
+
+
 @pytest.fixture
-def browser_context_args(browser_context_args: dict[str, Any], live_server: LiveServer) -> dict[str, Any]:
+def browser_context_args(
+    browser_context_args: dict[str, Any], live_server: LiveServer, bundles: Path
+) -> Iterator[dict[str, Any]]:
     """Pages are given as paths below the live server: `page.goto("/")`."""
-    return {**browser_context_args, "base_url": live_server.url}
+    with override_settings(STATICFILES_DIRS=[bundles, *settings.STATICFILES_DIRS]):
+        yield {**browser_context_args, "base_url": live_server.url}

@@ -1,13 +1,18 @@
 """The work of queues without their processes: tasks that wait are run in the test's own process."""
 
 import base64
-from collections.abc import Callable
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
-from celery import current_app
 from django.db import connection
 from kombu.utils.json import loads
 
+from config.celery import app
+
 INVISIBLE = 600  # seconds, longer than any task of a test
+PAUSE = 0.05  # seconds between two looks at queues
 
 
 def drain(*queues: str, until: Callable[[], bool] = lambda: False) -> int:
@@ -27,7 +32,31 @@ def _run_next(queue: str) -> bool:
         return False
     number, message = row[0], loads(row[1])
     args, kwargs, _ = loads(base64.b64decode(message["body"]))
-    current_app.tasks[message["headers"]["task"]].apply(args, kwargs, throw=True)
+    app.tasks[message["headers"]["task"]].apply(args, kwargs, throw=True)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pgmq.delete(%s::text, %s)", [queue, number])
     return True
+
+
+@contextlib.contextmanager
+def working(*queues: str) -> Iterator[None]:
+    """Run the tasks of the queues in a thread of this process, as a worker does, but for those that wait already."""
+    app.loader.import_default_modules()  # with all tasks
+    app.control.purge()
+    ended = threading.Event()
+
+    def work() -> None:
+        app.set_current()  # which is of this thread alone
+        try:
+            while not ended.wait(PAUSE):
+                drain(*queues, until=ended.is_set)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        done = executor.submit(work)
+        try:
+            yield
+        finally:
+            ended.set()
+        done.result()

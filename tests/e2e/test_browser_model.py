@@ -32,6 +32,7 @@ from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import QUIET
 from tests.factories import make_character, make_chat
 from tests.llm.scripted_server import Request
+from tests.queues import working
 
 __all__ = ["signed_in"]
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
@@ -67,7 +68,7 @@ def state(page: Page) -> Any:
     return page.locator(".browser-model [data-state]")
 
 
-# With a real web server and a worker
+# With a real web server, and the tasks in a thread beside the page's events
 
 
 @pytest.fixture
@@ -79,8 +80,8 @@ def alice(transactional_db: None) -> User:
 
 
 @pytest.fixture
-def tabs(browser: Browser, web_server: WebServer, alice: User) -> Iterator[BrowserContext]:
-    with device(browser, web_server, alice) as tabs:
+def tabs(browser: Browser, web_server: WebServer, alice: User, chat: Chat) -> Iterator[BrowserContext]:
+    with working("scheduled", "extraction", "replies"), device(browser, web_server, alice) as tabs:
         yield tabs
 
 
@@ -130,11 +131,7 @@ def is_remembered(chat: Chat) -> bool:
     return run is not None and run.state == "succeeded"
 
 
-@pytest.mark.worker
-def test_a_run_waits_for_a_page_and_is_completed_by_its_function(
-    tabs: BrowserContext, chat: Chat, kept_celery_worker: Callable[..., object]
-) -> None:
-    kept_celery_worker()
+def test_a_run_waits_for_a_page_and_is_completed_by_its_function(tabs: BrowserContext, chat: Chat) -> None:
     page = opened(tabs)
     expect(state(page)).to_have_text("No page runs your model.")
     settle_chat.delay(chat_id=str(chat.pk))
@@ -153,11 +150,7 @@ def test_a_run_waits_for_a_page_and_is_completed_by_its_function(
     assert (last.mes, last.is_user) == ("It is here.", False)
 
 
-@pytest.mark.worker
-def test_a_page_is_closed_half_way_and_another_one_takes_the_call_over(
-    tabs: BrowserContext, chat: Chat, kept_celery_worker: Callable[..., object]
-) -> None:
-    kept_celery_worker()
+def test_a_page_is_closed_half_way_and_another_one_takes_the_call_over(tabs: BrowserContext, chat: Chat) -> None:
     first, second = opened(tabs), opened(tabs)
     first.evaluate(HANG)
     expect(state(first)).to_contain_text(READY)
@@ -176,11 +169,7 @@ def test_a_page_is_closed_half_way_and_another_one_takes_the_call_over(
     assert (held.state, held.claimed_by != page_of_first) == ("answered", True)
 
 
-@pytest.mark.worker
-def test_a_page_whose_call_is_withdrawn_stops_and_takes_the_next(
-    tabs: BrowserContext, chat: Chat, kept_celery_worker: Callable[..., object]
-) -> None:
-    kept_celery_worker()
+def test_a_page_whose_call_is_withdrawn_stops_and_takes_the_next(tabs: BrowserContext, chat: Chat) -> None:
     page = opened(tabs)
     page.evaluate("loci.registerModel((_, { signal }) => new Promise(() => { window.signal = signal; }))")
     generation = request_generation(chat.owner_id, chat.pk, mode="reply")

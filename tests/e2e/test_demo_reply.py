@@ -1,6 +1,5 @@
 """The demo with a model in reach: a newcomer's first reply is three clicks away."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,8 +11,9 @@ from apps.chats.transfer.imports import import_chats
 from apps.injection.demo import seeding
 from tests.conftest import WebServer
 from tests.llm.scripted_server import Reply, ScriptedServer
+from tests.queues import working
 
-pytestmark = [pytest.mark.e2e, pytest.mark.worker, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
 ANSWER = "The salt road is closed until the spring."
 
@@ -21,7 +21,6 @@ ANSWER = "The salt road is closed until the spring."
 def test_a_first_reply_takes_three_clicks(
     browser: Browser,
     web_server: WebServer,
-    kept_celery_worker: Callable[..., Any],
     settings: Any,
 ) -> None:
     with ScriptedServer(Reply(ANSWER, pace=0.1)) as server:
@@ -32,8 +31,7 @@ def test_a_first_reply_takes_three_clicks(
             import_chats(owner, file, filename=path.name, title=title)
         assert seeding.connect_model(owner)
         assert not seeding.connect_model(owner)
-        kept_celery_worker("replies")
-        with browser.new_context(base_url=web_server.url) as context:
+        with working("replies"), browser.new_context(base_url=web_server.url) as context:
             page = context.new_page()
             page.goto("/accounts/login/")
             page.get_by_label("Email").fill(settings.DEMO_EMAIL)

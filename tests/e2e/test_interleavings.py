@@ -17,6 +17,7 @@ from tests.properties import HISTORIES
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
 STEPS = 24
+PLAYS = 2  # unless a seed is named
 AT_A_TIME = 5
 LOAD = """async () => {
   Object.assign(window, await import("/tests/js/play.mjs"), await import("/tests/js/real.mjs"));
@@ -50,7 +51,8 @@ def test_nothing_is_lost_stored_twice_or_garbled(
     page_with_tests.evaluate(LOAD)
     page_with_tests.unroute_all()  # each request would go through the test's process
     page_with_tests.expose_function("passDays", pass_days)
-    first = int(request.config.getoption("--hypothesis-seed") or 1)
-    seeds = list(range(first, first + HISTORIES))
+    named = request.config.getoption("--hypothesis-seed")
+    first = int(named or 1)
+    seeds = list(range(first, first + (HISTORIES if named else PLAYS)))
     for at in range(0, len(seeds), AT_A_TIME):
         assert page_with_tests.evaluate(RUN, [token, seeds[at : at + AT_A_TIME], STEPS]) == {}

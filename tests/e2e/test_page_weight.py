@@ -21,7 +21,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 @pytest.fixture(scope="module")
 def served(django_db_setup: None) -> Iterator[str]:
     """The URL of a web server that serves collected files."""
-    collected = {name: getattr(collected_settings, name) for name in ("STATIC_ROOT", "STORAGES")}
+    names = ("STATIC_ROOT", "STATICFILES_DIRS", "STATICFILES_FINDERS", "STORAGES")
+    collected = {name: getattr(collected_settings, name) for name in names}
     with override_settings(**collected):
         collect_if_changed()
     environment = {

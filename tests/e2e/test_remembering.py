@@ -36,7 +36,7 @@ def chat_page(page: Page, live_server: LiveServer, chat: Chat) -> Page:
     session = client.cookies[settings.SESSION_COOKIE_NAME].value
     page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": live_server.url}])
     page.goto(f"/chats/{chat.pk}/")
-    page.wait_for_load_state("networkidle")
+    expect(page.locator("#sync-state [data-words]")).to_have_text("Saved")  # the scripts of the page are at work
     return page
 
 

@@ -1,4 +1,4 @@
-"""Replies on the chat page, with a real web server, a real worker and a scripted model."""
+"""Replies on the chat page, with a real web server and a scripted model."""
 
 import re
 from collections.abc import Iterator
@@ -15,11 +15,17 @@ from tests.e2e.test_live_chat import device, state, turn
 from tests.factories import make_character, make_chat
 from tests.llm.conftest import connect, server  # noqa: F401
 from tests.llm.scripted_server import Reply, ScriptedServer
+from tests.queues import working
 
-pytestmark = [pytest.mark.e2e, pytest.mark.worker, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
 STORY = " ".join(f"Step {number} goes down." for number in range(40))
-SLOW = Reply(STORY, pace=1.0)  # more than a minute
+PACE = 1.0  # seconds between two words or so: a test goes on as soon as it has seen what it looks for
+
+
+def slow() -> Reply:
+    """A reply that takes a minute, unless it is told to hurry."""
+    return Reply(STORY, pace=PACE)
 
 
 @pytest.fixture
@@ -38,11 +44,9 @@ def context(
     web_server: WebServer,
     alice: User,
     connect,  # noqa: F811
-    kept_celery_worker,
 ) -> Iterator[BrowserContext]:
     connect()
-    kept_celery_worker("replies")
-    with device(browser, web_server, alice) as context:
+    with working("replies"), device(browser, web_server, alice) as context:
         yield context
 
 
@@ -59,6 +63,14 @@ def send(page: Page, text: str) -> None:
     page.get_by_role("button", name="Send").click()
 
 
+def expect_coming(page: Page, index: int) -> None:
+    expect(page.locator(".replies")).to_contain_text("Mira is writing")
+    expect(page.locator("#reply-status")).to_have_text("Mira is writing …")
+    expect(turn(page, index).locator(".prose")).to_contain_text("Step 1 goes")
+    expect(turn(page, index).get_by_text("Being written")).to_be_visible()
+    expect(turn(page, index).get_by_text("Incomplete")).to_have_count(0)
+
+
 def expect_whole(page: Page, index: int) -> None:
     expect(turn(page, index).locator(".prose")).to_have_text(STORY)
     expect(turn(page, index).get_by_text("Incomplete")).to_have_count(0)
@@ -66,26 +78,21 @@ def expect_whole(page: Page, index: int) -> None:
     expect(page.get_by_role("button", name="Another reply")).to_be_visible()
 
 
-def test_sending_streams_a_reply_that_survives_the_tab_and_the_web_process(
+def test_sending_streams_a_reply_that_survives_the_tab(
     context: BrowserContext,
     chat: Chat,
     server: ScriptedServer,  # noqa: F811
-    web_server: WebServer,
 ):
-    server.reply_with(SLOW)
+    reply = slow()
+    server.reply_with(reply)
     page, other = open_chat(context, chat), open_chat(context, chat)
     send(page, "Show me.")
     for tab in (page, other):
-        expect(tab.locator(".replies")).to_contain_text("Mira is writing")
-        expect(tab.locator("#reply-status")).to_have_text("Mira is writing …")
-        expect(turn(tab, 3).locator(".prose")).to_contain_text("Step 1 goes")
-    expect(turn(page, 3).get_by_text("Being written")).to_be_visible()
-    expect(turn(page, 3).get_by_text("Incomplete")).to_have_count(0)
-    web_server.kill()
-    web_server.start()
+        expect_coming(tab, 3)
     page.close()
     page = open_chat(context, chat)
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    reply.hurry.set()
     expect_whole(page, 3)
     expect_whole(other, 3)
     assert Generation.objects.for_owner(chat.owner_id).get().state == "succeeded"
@@ -97,15 +104,16 @@ def test_a_reply_has_its_marks_rendered_while_it_comes_and_once_it_is_complete(
     chat: Chat,
     server: ScriptedServer,  # noqa: F811
 ):
-    server.reply_with(Reply(text="*She nods.* " * 20, pace=0.4, piece=12))
+    reply = Reply(text="*She nods.* " * 60, pace=PACE, piece=12)
+    server.reply_with(reply)
     page = open_chat(context, chat)
     send(page, "Show me.")
-    expect(turn(page, 3).get_by_text("Being written")).to_be_visible()
-    expect(turn(page, 3).locator(".prose em").nth(3)).to_be_visible()
+    expect(turn(page, 3).locator(".prose em").nth(1)).to_be_visible()
     expect(turn(page, 3).get_by_text("Being written")).to_be_visible()
     expect(turn(page, 3).locator(".prose")).not_to_contain_text("*")
+    reply.hurry.set()
     expect(page.get_by_role("button", name="Another reply")).to_be_visible()
-    expect(turn(page, 3).locator(".prose em")).to_have_count(20)
+    expect(turn(page, 3).locator(".prose em")).to_have_count(60)
     expect(turn(page, 3).locator(".prose")).not_to_contain_text("*")
 
 
@@ -114,7 +122,7 @@ def test_stop_swipe_continue_and_impersonate(
     chat: Chat,
     server: ScriptedServer,  # noqa: F811
 ):
-    server.reply_with(SLOW, "Down", " the stairs.", "I follow her.")
+    server.reply_with(slow(), "Down", " the stairs.", "I follow her.")
     page = open_chat(context, chat)
     send(page, "Show me.")
     expect(turn(page, 3).locator(".prose")).to_contain_text("Step")
@@ -137,12 +145,14 @@ def test_a_continuation_is_set_off_while_it_comes(
     chat: Chat,
     server: ScriptedServer,  # noqa: F811
 ):
-    server.reply_with(SLOW)
+    server.reply_with(slow())
     page = open_chat(context, chat)
     page.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
     expect(turn(page, 1).locator(".prose")).to_have_text(re.compile(r"^Over there\. Step 0 goes down\. Step"))
     assert Generation.objects.for_owner(chat.owner_id).get().state == "running"
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator(".replies").get_by_text("The reply was stopped.")).to_be_visible()
 
 
 def test_the_right_arrow_after_the_last_version_asks_for_another_reply(
@@ -235,15 +245,17 @@ def test_a_message_sent_while_a_reply_is_written_is_answered_after_it_and_once(
     server: ScriptedServer,  # noqa: F811
 ):
     """The tab that sent it may be closed."""
-    server.reply_with(Reply("Down the long stairs, to the cellar.", pace=0.7), "Behind the well.")
+    reply = slow()
+    server.reply_with(reply, "Behind the well.")
     page, other = open_chat(context, chat), open_chat(context, chat)
     send(page, "Where to?")
-    expect(turn(other, 3).locator(".prose")).to_contain_text("Down")
+    expect(turn(other, 3).locator(".prose")).to_contain_text("Step")
     with other.expect_response(lambda response: "/replies/" in response.url and response.request.method == "POST"):
         send(other, "And the key?")
     other.close()
     expect(turn(page, 4).locator(".prose")).to_have_text("And the key?")
-    expect(turn(page, 3).locator(".prose")).to_have_text("Down the long stairs, to the cellar.")
+    reply.hurry.set()
+    expect(turn(page, 3).locator(".prose")).to_have_text(STORY)
     expect(turn(page, 5).locator(".prose")).to_have_text("Behind the well.")
     expect(page.get_by_role("button", name="Another reply")).to_be_visible()
     assert Generation.objects.for_owner(chat.owner_id).count() == 2
@@ -254,7 +266,7 @@ def test_a_message_sent_while_a_reply_is_written_that_is_stopped_waits_for_the_u
     chat: Chat,
     server: ScriptedServer,  # noqa: F811
 ):
-    server.reply_with(SLOW, "Behind the well.")
+    server.reply_with(slow(), "Behind the well.")
     page = open_chat(context, chat)
     send(page, "Where to?")
     expect(turn(page, 3).locator(".prose")).to_contain_text("Step")

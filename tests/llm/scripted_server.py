@@ -76,8 +76,8 @@ class Reply:
 
     ``raw`` is sent unchanged as the body. Otherwise ``text`` is sent in the API's format; ``stream`` overrides whether
     it is streamed, ``finish_reason`` is why it ended. ``delay`` is the seconds before the reply, ``pace`` those between
-    chunks of ``piece`` characters. After ``stall_after`` chunks the server sends nothing more, after ``break_after`` it
-    closes the connection.
+    chunks of ``piece`` characters, until ``hurry`` is set. After ``stall_after`` chunks the server sends nothing more,
+    after ``break_after`` it closes the connection.
     """
 
     text: str = ""
@@ -93,6 +93,7 @@ class Reply:
     finish_reason: str = "stop"
     delay: float = 0
     pace: float = 0
+    hurry: threading.Event = field(default_factory=threading.Event)
     piece: int = 12
     stall_after: int | None = None
     break_after: int | None = None
