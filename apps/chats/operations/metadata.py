@@ -71,7 +71,7 @@ def patch_metadata(owner: Owner, chat_id: UUID, patch: DocumentPatch, guard: Gua
 
 def metadata_change(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     """Return the log entry's columns for a change of metadata."""
-    patch, replaced = merge_patch.diff(before, after)
+    patch, replaced = merge_patch.diff_by_key(before, after)
     return {"metadata": patch, "replaced_keys": replaced}
 
 

@@ -17,10 +17,16 @@ def apply(document: Any, patch: Any) -> Any:
     return result
 
 
-def diff(old: dict[str, Any], new: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def diff(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the merge patch from ``old`` to ``new``, or None if it would set a null: a merge patch can't do that."""
+    patch, replaced = diff_by_key(old, new)
+    return None if replaced else patch
+
+
+def diff_by_key(old: dict[str, Any], new: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the merge patch from ``old`` to ``new``, and the keys of which it has the value itself instead of a patch.
 
-    These are the keys whose patch would have to set a null, which a merge patch can't do.
+    These are the keys whose patch would have to set a null.
     """
     patch: dict[str, Any] = dict.fromkeys(key for key in old if key not in new)
     replaced = []
@@ -37,8 +43,7 @@ def diff(old: dict[str, Any], new: dict[str, Any]) -> tuple[dict[str, Any], list
 def _change(old: Any, value: Any) -> Any:
     """Return the patch of one value, or None if it would have to set a null."""
     if isinstance(value, dict) and isinstance(old, dict):
-        patch, replaced = diff(old, value)
-        return None if replaced else patch
+        return diff(old, value)
     return None if _has_null(value) else value
 
 
