@@ -89,7 +89,10 @@ def get_chat(chat_id: str) -> Flow[Chat]:
 
 
 def update_chat(chat_id: str, **fields: Any) -> Flow[Chat]:
-    """Change title, character and persona (None for none) and user_name."""
+    """Change title, character and persona (None for none) and user_name.
+
+    With ``integrity``, raise IntegrityConflict if the chat was written since. Without one, the last write wins.
+    """
     return ask(write("PATCH", path("chats", chat_id), fields))
 
 
