@@ -171,7 +171,7 @@ def record_change(
     """End a write to a locked chat: give it a new rev and integrity, log the change, notify receivers.
 
     ``is_use`` tells whether a person used this chat, which makes it the first in the list.
-    ``columns`` are further columns of ChatChange: metadata, metadata_replaced, before, undoes, reordered, fingerprint.
+    ``columns`` are further columns of ChatChange: metadata, replaced_keys, before, undoes, reordered, fingerprint.
     """
     chat.rev += 1
     chat.integrity = uuid.uuid4()

@@ -1,4 +1,4 @@
-"""Read the recalls that ST-BME stored with messages of the user."""
+"""Read the recalls that ST-BME stored with messages of the user, and keep these up to date."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,8 +8,10 @@ from django.db.models import TextField
 from django.db.models.functions import Cast
 from django.utils import timezone
 
-from apps.chats.dates import parse_date
+from apps.chats.dates import parse_date, timestamp
+from apps.chats.locking import Guard
 from apps.chats.models import Chat, Message, Swipe
+from apps.chats.operations import Patch, patch_messages
 from apps.common.database.ids import uuid7
 from apps.exchange.reading.values import MAX_ITEMS, text_at
 from apps.injection.models import Recall
@@ -19,6 +21,7 @@ from apps.memories.models import Memory
 
 KEY = "bme_recall"  # in the extra of a message
 BATCH_SIZE = 500
+WHY = "recalled by ST-BME"  # of the entries of a recall that was read
 
 
 def read_recalls(chat: Chat, memory_ids: Mapping[str, UUID]) -> tuple[int, int]:
@@ -46,6 +49,41 @@ def read_recalls(chat: Chat, memory_ids: Mapping[str, UUID]) -> tuple[int, int]:
     return len(recalls), damaged
 
 
+def says_recall(message: Message, recall: Recall) -> bool:
+    """Return whether the message has its recall in ST-BME's form, with nothing that this form can't say."""
+    document = message.extra.get(KEY)
+    if not isinstance(document, dict) or recall.deleted or recall.left_out or recall.lore:
+        return False
+    is_same = text_at(document, "injectionText") == recall.text
+    return is_same and _is_edited(document) == recall.edited and all(item.get("why") == WHY for item in recall.memories)
+
+
+def write_recall(recall: Recall, **kwargs: Any) -> None:
+    """Receive ``recall_changed``: bring the recall that ST-BME stored with the message up to date."""
+    message = Message.objects.for_owner(recall.owner_id).with_swipes().get(pk=recall.message_id)
+    stored = message.extra.get(KEY)
+    if isinstance(stored, dict):
+        patch = Patch(id=message.pk, extra={KEY: None if recall.deleted else _changes(stored, recall, message)})
+        patch_messages(recall.owner_id, recall.chat_id, [patch], Guard(optional=True))
+
+
+def _changes(stored: Mapping[str, Any], recall: Recall, message: Message) -> dict[str, Any]:
+    """Return the keys to set. Those that only some versions of ST-BME write are changed where they stand."""
+    changes: dict[str, Any] = {"injectionText": recall.text, "manuallyEdited": recall.edited}
+    others: dict[str, Any] = {
+        "tokenEstimate": recall.tokens,
+        "updatedAt": timestamp(recall.updated_at),
+        "boundUserFloorText": message.mes,
+    }
+    if not all(item.get("why") == WHY for item in recall.memories):
+        others["selectedNodeIds"] = []  # it was made anew, of memories that ST-BME's graph doesn't have
+    return changes | {key: value for key, value in others.items() if key in stored}
+
+
+def _is_edited(document: Mapping[str, Any]) -> bool:
+    return document.get("manuallyEdited") is True
+
+
 def _recall(
     chat: Chat,
     message: Message,
@@ -64,7 +102,7 @@ def _recall(
         chat=chat,
         message=message,
         text=text,
-        edited=document.get("manuallyEdited") is True,
+        edited=_is_edited(document),
         source=Recall.Source.PERSISTENT,
         memories=[_entry(memory) for memory in found],
         tokens=count_tokens(text),
@@ -83,7 +121,7 @@ def _entry(memory: Memory) -> dict[str, Any]:
         "kind": memory.kind,
         "slot": "triggered",
         "text": memory.text,
-        "why": "recalled by ST-BME",
+        "why": WHY,
         "message": None,
         "triggered": True,
     }

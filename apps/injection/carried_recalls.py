@@ -1,6 +1,6 @@
 """Carry recalls in exported files: entries name their source by its place and text, since an import has new ids."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -9,11 +9,15 @@ from rest_framework import serializers
 from apps.chats.models import Chat, Message
 from apps.common.api.serializer_fields import NumberField, PositionField, StrictBooleanField, StrictUUIDField, TextField
 from apps.common.database.ids import uuid7
+from apps.common.registry import Registry
 from apps.injection.models import Recall
 from apps.injection.operations import KEPT_FIELDS
 from apps.injection.turns import text_hash
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory
+
+# Whether a message says all that its recall holds in another program's form, which is exported as it is.
+other_forms: Registry[Callable[[Message, Recall], bool]] = Registry()
 
 MAX_ENTRIES = 1000
 MAX_SCORE = 1000.0
@@ -68,9 +72,17 @@ class CarriedRecallSerializer(serializers.Serializer[Any]):
 
 
 def exported_recalls(chat: Chat, messages: Sequence[Message]) -> dict[UUID, dict[str, Any]]:
-    """Return the recalls of messages as JSON, by message id. Deleted ones are included, so that they stay deleted."""
-    recalls = Recall.objects.for_owner(chat.owner_id).filter(message__in=[message.pk for message in messages])
-    stored = {recall.message_id: recall for recall in recalls if recall.message_id}
+    """Return the recalls of messages as JSON, by message id. Deleted ones are included, so that they stay deleted.
+
+    Those that the message says in another program's form are left out.
+    """
+    by_id = {message.pk: message for message in messages}
+    recalls = Recall.objects.for_owner(chat.owner_id).filter(message__in=list(by_id))
+    stored = {
+        recall.message_id: recall
+        for recall in recalls
+        if recall.message_id and not any(says(by_id[recall.message_id], recall) for says in other_forms)
+    }
     items = [item for recall in stored.values() for item in (*recall.memories, *recall.left_out)]
     ids = {item["message"] for item in items if item["message"]}
     sources = {str(message.pk): _source(message) for message in _messages(chat).filter(pk__in=ids)} if ids else {}

@@ -19,6 +19,7 @@ from apps.common.scoping import Owner
 from apps.injection.models import Recall
 from apps.injection.retrieval.service import RetrievalResult, retrieve
 from apps.injection.settings.stores import plan_for, settings_of
+from apps.injection.signals import recall_changed
 from apps.injection.slots.turn_class import classify
 from apps.injection.turns import UserTurn, text_hash, turn_from_message
 from apps.injection.witnessing import speaker_or_default
@@ -107,7 +108,6 @@ def store_recall(retrieved: RetrievalResult, *, overwrite: bool = False) -> Reca
     """
     turn, new_recall = retrieved.turn, unstored_recall(retrieved)
     message_id = lock_turn(turn)
-    # An edit doesn't lock the chat: with the row locked, it is either seen here or follows.
     recall = LOCKED_RECALL.first(turn.owner_id, turn.chat.pk, message_id)
     if recall is None:
         new_recall.save(force_insert=True)
@@ -147,17 +147,21 @@ def mark_reused(recall: Recall) -> Recall:
     return recall
 
 
+@transaction.atomic
 def edit_recall(recall: Recall, text: str, *, turn_hash: str) -> Recall:
     """Replace the text of a recall and keep it until a re-run. ``turn_hash`` is of the turn's current text.
 
     Raise Missing if it was deleted, with its message or alone.
     """
     tokens = token_counter_for(recall.owner_id)(text)
+    lock_chat(recall.owner_id, recall.chat_id)
     return _update(recall, text=text, tokens=tokens, edited=True, turn_hash=turn_hash)
 
 
+@transaction.atomic
 def delete_recall(recall: Recall) -> None:
     """Empty a recall and mark it as deleted. Raise Missing if it was deleted meanwhile."""
+    lock_chat(recall.owner_id, recall.chat_id)
     _update(recall, text="", memories=[], left_out=[], left_out_count=0, tokens=0, edited=False, deleted=True)
 
 
@@ -206,11 +210,15 @@ def lock_turn(turn: UserTurn) -> UUID | None:
 
 
 def _update(recall: Recall, **values: Any) -> Recall:
-    """Change a stored recall, as it was read. Raise Missing if it was deleted meanwhile."""
+    """Change a stored recall, as it was read, and send ``recall_changed`` for a text. Raise Missing if it was deleted
+    meanwhile.
+    """
     stored = Recall.objects.for_owner(recall.owner_id).filter(pk=recall.pk, deleted=recall.deleted)
     values["updated_at"] = timezone.now()
     for name, value in values.items():
         setattr(recall, name, value)
     if not stored.update(**values):
         raise Missing(gettext("There is no recall of this message any more."))
+    if "text" in values and recall.message_id:
+        recall_changed.send(sender=Recall, recall=recall)
     return recall

@@ -15,6 +15,7 @@ REST_FRAMEWORK = {
         "rest_framework.permissions.IsAuthenticated",
         "apps.accounts.authentication.TokenScope",
         "apps.accounts.suspension.NotSuspended",
+        "apps.common.api.parameters.KnownParameters",
     ],
     "DEFAULT_RENDERER_CLASSES": ["apps.common.documents.strict_json.CompactJSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["apps.common.documents.strict_json.StrictJSONParser"],
@@ -28,7 +29,8 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "Loci",
     "DESCRIPTION": (
-        "Memory for long conversations with language models. Bodies may come with `Content-Encoding: gzip`."
+        "Memory for long conversations with language models. Bodies may come with `Content-Encoding: gzip`; replies "
+        "are compressed for clients that accept it."
     ),
     "VERSION": "0.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
@@ -51,7 +53,7 @@ SPECTACULAR_SETTINGS = {
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "apps.common.api.schema.describe_idempotency",
+        "apps.common.api.schema.describe_write_headers",
         "apps.common.api.schema.describe_problems",
     ],
 }

@@ -49,7 +49,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "apps.common.http.head_requests.HeadMiddleware",
     "apps.common.metrics.MetricsMiddleware",
-    "apps.common.http.compression.PageCompressionMiddleware",
+    "apps.common.http.compression.CompressionMiddleware",
     "apps.common.http.caching.NoStoreMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -70,6 +70,7 @@ MIDDLEWARE = [
     "apps.accounts.middleware.throttling.ThrottleMiddleware",
     "apps.accounts.middleware.concurrency.ConcurrencyMiddleware",
     "apps.common.pages.problems.ProblemPageMiddleware",
+    "apps.common.http.minimal_replies.MinimalReplyMiddleware",
     "apps.common.http.retries.RetryMiddleware",
     "apps.sync.idempotency.IdempotencyMiddleware",
 ]

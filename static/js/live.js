@@ -1,5 +1,5 @@
 // Connect the conversation page to the sync client: save edits on the device, send them, and show the changes of others.
-import { ChatSync } from "./sync-client.js";
+import { ChatSync } from "./sync/chat.js";
 import { Editors } from "./live/editors.js";
 import { takeImages } from "./live/images.js";
 import { SyncState } from "./live/state.js";

@@ -6,8 +6,10 @@
  *   const sync = await openSync({ chatId, headers: () => ({ "X-CSRFToken": token }) });
  *   await sync.load({ from: -50, limit: 50 });     // a window, kept up to date; or track(messages) those shown already.
  *                                                  // Without a network: the copy of the last visit, see forgetCopies
+ *   // With `manual: true` nothing is sent or read by itself: `await sync.push()` sends, `await sync.pull()` reads.
  *   sync.edit(id, { mes: text });                  // sent after the debounce, merged with what others write
  *   await sync.append({ mes: "Hello", is_user: true });
+ *   const calls = new Calls({ headers });           // recalls, scenes and snapshots
  *   sync.addEventListener("changed", ({ detail }) => render(detail.messages, detail.deleted));
  *   sync.addEventListener("conflict", ({ detail }) => ask(detail.mine, detail.theirs).then(detail.resolve));
  *
@@ -32,6 +34,7 @@ export { EventFeed } from "./sync/live.js";
 export { IndexedStorage, MemoryStorage } from "./sync/storage.js";
 export { forgetCopies } from "./sync/copies.js";
 export { readGraph } from "./sync/graph.js";
+export { Calls } from "./sync/calls.js";
 
 import { ChatSync } from "./sync/chat.js";
 import { SettingsSync } from "./sync/settings.js";

@@ -1,6 +1,6 @@
 // Colours, the size of the text and the key that sends take effect without a reload, and on one's other devices. The
 // cookies are for the server's next page, and for those who aren't signed in.
-import { SettingsSync } from "./sync-client.js";
+import { SettingsSync } from "./sync/settings.js";
 import { headers } from "./live/requests.js";
 
 const YEAR = 365 * 24 * 3600;

@@ -256,6 +256,22 @@ class TestRepairs:
         assert [swipe.mes for swipe in message.swipes] == texts
         assert same(render_message(message), line)
 
+    def test_the_data_of_the_active_swipe_is_that_of_swipe_info(self) -> None:
+        """After a change of the swipe, `extra` may still hold what belongs to the one before."""
+        infos = [{"extra": {"recap": {"memory": "first"}}}, {"extra": {"recap": {"memory": "second"}, "only": 1}}]
+        line = SWIPED | {"extra": {"recap": {"memory": "first"}, "bias": 2}, "swipe_info": infos}
+        message = read_one(line)
+        assert message.active.extra == {"recap": {"memory": "second"}, "bias": 2, "only": 1}
+        assert message.swipes[0].extra == {"recap": {"memory": "first"}}
+        assert same(render_message(message), line)
+
+    @pytest.mark.parametrize("more", [{}, {"extra": {}}, {"extra": {"recap": {"memory": "stale"}}}, {"swipes": []}])
+    def test_data_that_stands_in_swipe_info_alone_is_taken(self, more: dict[str, Any]) -> None:
+        line = PLAIN | {"swipe_id": 0, "swipe_info": [{"gen_id": 3, "extra": {"recap": {"memory": "kept"}}}]} | more
+        message = read_one(line)
+        assert (message.active.extra, message.active.info) == ({"recap": {"memory": "kept"}}, {"gen_id": 3})
+        assert same(render_message(message), line)
+
     @pytest.mark.parametrize("info", [None, [], [None, None], [{}], "x", {"a": 1}, [1, {"extra": 4}, {}, {}]])
     def test_swipe_info_of_any_shape(self, info: Any) -> None:
         line = SWIPED | {"swipe_info": info}

@@ -1,4 +1,4 @@
-"""Pages are compressed, and nothing else that the site sends."""
+"""Pages and the API's replies are compressed for those who accept it, exports are not."""
 
 import gzip
 
@@ -23,4 +23,7 @@ def test_a_page_is_compressed_with_padding_of_a_random_length() -> None:
     assert len(replies[0].content) < len(page) / 3
     assert len({len(reply.content) for reply in replies}) > 1
     assert "Content-Encoding" not in site.get(f"/chats/{chat.pk}/")
-    assert "Content-Encoding" not in site.get(f"/api/v1/chats/{chat.pk}/messages/", **ACCEPTS)
+    window = site.get(f"/api/v1/chats/{chat.pk}/messages/", **ACCEPTS)
+    assert gzip.decompress(window.content).count(b"said again") == 40  # mes and its swipe
+    assert "Content-Encoding" not in site.get(f"/api/v1/chats/{chat.pk}/messages/")
+    assert "Content-Encoding" not in site.get(f"/api/v1/chats/{chat.pk}/export/?format=jsonl", **ACCEPTS)

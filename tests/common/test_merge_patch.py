@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from apps.common.documents.merge_patch import apply, diff
+from apps.common.documents.merge_patch import apply, diff, diff_by_key
 
 KEYS = st.sampled_from(["a", "b", "c"])
 LEAVES = st.none() | st.booleans() | st.integers(0, 2) | st.just(1.0) | st.text("xy", max_size=2)
@@ -58,6 +58,13 @@ def test_a_patched_document_has_a_difference_unless_it_needs_a_null(old: Any, pa
     assert found is None or text(apply(old, found)) == text(new)
     if "null" not in text(new):
         assert found is not None
+
+
+@given(OBJECTS, OBJECTS)
+def test_a_difference_by_key_gives_any_document(old: Any, new: Any) -> None:
+    patch, replaced = diff_by_key(old, new)
+    assert text({**apply(old, patch), **{key: patch[key] for key in replaced}}) == text(new)
+    assert all("null" in text(patch[key]) for key in replaced)
 
 
 @given(OBJECTS, OBJECTS)

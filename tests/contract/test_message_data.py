@@ -1,5 +1,6 @@
 """Data of messages, kept for each swipe; recaps and scene breaks in it."""
 
+import json
 from typing import Any
 from uuid import UUID
 
@@ -82,6 +83,37 @@ def test_each_swipe_keeps_its_own_and_none_reads_another_ones(
     assert alice.get(f"{data}/auto_recap_memory/?swipe=previous").status_code == 404
     assert alice.get(f"{data}/auto_recap_memory/?swipe=2").status_code == 404
     assert alice.get(f"{data}/auto_recap_memory/?swipe=x").status_code == 400
+
+
+def test_writes_reach_the_swipe_that_they_name(alice: APIClient, chat: dict[str, Any], data: str) -> None:
+    patch(alice, chat, {"index": 1, "add_swipe": {"mes": "b"}})
+    body = {"integrity": now(alice, chat)["integrity"], "data": {"a": 1}}
+    assert alice.patch(f"{data}/notes/?swipe=0", body).json()["data"] == {"a": 1}
+    assert alice.put(f"{data}/notes/b/?swipe=previous", {"value": None}).status_code == 200
+    assert alice.put(data.removesuffix("data") + "recap/?swipe=0", {"text": "He left."}).json()["recap"]["edited"]
+    assert (alice.get(f"{data}/notes/").json(), alice.get(f"{data}/notes/?swipe=0").json()) == ({}, {"a": 1, "b": None})
+    message = messages(alice, chat)[1]
+    assert (message["swipe_id"], message["extra"]) == (1, {})
+    assert message["swipe_info"][0]["extra"]["auto_recap_memory"]["memory"] == "He left."
+    undo(alice, chat)
+    assert "auto_recap_memory" not in messages(alice, chat)[1]["swipe_info"][0]["extra"]
+    assert alice.delete(f"{data}/notes/a/?swipe=0").status_code == 200
+    assert alice.get(f"{data}/notes/?swipe=0").json() == {"b": None}
+    before = now(alice, chat)["rev"]
+    assert alice.delete(f"{data}/notes/a/?swipe=0").json()["rev"] == before  # it is gone already
+    assert alice.put(f"{data}/notes/a/?swipe=2", {"value": 1}).status_code == 404
+    assert alice.put(f"{data}/notes/a/?swipe=x", {"value": 1}).json()["errors"][0]["pointer"] == "/swipe"
+    assert now(alice, chat)["rev"] == before
+
+
+def test_an_export_has_what_was_written_to_another_swipe(alice: APIClient) -> None:
+    line = b'{"name":"B","mes":"b","swipe_id":1,"swipes":["a","b"],"swipe_info":[{},{"extra":{}}],"extra":{}}'
+    file = SimpleUploadedFile("a.jsonl", line)
+    chat = alice.post("/api/v1/chats/import/", {"file": file}, format="multipart").json()["chats"][0]
+    message = messages(alice, chat)[0]["id"]
+    assert alice.put(f"{url(chat, 'messages')}{message}/data/notes/a/?swipe=0", {"value": 1}).status_code == 200
+    exported = json.loads(alice.get(url(chat, "export") + "?format=jsonl").getvalue().splitlines()[-1])
+    assert exported["swipe_info"] == [{"extra": {"notes": {"a": 1}}}, {"extra": {}}]
 
 
 @pytest.mark.parametrize(
@@ -251,7 +283,8 @@ def test_a_recap_takes_no_versions_along_to_another_swipe(alice: APIClient, chat
     (first,) = scenes(alice, chat)
     assert [version["memory"] for version in first["versions"]] == ["Of the first swipe."]
     # A swipe that ends no scene takes no recap at all.
-    patch(alice, chat, {"index": 1, "add_swipe": {"mes": "Nowhere."}})
+    ended = {"auto_recap_memory": {"scene_break": False}}
+    patch(alice, chat, {"index": 1, "add_swipe": {"mes": "Nowhere.", "extra": ended}})
     with pytest.raises(Missing):
         patch_messages(alice.user, chat["id"], [prepared], Guard(optional=True))
     assert scenes(alice, chat) == []
@@ -267,6 +300,46 @@ def test_a_recap_sent_again_is_one_version(alice: APIClient, chat: dict[str, Any
     assert (again.status_code, len(again.json()["scene"]["versions"])) == (200, 1)
 
 
+def test_a_swipe_of_its_last_message_keeps_a_scene_whose_recap_is_outdated_then(
+    alice: APIClient, chat: dict[str, Any], data: str
+) -> None:
+    scene = alice.post(url(chat, "scenes"), {"index": 1, "name": "The stone"}).json()["scene"]
+    one = f"{url(chat, 'scenes')}{scene['id']}/"
+    assert alice.patch(one, {"recap": "A key was hidden."}).json()["scene"]["outdated"] is False
+    patch(alice, chat, {"index": 1, "add_swipe": {"mes": "Under the red stone."}})
+    (swiped,) = scenes(alice, chat)
+    assert (swiped["name"], swiped["recap"], swiped["outdated"]) == ("The stone", "A key was hidden.", True)
+    assert "memory" not in alice.get(f"{data}/auto_recap_memory/").json()
+    patch(alice, chat, {"index": 1, "swipe_id": 0})
+    assert [scene["outdated"] for scene in scenes(alice, chat)] == [False]
+    patch(alice, chat, {"index": 1, "delete_swipe": 0})
+    assert [scene["name"] for scene in scenes(alice, chat)] == ["The stone"]
+
+
+def test_a_scene_that_was_removed_comes_back_with_no_swipe_and_is_removed_twice(
+    alice: APIClient, chat: dict[str, Any]
+) -> None:
+    scene = alice.post(url(chat, "scenes"), {"index": 1}).json()["scene"]
+    patch(alice, chat, {"index": 1, "add_swipe": {"mes": "Under the red stone."}})
+    first = alice.delete(f"{url(chat, 'scenes')}{scene['id']}/")
+    again = alice.delete(f"{url(chat, 'scenes')}{scene['id']}/")
+    assert (first.status_code, again.status_code, again.json()["rev"]) == (200, 200, first.json()["rev"])
+    patch(alice, chat, {"index": 1, "swipe_id": 0})
+    assert scenes(alice, chat) == []
+
+
+def test_an_edit_within_a_scene_outdates_its_recap(alice: APIClient, chat: dict[str, Any], data: str) -> None:
+    scene = alice.post(url(chat, "scenes"), {"index": 1}).json()["scene"]
+    assert scene["outdated"] is None
+    one = f"{url(chat, 'scenes')}{scene['id']}/"
+    alice.patch(one, {"recap": "A key was hidden."})
+    patch(alice, chat, {"index": 0, "set": {"mes": "Where is the map?"}})
+    assert [scene["outdated"] for scene in scenes(alice, chat)] == [True]
+    assert alice.patch(one, {"recap": "A map was hidden."}).json()["scene"]["outdated"] is False
+    put_recap(alice, chat, data, scene_recap_hash="of another program")
+    assert [scene["outdated"] for scene in scenes(alice, chat)] == [None]
+
+
 def test_the_hash_of_a_recap_tells_that_the_scene_has_changed(alice: APIClient, chat: dict[str, Any]) -> None:
     scene = alice.post(url(chat, "scenes"), {"index": 1}).json()["scene"]
     one = f"{url(chat, 'scenes')}{scene['id']}/"
@@ -280,7 +353,8 @@ def test_scenes_follow_the_active_swipe_and_undo(alice: APIClient, chat: dict[st
     alice.post(url(chat, "scenes"), {"index": 0})
     alice.post(url(chat, "scenes"), {"index": 1})
     assert [(scene["start"], scene["end"]) for scene in scenes(alice, chat)] == [(0, 0), (1, 1)]
-    patch(alice, chat, {"index": 0, "add_swipe": {"mes": "b"}})
+    goes_on = {"auto_recap_memory": {"scene_break": False}}
+    patch(alice, chat, {"index": 0, "add_swipe": {"mes": "b", "extra": goes_on}})
     assert [(scene["start"], scene["end"]) for scene in scenes(alice, chat)] == [(0, 1)]
     undo(alice, chat)
     assert len(scenes(alice, chat)) == 2

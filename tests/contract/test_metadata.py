@@ -60,7 +60,24 @@ def test_operations_are_a_json_patch(alice: APIClient, chat: dict[str, Any]) -> 
     assert reply.status_code == 200, reply.content
     assert reply.json()["metadata"] == {"note": {"text": "old", "depth": None}, "tags": ["a", "b", "c"]}
     (change,) = changes(alice, chat)
-    assert (change["metadata_replaced"], change["metadata"]) == (True, reply.json()["metadata"])
+    assert (change["metadata_replaced"], change["replaced_keys"]) == (False, ["note"])
+    assert change["metadata"] == {"note": {"text": "old", "depth": None}, "tags": ["a", "b", "c"], "tainted": None}
+
+
+def test_a_null_is_a_change_of_its_key_alone(alice: APIClient, chat: dict[str, Any]) -> None:
+    """Others rebase onto it, undo takes back no other key, and clients are told of no other one."""
+    null = operate(alice, chat, {"op": "add", "path": "/nothing", "value": None}).json()
+    rebased = merge(alice, chat, {"mine": 1}, integrity=chat["integrity"], on_conflict="rebase")
+    assert rebased.status_code == 200, rebased.content
+    refused = merge(alice, chat, {"nothing": 1}, integrity=chat["integrity"], on_conflict="rebase")
+    assert [entry["key"] for entry in refused.json()["conflicts"]] == ["nothing"]
+    first, second = changes(alice, chat)
+    assert (first["metadata"], first["replaced_keys"]) == ({"nothing": None}, ["nothing"])
+    assert (second["metadata"], second["replaced_keys"]) == ({"mine": 1}, [])
+    undone = alice.post(f"/api/v1/chats/{chat['id']}/undo/", {"rev": null["rev"]})
+    assert (undone.status_code, undone.json()["metadata"]) == (200, {"nothing": None})
+    assert undone.json()["replaced_keys"] == []
+    assert stored(alice, chat) == chat["metadata"] | {"mine": 1}
 
 
 def test_each_media_type_has_its_own_member(alice: APIClient, chat: dict[str, Any]) -> None:

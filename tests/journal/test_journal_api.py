@@ -2,11 +2,13 @@
 
 import datetime as dt
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from apps.accounts.models import User
 from apps.journal import tasks
 from apps.memories.models import JournalEntry
 from tests.contract.conftest import alice, charlie, client_of
@@ -73,6 +75,18 @@ def test_entries_are_listed_by_their_days(alice: APIClient) -> None:
     assert listed("from=2026-11-18&to=2026-11-18&instance=phone") == ["2026-11-18"]
     first = alice.get(f"{URL}?limit=3").json()
     assert [entry["period"] for entry in alice.get(first["next"]).json()["results"]] == ["2026-11-17"]
+
+
+@pytest.mark.parametrize("given", [{}, {"period": None}])
+def test_a_significant_entry_without_a_period_is_of_today_where_its_writer_is(
+    alice: APIClient, given: dict[str, Any]
+) -> None:
+    for zone in ("Pacific/Kiritimati", "Pacific/Niue"):  # their days are never the same
+        User.objects.filter(email="alice@example.com").update(time_zone=zone)
+        entry = alice.post(URL, {"granularity": "significant", "text": "It was.", **given}).json()
+        assert entry["period"] == dt.datetime.now(ZoneInfo(zone)).date().isoformat()
+    daily = alice.post(URL, {"granularity": "daily", "text": "- It was.", **given})
+    assert (daily.status_code, daily.json()["errors"][0]["pointer"]) == (400, "/period")
 
 
 def test_an_entry_is_corrected_and_deleted(alice: APIClient) -> None:

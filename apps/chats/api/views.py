@@ -12,18 +12,19 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats import operations
+from apps.chats.api.guarded import ChatUpdateSerializer
 from apps.chats.models import MAX_TAG_LENGTH, Chat
 from apps.chats.queries import MAX_WINDOW, access_chat, default_persona, message_window
 from apps.chats.serializers import (
     ORGANIZATION_FIELDS,
     ChatCreateSerializer,
     ChatSerializer,
-    ChatUpdateSerializer,
     WindowSerializer,
     chat_document,
     message_document,
 )
 from apps.common.api.pagination import NewestFirstPagination
+from apps.common.api.parameters import takes_query
 from apps.common.api.serializer_fields import read_body, read_query
 
 
@@ -91,17 +92,21 @@ class ChatView(APIView):
 
     @extend_schema(request=ChatUpdateSerializer, responses=ChatSerializer)
     def patch(self, request: Request, chat_id: UUID) -> Response:
+        """Change the chat itself. Without an `integrity`, the last write wins; pins, the archive and tags need none."""
         chat = access_chat(request.user, chat_id)
-        body = read_body(ChatUpdateSerializer, request)
-        organization = {name: body.pop(name) for name in ORGANIZATION_FIELDS if name in body}
+        body = ChatUpdateSerializer(data=request.data, context={"request": request})
+        body.is_valid(raise_exception=True)
+        fields = body.changes()
+        organization = {name: fields.pop(name) for name in ORGANIZATION_FIELDS if name in fields}
         with transaction.atomic():
-            if body:
-                chat = operations.update_chat(chat, **body)
+            if fields:
+                chat = operations.update_chat(chat, guard=body.guard(request, optional=True), **fields)
             if organization:
                 chat = operations.organize_chat(chat, **organization)
         return Response(chat_document(chat))
 
-    @extend_schema(parameters=[ChatDeletionQuery], responses={204: None})
+    @takes_query(ChatDeletionQuery)
+    @extend_schema(responses={204: None})
     def delete(self, request: Request, chat_id: UUID) -> Response:
         """Put the chat into the bin for 30 days, with the memories that come from it alone."""
         query = read_query(ChatDeletionQuery, request)

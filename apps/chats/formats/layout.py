@@ -9,7 +9,7 @@ An empty layout belongs to messages that were not imported: every key comes from
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 # Other keys that a change of a field affects. A copy of the field is updated if present, and never added. Required keys
@@ -39,6 +39,14 @@ def apply_layout(layout: str, columns: Mapping[str, Any]) -> dict[str, Any]:
     return {key: columns[key] if entry is None else entry["raw"] for key, entry in entries.items()}
 
 
+def unknown_fields(layout: str, known: Container[str]) -> dict[str, Any]:
+    """Return the values of the layout's keys that are none of the `known` ones."""
+    if not layout:
+        return {}
+    entries = json.loads(layout)
+    return {key: entry["raw"] for key, entry in entries.items() if entry is not None and key not in known}
+
+
 def forget_layout(layout: str, fields: Iterable[str]) -> str:
     """Return `layout` after a change of `fields`: drop their raw values, so that their columns are exported.
 
@@ -52,4 +60,17 @@ def forget_layout(layout: str, fields: Iterable[str]) -> str:
     for field in fields:
         entries.update(dict.fromkeys((field, *_REQUIRED_KEYS.get(field, ()))))
         entries.update(dict.fromkeys(key for key in _OPTIONAL_COPIES.get(field, ()) if key in entries))
+    return dump(entries)
+
+
+def restore_layout(layout: str, earlier: str, keys: Iterable[str]) -> str:
+    """Return `layout` with these keys as they stand in an earlier one, which had a value or none."""
+    if not layout or not earlier:
+        return layout
+    entries, before = json.loads(layout), json.loads(earlier)
+    for key in keys:
+        if key in before:
+            entries[key] = before[key]
+        else:
+            entries.pop(key, None)
     return dump(entries)

@@ -78,21 +78,32 @@ def parse_message(raw_line: Mapping[str, Any], header: ParsedHeader, warn: Warn)
 def _swipes(line: Mapping[str, Any], extra: dict[str, Any], warn: Warn) -> tuple[int, tuple[ParsedSwipe, ...]]:
     """Return the index of the active swipe, and all swipes.
 
-    `mes` takes precedence over the active swipe's text: old SillyTavern versions did not update `swipes` on edits.
+    `mes` takes precedence over the active swipe's text: old SillyTavern versions did not update `swipes` on edits. Of
+    its data, `swipe_info` does: after a change of the swipe, `extra` may still hold that of the one before.
     """
     values = line.get("swipes")
     if not isinstance(values, list) or not values:
         if values not in (None, []):
             warn("swipes was not an array: the text in mes was used.")
-        return 0, (ParsedSwipe(as_text(line.get("mes"), warn), extra),)
+        return 0, (_only_swipe(line, extra, warn),)
     texts = [as_text(text, warn) for text in values]
     active = _active_index(line, texts, warn)
     if line.get("mes") is not None:
         texts[active : active + 1] = [as_text(line["mes"], warn)]
     infos = _swipe_infos(line.get("swipe_info"), len(texts), warn)
     swipes = [_swipe(text, info) for text, info in zip(texts, infos, strict=True)]
-    swipes[active] = ParsedSwipe(texts[active], extra, swipes[active].info)
+    swipes[active] = replace(swipes[active], extra={**extra, **swipes[active].extra})
     return active, tuple(swipes)
+
+
+def _only_swipe(line: Mapping[str, Any], extra: dict[str, Any], warn: Warn) -> ParsedSwipe:
+    """Return the swipe of a message without `swipes`, with what stands about it in `swipe_info` alone."""
+    infos = line.get("swipe_info")
+    count = len(infos) if isinstance(infos, list) else 0
+    position = as_integer(line.get("swipe_id")) or 0
+    known = _swipe_infos(infos, max(count, 1), warn)
+    swipe = _swipe(as_text(line.get("mes"), warn), known[position if 0 <= position < len(known) else 0])
+    return replace(swipe, extra={**extra, **swipe.extra})
 
 
 def _active_index(line: Mapping[str, Any], texts: list[str], warn: Warn) -> int:

@@ -3,14 +3,16 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from django.conf import settings
 
-from apps.common.problems import FieldError, Invalid, TooLarge, pointer_of
+from apps.common.problems import FieldError, Invalid, Missing, TooLarge, pointer_of
 
 RECAP_NAMESPACE = "auto_recap_memory"
 LOCI_NAMESPACE = "loci"  # `witnesses` and `leave_out`, told by front ends; `partial` and `tools`, stored with replies
+PREVIOUS: Literal["previous"] = "previous"  # the swipe before the active one
+SwipeName = int | Literal["previous"] | None
 PARTIAL_KEY = "partial"  # true while a reply is incomplete: it is still being written, or ended early
 MAX_NAMESPACE_LENGTH, MAX_KEY_LENGTH = 96, 255  # characters
 
@@ -65,6 +67,14 @@ def namespace_of(extra: Mapping[str, Any], namespace: str) -> dict[str, Any]:
     """Return the data in ``namespace``, empty if there is none or it is not an object."""
     data = extra.get(namespace)
     return data if isinstance(data, dict) else {}
+
+
+def swipe_position(swipe: SwipeName, active: int, count: int) -> int:
+    """Return the position of the swipe that a request names, of ``count``. Raise Missing."""
+    position = active if swipe is None else active - 1 if swipe == PREVIOUS else swipe
+    if not 0 <= position < count:
+        raise Missing("The message has no such swipe.")
+    return position
 
 
 def ends_scene(extra: Mapping[str, Any]) -> bool:
@@ -125,17 +135,29 @@ def check_extra(extra: Mapping[str, Any], changes: Mapping[str, Any], pointer: s
             check_size(namespace, extra.get(namespace), at)
 
 
+def check_namespaces(extra: Mapping[str, Any], pointer: str) -> None:
+    """Check the namespaces of an ``extra`` that is stored as it is: a null is a value. Raise Invalid, TooLarge."""
+    for namespace, data in extra.items():
+        if isinstance(data, dict):
+            at = pointer + pointer_of([namespace])
+            check_values(namespace, data, at)
+            check_size(namespace, data, at)
+
+
 @dataclass(frozen=True)
 class DataChange:
     """A change of a namespace: the ``values`` to set, which may be null, and the keys to delete in ``clear``.
 
-    ``pointer`` is the JSON pointer of the values in the request.
+    ``pointer`` is the JSON pointer of the values in the request. ``swipe`` is the position of the swipe to change, or
+    PREVIOUS; None for the active one. With ``every_swipe``, all are changed.
     """
 
     namespace: str
     values: Mapping[str, Any] = field(default_factory=dict)
     clear: frozenset[str] = frozenset()
     pointer: str = "/data"
+    swipe: SwipeName = None
+    every_swipe: bool = False
 
     def apply(self, extra: Mapping[str, Any]) -> dict[str, Any]:
         """Return ``extra`` after the change. Raise Invalid, TooLarge."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from apps.chats.message_data.namespaces import RECAP_NAMESPACE, DataChange, namespace_of
+from apps.chats.message_data.namespaces import RECAP_NAMESPACE, DataChange, SwipeName, namespace_of
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ def recap_of(extra: Mapping[str, Any]) -> Recap:
     )
 
 
-def recap_edit(text: str) -> DataChange:
+def recap_edit(text: str, swipe: SwipeName = None) -> DataChange:
     """Return the change that stores a recap written by a person, and clears the model's error and reasoning."""
     values = {"memory": text, "error": None, "reasoning": None, "prefill": None, "edited": True}
-    return DataChange(RECAP_NAMESPACE, values)
+    return DataChange(RECAP_NAMESPACE, values, swipe=swipe)
 
 
-def recap_removal() -> DataChange:
+def recap_removal(swipe: SwipeName = None) -> DataChange:
     """Return the change that clears a recap."""
     values = {"memory": None, "error": None, "reasoning": None, "prefill": None, "edited": False, "exclude": False}
-    return DataChange(RECAP_NAMESPACE, values)
+    return DataChange(RECAP_NAMESPACE, values, swipe=swipe)

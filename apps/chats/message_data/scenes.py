@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -135,7 +136,28 @@ def scene_break_change(**fields: Any) -> DataChange:
 
 def scene_break_removal() -> DataChange:
     """Return the change that removes a scene break. Name and recap are kept, in case it is set again."""
-    return DataChange(RECAP_NAMESPACE, {"scene_break": False})
+    return SceneRemoval(RECAP_NAMESPACE, {"scene_break": False}, every_swipe=True)
+
+
+@dataclass(frozen=True)
+class SceneRemoval(DataChange):
+    """Removes the scene break of each swipe that has one, so that none brings it back."""
+
+    def apply(self, extra: Mapping[str, Any]) -> dict[str, Any]:
+        """Return ``extra`` after the change."""
+        return super().apply(extra) if ends_scene(extra) else dict(extra)
+
+
+def with_scene_of(shown: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the ``extra`` of a swipe that takes the place of the one shown, which has the ``extra`` ``shown``.
+
+    A scene ends with a message, whichever swipe is shown: one that says nothing of a scene takes over the scene's data.
+    """
+    data = namespace_of(extra, RECAP_NAMESPACE)
+    if not ends_scene(shown) or "scene_break" in data:
+        return dict(extra)
+    scene = {key: value for key, value in namespace_of(shown, RECAP_NAMESPACE).items() if key.startswith("scene_")}
+    return {**extra, RECAP_NAMESPACE: scene | data}
 
 
 def scene_change(scene: Scene, **fields: Any) -> "SceneChange":
@@ -202,3 +224,16 @@ def hash_of(scene: Scene) -> str:
         .values_list("message__name", "mes")
     )
     return hashlib.sha256(json.dumps(list(lines)).encode()).hexdigest()[:16]
+
+
+OWN_HASH = re.compile(r"[0-9a-f]{16}")
+
+
+def is_outdated(scene: Scene) -> bool | None:
+    """Return whether messages of the scene were changed since its recap was written.
+
+    None if that isn't known: there is no recap, or another program wrote it.
+    """
+    if not scene.recap or scene.hash is None or not OWN_HASH.fullmatch(scene.hash):
+        return None
+    return scene.hash != hash_of(scene)

@@ -31,7 +31,15 @@ class ChatChange(OwnedModel):
     message_ids = ArrayField(models.UUIDField(), default=list, help_text="Messages added or changed.")
     deleted_ids = ArrayField(models.UUIDField(), default=list)
     metadata = OrderedJSONField(null=True, blank=True, help_text="The change of the metadata, as a merge patch.")
-    metadata_replaced = models.BooleanField(default=False, help_text="metadata holds all metadata, not a merge patch.")
+    metadata_replaced = models.BooleanField(
+        default=False, help_text="metadata holds all metadata, not a merge patch. Of old entries."
+    )
+    replaced_keys = ArrayField(
+        models.TextField(),
+        default=list,
+        db_default=[],
+        help_text="Keys of which metadata holds the value instead of a patch, which can hold no null.",
+    )
     before = OrderedJSONField(null=True, blank=True, help_text="Earlier state of what was changed, for undo.")
     undoes = models.PositiveBigIntegerField(null=True, blank=True, help_text="The rev that this change undid.")
     reordered = models.BooleanField(default=False, help_text="Indexes of messages not listed changed too.")
@@ -42,6 +50,12 @@ class ChatChange(OwnedModel):
     writer = models.CharField(
         max_length=64, blank=True, default="", help_text="Hash of the token or session that wrote it."
     )
+
+    @property
+    def changes_details(self) -> bool:
+        """Return whether it changed the title, the character, the persona or the user's name, or undid that."""
+        is_undo = self.kind == self.Kind.UNDO and not self.message_ids and not self.deleted_ids
+        return self.kind == self.Kind.DETAILS or (is_undo and self.metadata is None)
 
     class Meta:
         constraints = [

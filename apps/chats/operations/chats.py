@@ -8,17 +8,15 @@ from django.utils import timezone
 from apps.chats.dates import timestamp
 from apps.chats.formats.layout import forget_layout
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
-from apps.chats.locking import lock_chat, record_change
+from apps.chats.locking import NO_INTEGRITY, Guard, lock_chat, record_change
 from apps.chats.macros import resolve_card_text
 from apps.chats.models import Character, Chat, ChatChange, Persona
+from apps.chats.operations.details import HEADER_KEYS, check_details_rebase, details_before
 from apps.chats.operations.messages import append_messages
 from apps.chats.operations.metadata import check_size
 from apps.chats.quotas import require_room_for_chat
 from apps.common.database.rows import first_or_missing
 from apps.common.scoping import Owner, owner_id_of
-
-# The keys of a chat's fields in the header of its file.
-HEADER_KEYS = {"user_name": "user_name", "character": "character_name"}
 
 
 @transaction.atomic
@@ -92,23 +90,26 @@ def start_conversation(
 
 
 @transaction.atomic
-def update_chat(chat: Chat, *, is_use: bool = True, **fields: Any) -> Chat:
-    """Change title, character, persona and user name, and return the chat. Equal values write nothing. Raise Missing.
+def update_chat(chat: Chat, *, guard: Guard = NO_INTEGRITY, is_use: bool = True, **fields: Any) -> Chat:
+    """Change title, character, persona and user name, and return the chat. Equal values write nothing.
 
     With a persona, and no other name, the user is called as it is. Unless ``is_use``, the chat keeps its place in the
-    list, which has those first that were used last.
+    list, which has those first that were used last. Raise Missing, IntegrityConflict, PatchConflict.
     """
-    chat = lock_chat(chat.owner_id, chat.pk)
+    chat = lock_chat(chat.owner_id, chat.pk, guard)
     if fields.get("persona") is not None:
         fields["persona"] = _lock_persona(fields["persona"])
         fields.setdefault("user_name", fields["persona"].name)
     changed = {name: value for name, value in fields.items() if getattr(chat, name) != value}
     if not changed:
         return chat
+    if guard.is_stale(chat):
+        check_details_rebase(chat, changed, guard)
+    before = details_before(chat, changed)
     header_keys = [key for name, key in HEADER_KEYS.items() if name in changed]
     chat.header_layout = forget_layout(chat.header_layout, header_keys)
     for name, value in changed.items():
         setattr(chat, name, value)
     chat.save(update_fields=[*changed, "header_layout"])
-    record_change(chat, ChatChange.Kind.DETAILS, is_use=is_use)
+    record_change(chat, ChatChange.Kind.DETAILS, guard=guard, before=before, is_use=is_use)
     return chat

@@ -8,7 +8,8 @@ from uuid import UUID
 from apps.chats.dates import parse_date
 from apps.chats.formats.layout import forget_layout
 from apps.chats.formats.parsed import ParsedSwipe
-from apps.chats.message_data.namespaces import check_extra, ends_scene, is_left_out
+from apps.chats.message_data.namespaces import DataChange, check_extra, ends_scene, is_left_out, swipe_position
+from apps.chats.message_data.scenes import with_scene_of
 from apps.chats.models import Message, Swipe
 from apps.chats.operations.patches import Patch
 from apps.common.documents import merge_patch
@@ -68,7 +69,7 @@ class Draft:
 
     def apply(self, patch: Patch, pointer: str) -> bool:
         """Apply the parts of a patch that stay within the message. Return whether they changed it. Raise Invalid."""
-        before = self._serialized()
+        before, shown = self._serialized(), self.active
         if patch.add_swipe is not None:
             self._add_swipe(patch.add_swipe)
         if patch.delete_swipe is not None:
@@ -78,14 +79,15 @@ class Draft:
         if patch.swipe_id is not None:
             self.active = self._swipe_at(patch.swipe_id, f"{pointer}/swipe_id")
             self._changed_keys.add("swipes")
+        if self.active is not shown:
+            self.active.extra = with_scene_of(shown.extra, self.active.extra)
         self._set_values(patch.values)
         if patch.extra is not None:
             self.active.extra = merge_patch.apply(self.active.extra, dict(patch.extra))
             check_extra(self.active.extra, patch.extra, f"{pointer}/extra")
             self._changed_keys.add("extra")
         if patch.data is not None:
-            self.active.extra = patch.data.apply(self.active.extra)
-            self._changed_keys.add("extra")
+            self._change_data(patch.data)
         if patch.splice is not None:
             self._set_values({"mes": patch.splice.apply(self.active.mes, f"{pointer}/splice")})
         self._update_derived_fields()
@@ -105,6 +107,12 @@ class Draft:
         )
         self.swipes.append(self.active)
         self._changed_keys.add("swipes")
+
+    def _change_data(self, change: DataChange) -> None:
+        position = swipe_position(change.swipe, self.swipes.index(self.active), len(self.swipes))
+        for target in self.swipes if change.every_swipe else [self.swipes[position]]:
+            target.extra = change.apply(target.extra)
+            self._changed_keys.add("extra" if target is self.active else "swipes")
 
     def _delete_swipe(self, position: int, pointer: str) -> None:
         deleted = self._swipe_at(position, pointer)

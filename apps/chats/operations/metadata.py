@@ -70,9 +70,9 @@ def patch_metadata(owner: Owner, chat_id: UUID, patch: DocumentPatch, guard: Gua
 
 
 def metadata_change(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """Return the log entry's columns for a change of metadata: a merge patch or, if impossible, all metadata."""
-    patch = merge_patch.diff(before, after)
-    return {"metadata": after, "metadata_replaced": True} if patch is None else {"metadata": patch}
+    """Return the log entry's columns for a change of metadata."""
+    patch, replaced = merge_patch.diff_by_key(before, after)
+    return {"metadata": patch, "replaced_keys": replaced}
 
 
 def check_size(after: dict[str, Any], before: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from apps.chats.models import Chat, Message, Swipe
 from apps.chats.operations.drafts import Draft
 from apps.chats.operations.patches import Patch
 from apps.chats.operations.rows import message_row, ordered_ids, participant_ids, swipe_rows, with_date
-from apps.chats.queries.changes import Changes
+from apps.chats.queries.changes import Changes, was_deleted
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.problems import Conflict, Invalid, ProblemType
 
@@ -88,16 +88,19 @@ class Batch:
                 self.stale_ids.add(draft.message.pk)
 
     def _find(self, patch: Patch, pointer: str) -> Draft | None:
-        """Return the draft that a patch names, or None if the message was deleted in the meantime."""
+        """Return the draft that a patch names, or None if the message is deleted, or was in the meantime."""
         if patch.id is None:
             return self._find_by_index(patch, pointer)
         draft = self._drafts.get(patch.id)
         if draft is None:
+            if patch.delete and was_deleted(self.chat, patch.id):
+                return None
             if self._since is None or patch.id not in self._since.deleted_ids:
                 raise Invalid.at(f"{pointer}/id", "There is no such message in this chat.")
-            if not patch.delete:
-                self.missing_ids.append(patch.id)
+            self.missing_ids.append(patch.id)
         elif patch.id in self.deleted:
+            if patch.delete:
+                return None
             raise Invalid.at(f"{pointer}/id", "An earlier patch of this batch deletes the message.")
         elif patch.index not in (None, draft.message.index):
             detail = f"{pointer}: this message has the index {draft.message.index}, not {patch.index}."

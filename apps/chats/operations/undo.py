@@ -25,6 +25,7 @@ from apps.chats.locking import (
 from apps.chats.message_data.namespaces import ends_scene, is_left_out
 from apps.chats.models import Chat, ChatChange, Message, Swipe
 from apps.chats.operations.attachments import restore_attachments
+from apps.chats.operations.details import changed_details, details_state, restore_details
 from apps.chats.operations.metadata import metadata_change
 from apps.chats.operations.rows import ordered_ids, save_order
 from apps.chats.queries.changes import Changes, HistoryGone
@@ -32,7 +33,12 @@ from apps.chats.signals import change_undone
 from apps.common.problems import Conflict, Invalid, ProblemType
 from apps.common.scoping import Owner
 
-UNDOABLE_KINDS = [ChatChange.Kind.APPEND, ChatChange.Kind.PATCH, ChatChange.Kind.METADATA]
+UNDOABLE_KINDS = [
+    ChatChange.Kind.APPEND,
+    ChatChange.Kind.PATCH,
+    ChatChange.Kind.METADATA,
+    ChatChange.Kind.DETAILS,
+]
 
 
 class NothingToUndo(Conflict):
@@ -62,14 +68,13 @@ def undo_change(owner: Owner, chat_id: UUID, guard: Guard, rev: int | None = Non
     """Undo the write with the given rev, or the last one of the chat if the writer of ``guard`` made it.
 
     A rev takes the place of the integrity: other writes may have followed if they changed neither the same messages
-    or metadata keys nor an order that the undo restores. Without one, a second call undoes the write before.
-    A repeated request returns the undo that it made. The undo is recorded as a separate change. Raise
-    IntegrityRequired, IntegrityConflict, NothingToUndo, UndoConflict, HistoryGone, Missing, and Invalid for a rev that
-    the chat hasn't reached.
+    or metadata keys nor an order that the undo restores. Without one, a second call undoes the write before, and an
+    integrity is optional: with it, no other write may have followed. A repeated request that names a rev or an
+    integrity returns the undo that it made. The undo is recorded as a separate change. Raise IntegrityConflict,
+    NothingToUndo, UndoConflict, HistoryGone, Missing, and Invalid for a rev that the chat hasn't reached.
     """
     chat = lock_chat(owner, chat_id, guard)
     if rev is None:
-        guard.require_integrity()
         if repeated := _find_repeated_undo(chat, guard):
             return repeated
         if guard.is_stale(chat):
@@ -83,6 +88,7 @@ def undo_change(owner: Owner, chat_id: UUID, guard: Guard, rev: int | None = Non
     _check_unchanged(chat, change, since)
     restored, reordered = _restore_messages(chat, change)
     restore_attachments(chat, change.before.get("attachments", {}))
+    restore_details(chat, change.before)
     metadata = _restore_metadata(chat, change)
     chat.last_active = timezone.now()
     undo = record_change(
@@ -173,6 +179,8 @@ def _check_unchanged(chat: Chat, change: ChatChange, since: Changes) -> None:
         raise UndoConflict.for_messages(
             chat, known, contested, gettext("What this write changed was changed again since.")
         )
+    if names := changed_details(chat, since.entries) & set(change.before.get("details", ())):
+        raise UndoConflict.for_keys(chat, known, details_state(chat, sorted(names)))
     if keys := since.changed_keys(_restored_keys(chat, change)):
         theirs = {key: chat.metadata.get(key) for key in sorted(keys)}
         raise UndoConflict.for_keys(chat, known, theirs)

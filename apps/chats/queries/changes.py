@@ -85,6 +85,11 @@ def rev_of(chat: Chat, integrity: UUID) -> int | None:
     return chat.changes.filter(integrity=integrity).values_list("rev", flat=True).first()
 
 
+def was_deleted(chat: Chat, message_id: UUID) -> bool:
+    """Return whether the log tells of the deletion of a message of the chat."""
+    return chat.changes.filter(deleted_ids__contains=[message_id]).exists()
+
+
 def changes_since(chat: Chat, rev: int) -> Changes:
     """Return the changes after ``rev``. Raise HistoryGone if the log does not hold all of them."""
     entries = list(chat.changes.filter(rev__gt=rev).defer("before").order_by("rev"))
@@ -124,5 +129,5 @@ def message_sizes(chat: Chat, message_ids: Collection[UUID]) -> dict[UUID, int]:
     """Return the approximate size in bytes of each message as JSON, which repeats the active swipe."""
     swipes = Swipe.objects.for_owner(chat.owner_id).filter(message__chat=chat, message__in=message_ids)
     size = OctetLength("mes") + sum(OctetLength(Cast(field, TextField())) for field in ("extra", "info"))
-    active = Sum(size, filter=Q(position=F("message__swipe_id")))
+    active = Sum(size + OctetLength("message__layout"), filter=Q(position=F("message__swipe_id")))
     return dict(swipes.values_list("message").annotate(size=Sum(size) + active + MESSAGE_BYTES))

@@ -7,7 +7,6 @@ responses only document them in the schema.
 from apps.chats.serializers.chats import ORGANIZATION_FIELDS as ORGANIZATION_FIELDS
 from apps.chats.serializers.chats import ChatCreateSerializer as ChatCreateSerializer
 from apps.chats.serializers.chats import ChatSerializer as ChatSerializer
-from apps.chats.serializers.chats import ChatUpdateSerializer as ChatUpdateSerializer
 from apps.chats.serializers.documents import change_documents as change_documents
 from apps.chats.serializers.documents import chat_document as chat_document
 from apps.chats.serializers.documents import details_document as details_document

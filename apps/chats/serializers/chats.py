@@ -4,9 +4,9 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.chats.models import MAX_TAGS, Chat
+from apps.chats.models import Chat
 from apps.chats.serializers.documents import chat_document
-from apps.chats.serializers.fields import OwnedCharacterField, OwnedPersonaField, TagsField
+from apps.chats.serializers.fields import OwnedCharacterField, OwnedPersonaField
 from apps.common.api.serializer_fields import JSONObjectField, StrictBooleanField, StrictSerializer, TextField
 
 # Fields of a chat that say where it stands in the list. Changing them is no write to the chat.
@@ -40,16 +40,6 @@ class ChatSerializer(serializers.Serializer[Chat]):
 
     def to_representation(self, instance: Chat) -> dict[str, Any]:
         return chat_document(instance)
-
-
-class ChatUpdateSerializer(StrictSerializer):
-    title = TextField(max_length=200, allow_blank=False, required=False)
-    character = OwnedCharacterField(required=False)
-    user_name = TextField(max_length=200, required=False, help_text="Default, if a persona is chosen: its name.")
-    persona = OwnedPersonaField(required=False)
-    pinned = StrictBooleanField(required=False)
-    archived = StrictBooleanField(required=False)
-    tags = TagsField(max_length=MAX_TAGS, required=False)
 
 
 class ChatCreateSerializer(StrictSerializer):

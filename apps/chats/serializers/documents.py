@@ -3,7 +3,8 @@
 from typing import Any
 
 from apps.chats.dates import timestamp
-from apps.chats.models import Chat, ChatChange, ImportJob, Message
+from apps.chats.formats.layout import unknown_fields
+from apps.chats.models import Chat, ImportJob, Message
 from apps.chats.queries.changes import Changes
 
 
@@ -31,7 +32,7 @@ def chat_document(chat: Chat) -> dict[str, Any]:
 
 
 def details_document(chat: Chat) -> dict[str, Any]:
-    """Return what a change of the kind ``details`` may have changed."""
+    """Return what a change of details may have changed."""
     return {
         "title": chat.title,
         "character": str(chat.character_id) if chat.character_id else None,
@@ -58,10 +59,13 @@ def import_job_document(job: ImportJob) -> dict[str, Any]:
 
 
 def message_document(message: Message) -> dict[str, Any]:
-    """Return a message as JSON. ``mes`` and ``extra`` are those of the active swipe."""
+    """Return a message as JSON. ``mes`` and ``extra`` are those of the active swipe.
+
+    Fields of the file or the client that are unknown here follow as they came.
+    """
     swipes = message.ordered_swipes
     active = message.active_swipe
-    return {
+    document = {
         "id": str(message.pk),
         "index": message.index,
         "rev": message.rev,
@@ -79,6 +83,7 @@ def message_document(message: Message) -> dict[str, Any]:
         "created_at": timestamp(message.created_at),
         "updated_at": timestamp(message.updated_at),
     }
+    return document | unknown_fields(message.layout, document) if message.layout else document
 
 
 def change_documents(changes: Changes) -> list[dict[str, Any]]:
@@ -101,7 +106,8 @@ def change_documents(changes: Changes) -> list[dict[str, Any]]:
             "deleted": [str(message_id) for message_id in entry.deleted_ids],
             "metadata": entry.metadata,
             "metadata_replaced": entry.metadata_replaced,
-            "chat": details_document(changes.chat) if entry.kind == ChatChange.Kind.DETAILS else None,
+            "replaced_keys": entry.replaced_keys,
+            "chat": details_document(changes.chat) if entry.changes_details else None,
         }
         for entry in changes.entries
     ]

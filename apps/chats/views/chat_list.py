@@ -15,12 +15,14 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from apps.accounts.authentication import writer_of
 from apps.accounts.models import User
 from apps.accounts.sign_in.invitations import OPEN
 from apps.chats import operations
 from apps.chats.forms.chat_list import ChatListForm
 from apps.chats.forms.chats import ChatForm, NewChatForm
 from apps.chats.forms.personas import first_name_form
+from apps.chats.locking import Guard
 from apps.chats.models import Character, Chat
 from apps.chats.operations.bin import BIN_PERIOD
 from apps.chats.pages.chat_list import chat_entries
@@ -105,7 +107,7 @@ def rename(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     if form.is_bound and form.is_valid():
         tags = form.cleaned_data.pop("tags")
         with transaction.atomic():
-            operations.update_chat(chat, **form.cleaned_data)
+            operations.update_chat(chat, guard=Guard(writer=writer_of(request)), **form.cleaned_data)
             operations.organize_chat(chat, tags=tags)
         return redirect("chats:detail", chat_id=chat.pk)
     return render(request, "chats/rename.html", {"chat": chat, "form": form}, status=400 if form.errors else 200)

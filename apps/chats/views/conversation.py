@@ -123,9 +123,10 @@ def write(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 @transaction.atomic
 def _append(request: HttpRequest, chat: Chat, form: MessageForm) -> Chat:
     """Append the message of a valid form. Return the chat as it is then. Raise QuotaExceeded."""
+    guard = Guard(writer=writer_of(request))
     if form.persona:
-        update_chat(chat, persona=form.persona)
-    return append_messages(request.user, chat.pk, [form.parsed()], Guard(writer=writer_of(request))).chat
+        update_chat(chat, guard=guard, persona=form.persona)
+    return append_messages(request.user, chat.pk, [form.parsed()], guard).chat
 
 
 def _new_turns(request: HttpRequest, chat: Chat) -> HttpResponse:

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 from apps.accounts.authentication import writer_of
 from apps.chats.forms.scenes import SceneEditForm
 from apps.chats.locking import Guard
-from apps.chats.message_data.scenes import access_scene, scene_change, scenes_of
+from apps.chats.message_data.scenes import access_scene, is_outdated, scene_change, scenes_of
 from apps.chats.operations import Patch, patch_messages
 from apps.chats.views.access import or_404, own_chat, wants_partial
 
@@ -26,7 +26,7 @@ def index(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     if wants_partial(request):
         open_from = scenes[-1].last.index + 1 if scenes else 0
         return render(request, "chats/_scenes.html", {"chat": chat, "scenes": scenes, "open_from": open_from})
-    rows = [(scene, SceneEditForm.from_scene(scene)) for scene in scenes]
+    rows = [(scene, SceneEditForm.from_scene(scene), is_outdated(scene)) for scene in scenes]
     return render(request, "chats/scenes.html", {"chat": chat, "rows": rows})
 
 

@@ -30,14 +30,20 @@ IDEMPOTENCY_PARAMETER = {
     "dropped. Nothing is written twice.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255},
 }
+PREFER_PARAMETER = {
+    "name": "Prefer",
+    "in": "header",
+    "description": "With `return=minimal`, the reply to a write that succeeds has integrity, rev and ids alone.",
+    "schema": {"type": "string", "example": "return=minimal"},
+}
 WRITE_METHODS = {"post", "put", "patch", "delete"}
 
 
-def describe_idempotency(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Add the Idempotency-Key header to every write."""
+def describe_write_headers(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    """Add the headers Idempotency-Key and Prefer to every write."""
     for path in result["paths"].values():
         for method in path.keys() & WRITE_METHODS:
-            path[method].setdefault("parameters", []).append(IDEMPOTENCY_PARAMETER)
+            path[method].setdefault("parameters", []).extend([IDEMPOTENCY_PARAMETER, PREFER_PARAMETER])
     return result
 
 

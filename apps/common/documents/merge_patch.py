@@ -19,18 +19,32 @@ def apply(document: Any, patch: Any) -> Any:
 
 def diff(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any] | None:
     """Return the merge patch from ``old`` to ``new``, or None if it would set a null: a merge patch can't do that."""
+    patch, replaced = diff_by_key(old, new)
+    return None if replaced else patch
+
+
+def diff_by_key(old: dict[str, Any], new: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the merge patch from ``old`` to ``new``, and the keys of which it has the value itself instead of a patch.
+
+    These are the keys whose patch would have to set a null.
+    """
     patch: dict[str, Any] = dict.fromkeys(key for key in old if key not in new)
+    replaced = []
     for key, value in new.items():
         if key in old and _is_same_json(old[key], value):
             continue
-        if isinstance(value, dict) and isinstance(old.get(key), dict):
-            change = diff(old[key], value)
-        else:
-            change = None if _has_null(value) else value
+        change = _change(old.get(key), value)
         if change is None:
-            return None
-        patch[key] = change
-    return patch
+            replaced.append(key)
+        patch[key] = value if change is None else change
+    return patch, replaced
+
+
+def _change(old: Any, value: Any) -> Any:
+    """Return the patch of one value, or None if it would have to set a null."""
+    if isinstance(value, dict) and isinstance(old, dict):
+        return diff(old, value)
+    return None if _has_null(value) else value
 
 
 def _is_same_json(left: Any, right: Any) -> bool:

@@ -1,12 +1,14 @@
-"""Compression of pages."""
+"""Compression of pages and of the API's replies."""
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 
+COMPRESSED = ("text/html", "application/json", "application/problem+json")
 
-class PageCompressionMiddleware(GZipMiddleware):
-    """Compress HTML with gzip, and nothing else.
+
+class CompressionMiddleware(GZipMiddleware):
+    """Compress HTML and JSON with gzip where the client accepts it, and nothing else.
 
     Event streams and exports are not compressed, since that would delay them. The BREACH attack guesses a secret from
     the lengths of compressed replies. Django protects the CSRF token: it masks the token differently in each reply and
@@ -14,6 +16,6 @@ class PageCompressionMiddleware(GZipMiddleware):
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        if response.streaming or not response.get("Content-Type", "").startswith("text/html"):
+        if response.streaming or not response.get("Content-Type", "").startswith(COMPRESSED):
             return response
         return super().process_response(request, response)

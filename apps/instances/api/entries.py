@@ -9,6 +9,7 @@ from apps.instances.models import Item
 from apps.instances.operations.entries import Entry
 from apps.instances.queries import Pulled
 from apps.instances.resolution import Version
+from apps.memories.journal.periods import Granularity
 
 
 def entries_of(body: dict[str, Any]) -> Iterator[Entry]:
@@ -19,7 +20,9 @@ def entries_of(body: dict[str, Any]) -> Iterator[Entry]:
         yield Entry(f"/identity/{index}", Item.Kind.IDENTITY, key, version)
     for index, memory in enumerate(body["memories"]):
         written_for = memory["instance"] if memory["tier"] == "daily" else ""
-        key = {"tier": memory["tier"], "period": memory["period"] or "", "written_for": written_for}
+        key = {"tier": memory["tier"], "written_for": written_for}
+        if memory["period"] is not None or memory["tier"] != Granularity.SIGNIFICANT:
+            key["period"] = memory["period"] or ""
         key["target"] = memory.get("id") or uuid7()
         version = _version(memory, memory["text"], memory["updated_at"])
         people = memory["participating_instances"]

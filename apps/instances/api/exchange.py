@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.accounts.authentication import check_instance
+from apps.common.api.parameters import takes_query
 from apps.common.api.serializer_fields import read_body, read_query
 from apps.common.problems import TooLarge
 from apps.instances.api.entries import document_of, entries_of
@@ -34,11 +35,8 @@ class PullView(APIView):
 
     reads_only = True
 
-    @extend_schema(
-        request=PullSerializer,
-        parameters=[OpenApiParameter("limit", OpenApiTypes.INT), OpenApiParameter("cursor", OpenApiTypes.STR)],
-        responses=PulledSerializer,
-    )
+    @takes_query(OpenApiParameter("limit", OpenApiTypes.INT), OpenApiParameter("cursor", OpenApiTypes.STR))
+    @extend_schema(request=PullSerializer, responses=PulledSerializer)
     def post(self, request: Request) -> Response:
         """Return what has changed since a clock, or everything; each page's clock is one to pull from."""
         body, page = read_body(PullSerializer, request), read_query(PageSerializer, request)

@@ -129,7 +129,12 @@ class SharedMemorySerializer(serializers.Serializer[Any]):
 class PushedMemorySerializer(StrictSerializer):
     id = StrictUUIDField(required=False, help_text="Needed except for a day, which its period and instance name.")
     tier = ChoiceField(TIERS)
-    period = TextField(max_length=10, allow_null=True, default=None)
+    period = TextField(
+        max_length=10,
+        allow_null=True,
+        default=None,
+        help_text="Null for a long-term memory. Null for a significant entry is the day of its first `updated_at`.",
+    )
     text = NonBlankTextField(max_length=MAX_LENGTH)
     clock = ClockField()
     instance = InstanceNameField()
@@ -145,7 +150,7 @@ class PushedMemorySerializer(StrictSerializer):
             raise serializers.ValidationError({"period": ["A long-term memory has none."]})
         if tier == LONG_TERM and len(attrs["text"]) > MAX_TEXT_LENGTH:
             raise serializers.ValidationError({"text": [f"A memory has at most {MAX_TEXT_LENGTH} characters."]})
-        if tier != LONG_TERM:
+        if tier != LONG_TERM and (period is not None or tier != Granularity.SIGNIFICANT):
             _validate_period(tier, period or "")
         return attrs
 

@@ -86,14 +86,14 @@ def _rule_of(item: Item) -> Rule:
 
 
 def _store_new(writer: ItemWriter, entry: Entry, pushed: Version) -> None:
-    item = Item(owner_id=writer.owner_id, kind=entry.kind, **entry.key)
+    item = Item(owner_id=writer.owner_id, kind=entry.kind, **entry.names)
     _write(writer, item, entry, pushed)
 
 
 def _adopt(writer: ItemWriter, item: Item, entry: Entry, pushed: Version) -> None:
     if pushed.text != item.text:
         keep_version(item)
-    for name, value in entry.key.items():
+    for name, value in entry.names.items():
         if name != "target" and not getattr(item, name):  # of a tombstone that came before its memory
             setattr(item, name, value)
     _write(writer, item, entry, pushed)

@@ -1,5 +1,6 @@
 """What a push holds, and what is reported of it."""
 
+import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,8 +13,8 @@ from apps.instances.resolution import Reason, Version
 class Entry:
     """A pushed version of an item. ``pointer`` is its place in the body; ``key`` names the item.
 
-    ``key`` holds ``category`` and ``filename``, or ``target`` and, except for tombstones, ``tier``, ``period`` and
-    ``written_for``.
+    ``key`` holds ``category`` and ``filename``, or ``target`` and, except for tombstones, ``tier``, ``written_for`` and
+    ``period``; without a period it is that of the stored item, or else the day of the version.
     """
 
     pointer: str
@@ -22,6 +23,13 @@ class Entry:
     version: Version
     participating: Sequence[str] = ()
     chat: UUID | None = None
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """Return all that names a new item."""
+        if "tier" not in self.key:
+            return self.key
+        return {"period": self.version.at.astimezone(dt.UTC).date().isoformat()} | self.key
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import datetime as dt
 from typing import Any
 
+from django.utils import timezone
 from rest_framework import serializers
 
 from apps.accounts.instance_names import LOCI
@@ -46,7 +47,12 @@ class EntryCreateSerializer(StrictSerializer):
     """A daily, whose bullets are merged with those that are there, or a significant entry."""
 
     granularity = GranularityField([level.value for level in WRITTEN])
-    period = TextField(max_length=10, help_text="A day, such as 2026-11-21.")
+    period = TextField(
+        max_length=10,
+        allow_null=True,
+        default=None,
+        help_text="A day, such as 2026-11-21. Of a significant entry, null is today in the user's time zone.",
+    )
     instance = InstanceNameField(
         allow_blank=True,
         default="",
@@ -65,6 +71,10 @@ class EntryCreateSerializer(StrictSerializer):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         granularity = attrs.pop("granularity")
+        if attrs["period"] is None and granularity == Granularity.SIGNIFICANT:
+            attrs["period"] = timezone.now().astimezone(self.context["request"].user.zone).date().isoformat()
+        if attrs["period"] is None:
+            raise serializers.ValidationError({"period": ["It is missing."]})
         attrs["period"] = period_or_invalid(granularity, attrs["period"])
         if granularity == Granularity.SIGNIFICANT and attrs["instance"]:
             raise serializers.ValidationError({"instance": ["A significant entry has no instance."]})

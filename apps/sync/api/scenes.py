@@ -10,9 +10,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from apps.chats.api.guarded import GuardedSerializer
 from apps.chats.message_data.scenes import (
     Scene,
     access_scene,
+    is_outdated,
     scene_break_change,
     scene_break_removal,
     scene_change,
@@ -20,15 +22,13 @@ from apps.chats.message_data.scenes import (
 )
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, patch_messages
-from apps.chats.queries import access_chat
+from apps.chats.queries import access_chat, access_message
 from apps.common.api.serializer_fields import JSONObjectField, PositionField, StrictBooleanField, TextField
 from apps.common.database.rows import first_or_missing
 from apps.memories.operations.scenes import dismiss_break
 from apps.memories.queries.scenes import FinishedScene, detected_scene, finished_scenes
-from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
+from apps.sync.api.serializers import WrittenSerializer
 from apps.sync.api.views import chat_state
-
-GUARD_FIELDS = {"integrity", "on_conflict", "force"}
 
 
 class SceneSerializer(serializers.Serializer[Any]):
@@ -42,6 +42,11 @@ class SceneSerializer(serializers.Serializer[Any]):
     versions = serializers.ListField(child=serializers.JSONField())
     current = serializers.IntegerField(allow_null=True, help_text="The position of the version used as the recap.")
     hash = serializers.CharField(allow_null=True)
+    outdated = serializers.BooleanField(
+        allow_null=True,
+        help_text="Whether messages of the scene were changed since its recap was written. Null: there is none, or "
+        "another program wrote it.",
+    )
     include = serializers.BooleanField()
     metadata = JSONObjectField()
     detected = serializers.BooleanField(help_text="Whether a run detected its end; else a person set it.")
@@ -61,11 +66,6 @@ class SceneFieldsSerializer(GuardedSerializer):
     collapsed = StrictBooleanField(required=False)
     include = StrictBooleanField(required=False, help_text="Whether the recap may go into the prompt.")
     metadata = JSONObjectField(required=False)
-
-    def changes(self) -> dict[str, Any]:
-        """Return the fields to change, without those of the guard."""
-        data: dict[str, Any] = self.validated_data
-        return {key: value for key, value in data.items() if key not in GUARD_FIELDS}
 
 
 class NewSceneSerializer(SceneFieldsSerializer):
@@ -130,15 +130,16 @@ class SceneView(APIView):
 
     @extend_schema(request=GuardedSerializer, responses=WrittenSerializer)
     def delete(self, request: Request, chat_id: UUID, scene_id: UUID) -> Response:
-        """Remove a scene break. Its name and recap are kept in case it is set again; no run detects it again."""
+        """Remove a scene break. Its name and recap are kept in case it is set again; no run detects it again.
+
+        If there is none any more, nothing is written.
+        """
         chat = access_chat(request.user, chat_id)
-        found = detected_scene(chat, scene_id)
-        if not found:
-            access_scene(chat, scene_id)
+        message = access_message(request.user, chat_id, scene_id)
         body = GuardedSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         with transaction.atomic():
-            if not found:
+            if message.ends_scene:
                 patch = Patch(id=scene_id, data=scene_break_removal())
                 chat = patch_messages(request.user, chat.pk, [patch], body.guard(request, optional=True)).chat
             dismiss_break(chat, scene_id, editor=str(request.user))
@@ -174,6 +175,7 @@ def _scene_document(scene: Scene) -> dict[str, Any]:
         "versions": scene.versions,
         "current": scene.current,
         "hash": scene.hash,
+        "outdated": is_outdated(scene),
         "include": scene.is_included,
         "metadata": scene.metadata,
         "detected": False,
@@ -193,6 +195,7 @@ def _detected_document(scene: FinishedScene) -> dict[str, Any]:
         "versions": [],
         "current": None,
         "hash": None,
+        "outdated": False if scene.recap else None,  # a changed message clears it
         "include": True,
         "metadata": {},
         "detected": True,

@@ -1,25 +1,21 @@
 """Serializers for guarded writes to a chat, and for their responses."""
 
 from dataclasses import replace
-from functools import cache
 from typing import Any
 from uuid import UUID
 
 from rest_framework import serializers
-from rest_framework.request import Request
 
-from apps.accounts.authentication import instance_of, writer_of
+from apps.chats.api.guarded import GuardedSerializer
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.formats.sillytavern import MAX_SWIPES, NO_HEADER
 from apps.chats.formats.sillytavern_lines import parse_message
-from apps.chats.locking import Guard
-from apps.chats.message_data.namespaces import MAX_KEY_LENGTH, MAX_NAMESPACE_LENGTH, DataChange
+from apps.chats.message_data.namespaces import MAX_KEY_LENGTH, MAX_NAMESPACE_LENGTH, DataChange, check_namespaces
 from apps.chats.models import Chat, Participant
 from apps.chats.operations.patches import Patch, Splice
 from apps.chats.serializers import MessageInputSerializer, MessageSerializer, SendDateField
 from apps.common.api.serializer_fields import (
     BoundedListField,
-    ChoiceField,
     JSONObjectField,
     PositionField,
     StrictBooleanField,
@@ -30,37 +26,10 @@ from apps.common.api.serializer_fields import (
 )
 from apps.common.documents.json_patch import MAX_OPERATIONS, check_syntax
 from apps.common.documents.patches import DocumentPatch
-from apps.common.http.retries import KEY_HEADER
 from apps.common.problems import Invalid
 from apps.memories.api.tombstones import MemoryTombstoneSerializer
 
 MAX_BATCH = 1000
-
-
-class GuardedSerializer(StrictSerializer):
-    """A guarded write to a chat or to the settings."""
-
-    @property
-    def fields(self) -> Any:
-        """Return fields built once for the class: copying them for each request takes longer than the write itself."""
-        return _fields_of(type(self))
-
-    integrity = StrictUUIDField(required=False, allow_null=True)
-    on_conflict = ChoiceField(choices=["fail", "rebase"], default="fail")
-    force = StrictBooleanField(default=False)
-
-    def guard(self, request: Request, *, optional: bool = False) -> Guard:
-        """Return the guard that the request specifies; for ``optional``, see ``Guard``."""
-        data = self.validated_data
-        return Guard(
-            data.get("integrity"),
-            rebase=data["on_conflict"] == "rebase",
-            force=data["force"],
-            optional=optional,
-            has_idempotency_key=KEY_HEADER in request.headers,
-            writer=writer_of(request),
-            instance=instance_of(request),
-        )
 
 
 class DocumentOperationsSerializer(GuardedSerializer):
@@ -74,11 +43,6 @@ class DocumentOperationsSerializer(GuardedSerializer):
         """Return the patch. Raise Invalid."""
         check_syntax(self.validated_data["operations"])
         return DocumentPatch(operations=self.validated_data["operations"])
-
-
-@cache
-def _fields_of(serializer_class: type[GuardedSerializer]) -> Any:
-    return super(GuardedSerializer, serializer_class()).fields
 
 
 class AppendSerializer(GuardedSerializer):
@@ -99,11 +63,20 @@ class AppendSerializer(GuardedSerializer):
 
 
 def _parse_input(line: dict[str, Any], chat: Chat, pointer: str) -> ParsedMessage:
+    _check_extras(line, pointer)
     fields = {"name": _name(line, chat, pointer), "send_date": ""} | line
     fields.pop("participant", None)
     # There are no warnings: validation has already refused values that the parser would repair with a warning.
     message = parse_message(fields, NO_HEADER, lambda warning: None)
     return message if "send_date" in line else replace(message, send_date=None)
+
+
+def _check_extras(line: dict[str, Any], pointer: str) -> None:
+    """Check the data of all swipes of a message. Raise Invalid, TooLarge."""
+    check_namespaces(line.get("extra", {}), f"{pointer}/extra")
+    for position, info in enumerate(line.get("swipe_info", ())):
+        if isinstance(info.get("extra"), dict):
+            check_namespaces(info["extra"], f"{pointer}/swipe_info/{position}/extra")
 
 
 def _name(line: dict[str, Any], chat: Chat, pointer: str) -> str:
@@ -139,9 +112,10 @@ class SpliceSerializer(StrictSerializer):
 
 
 class DataPatchSerializer(StrictSerializer):
-    """Changes to the data that programs store with the active swipe."""
+    """Changes to the data that programs store with a swipe."""
 
     namespace = TextField(max_length=MAX_NAMESPACE_LENGTH, allow_blank=False)
+    swipe = PositionField(required=False, help_text="Default: the swipe that is active after the patch.")
     values = JSONObjectField(default=dict, help_text="Keys to set. null is a value.")
     clear = BoundedListField(child=TextField(), default=list, max_length=1000, help_text="Keys to delete.")
 
@@ -202,7 +176,7 @@ def _patch(item: dict[str, Any], chat: Chat, pointer: str) -> Patch:
         id=item.get("id"),
         index=item.get("index"),
         if_rev=item.get("if_rev"),
-        add_swipe=ParsedSwipe(new_swipe["mes"], new_swipe.get("extra", {})) if new_swipe else None,
+        add_swipe=_new_swipe(new_swipe, f"{pointer}/add_swipe") if new_swipe else None,
         delete_swipe=item.get("delete_swipe"),
         swipe_order=tuple(item["swipe_order"]) if "swipe_order" in item else None,
         swipe_id=item.get("swipe_id"),
@@ -215,8 +189,14 @@ def _patch(item: dict[str, Any], chat: Chat, pointer: str) -> Patch:
     )
 
 
+def _new_swipe(item: dict[str, Any], pointer: str) -> ParsedSwipe:
+    extra = item.get("extra", {})
+    check_namespaces(extra, f"{pointer}/extra")
+    return ParsedSwipe(item["mes"], extra)
+
+
 def _data_change(item: dict[str, Any], pointer: str) -> DataChange:
-    return DataChange(item["namespace"], item["values"], frozenset(item["clear"]), pointer)
+    return DataChange(item["namespace"], item["values"], frozenset(item["clear"]), pointer, item.get("swipe"))
 
 
 def _values(fields: dict[str, Any], chat: Chat, pointer: str) -> dict[str, Any]:
@@ -273,6 +253,7 @@ class UndoneSerializer(WrittenSerializer):
     deleted = serializers.ListField(child=serializers.UUIDField())
     metadata = serializers.DictField(allow_null=True)
     metadata_replaced = serializers.BooleanField()
+    replaced_keys = serializers.ListField(child=serializers.CharField())
 
 
 class DetailsSerializer(serializers.Serializer[Any]):
@@ -288,8 +269,16 @@ class ChangeSerializer(WrittenSerializer):
     messages = MessageSerializer(many=True)
     deleted = serializers.ListField(child=serializers.UUIDField())
     metadata = serializers.DictField(allow_null=True, help_text="An RFC 7396 merge patch.")
-    metadata_replaced = serializers.BooleanField(help_text="Whether metadata is the whole document, not a patch.")
-    chat = DetailsSerializer(allow_null=True, help_text="As it is now, if the write was of the kind `details`.")
+    metadata_replaced = serializers.BooleanField(
+        help_text="Whether metadata is the whole document, not a patch: of some entries of old versions."
+    )
+    replaced_keys = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Keys of which metadata has the value itself, with its nulls, instead of a patch.",
+    )
+    chat = DetailsSerializer(
+        allow_null=True, help_text="As it is now, if the write was of the kind `details`, or undid one."
+    )
 
 
 class ChangesSerializer(WrittenSerializer):

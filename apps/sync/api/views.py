@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from apps.chats.api.guarded import GuardedSerializer
 from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, Message
 from apps.chats.operations import append_messages, patch_messages, undo_change
@@ -27,7 +28,6 @@ from apps.sync.api.serializers import (
     AppendedSerializer,
     AppendSerializer,
     ChangesSerializer,
-    GuardedSerializer,
     PatchedSerializer,
     PatchesSerializer,
     UndoneSerializer,
@@ -98,9 +98,9 @@ class PatchView(APIView):
 class UndoView(APIView):
     @extend_schema(request=UndoSerializer, responses=UndoneSerializer)
     def post(self, request: Request, chat_id: UUID) -> Response:
-        """Undo the write to the messages or the metadata that has the given rev, unless what it changed was changed
-        since. Without a rev, undo the last write if the same token or session made it; a second undo reverts the write
-        before it.
+        """Undo the write to messages, metadata or details that has the given rev, unless what it changed was changed
+        since. Without a rev, undo the last write if the same token or session made it; a second undo reverts
+        the write before it. No integrity is needed: with one, and without a rev, no other write may have followed.
         """
         body = validated_body(request, chat_id, UndoSerializer)
         result = undo_change(request.user, chat_id, body.guard(request), body.validated_data.get("rev"))
@@ -111,6 +111,7 @@ class UndoView(APIView):
             "deleted": [str(pk) for pk in result.undo.deleted_ids],
             "metadata": result.undo.metadata,
             "metadata_replaced": result.undo.metadata_replaced,
+            "replaced_keys": result.undo.replaced_keys,
         }
         return Response(document)
 

@@ -42,11 +42,15 @@ export class SyncState {
     this.#list();
   }
 
+  get #isOffline() {
+    return this.#offline || !navigator.onLine;
+  }
+
   #wordsFor() {
     const { edits, waiting, blocked } = this.#sync;
     const unresolved = edits.length - waiting.length;
     if (blocked) return [blocked.status === 404 ? gettext("This chat no longer exists") : gettext("You are signed out"), edits.length];
-    if (this.#offline || !navigator.onLine) return [gettext("Offline"), waiting.length];
+    if (this.#isOffline) return [gettext("Offline"), waiting.length];
     if (unresolved) return [filled(ngettext("%(count)s change needs your decision", "%(count)s changes need your decision", unresolved), { count: unresolved }), 0];
     return [waiting.length ? gettext("Saving …") : gettext("Saved"), 0, true];
   }
@@ -62,7 +66,9 @@ export class SyncState {
   #list() {
     if (!element.open) return;
     const lines = this.#sync.edits.map((edit) => line(edit, this.#sync.message(edit.id)));
-    element.querySelector("[data-list]").replaceChildren(...(lines.length ? lines : [item(gettext("Everything is saved."))]));
+    const shown = lines.length ? lines : [item(gettext("Everything is saved."))];
+    const advice = gettext("Keep this page open: without a connection it can’t be opened again. What you write is kept on this device.");
+    element.querySelector("[data-list]").replaceChildren(...(this.#isOffline ? [item(advice)] : []), ...shown);
   }
 }
 

@@ -40,13 +40,13 @@ export class ChatState extends Outbox {
   async open({ integrity, rev } = {}) {
     if (integrity !== undefined && rev !== undefined) this.state = { integrity, rev };
     await this.restore();
-    if (this.options.live !== false) {
+    if (this.options.live !== false && !this.isManual) {
       const changed = (event, word) =>
         (event === "memories" || (event === "chat" && word.chat === this.chatId && !(word.rev <= this.state?.rev)))
         && this.lookForChanges();
       this.#unfollow = follow(this.options, changed, () => this.lookForChanges());
     }
-    await this.reach();
+    if (!this.isManual) await this.reach();
     return this;
   }
 
@@ -67,7 +67,8 @@ export class ChatState extends Outbox {
   async load({ from = -50, limit = from < 0 ? -from : 50 } = {}) {
     this.#wanted = { from, limit };
     const copy = this.total === null ? await this.#copy.read() : undefined;
-    await (copy ? this.reach() : this.lookForChanges());
+    if (!copy) await this.pull();
+    else if (!this.isManual) await this.reach();
     if (copy && this.total === null && !this.blocked) this.#showCopy(copy);
     return this.messages;
   }
@@ -355,8 +356,11 @@ export class ChatState extends Outbox {
 /** A message whose document may not tell its swipes. */
 const withAllSwipes = (message) => ({ swipes: [message.mes], swipe_info: [{ extra: message.extra }], swipe_id: 0, ...message });
 
-const withMetadata = (metadata, change) =>
-  change.metadata_replaced ? change.metadata : mergePatch(metadata, change.metadata);
+/** The metadata after a change: a merge patch but for keys whose values hold a null, which a patch can't set. */
+function withMetadata(metadata, { metadata: change, metadata_replaced: whole, replaced_keys: keys = [] }) {
+  if (whole) return change;
+  return { ...mergePatch(metadata, change), ...Object.fromEntries(keys.map((key) => [key, change[key]])) };
+}
 
 /** The list of messages with one more edit in it. */
 function layOver(messages, edit) {

@@ -108,7 +108,7 @@ export class ChatSync extends ChatState {
    * The data that programs keep with a message, of one namespace, with the unsent edits in it.
    * @param {string} id @param {string} namespace
    * @param {{swipe?: number | "previous"}} [options] swipe: another one than the active
-   * @returns {Promise<object>} empty where there is none; rejects where the server can't be asked
+   * @returns {Promise<object>} empty where there is none, nor such a message; rejects where the server can't be asked
    */
   async getData(id, namespace, { swipe } = {}) {
     const message = this.message(id);
@@ -119,9 +119,20 @@ export class ChatSync extends ChatState {
     }
     const query = swipe === undefined ? "" : `?swipe=${swipe}`;
     const { status, body } = await this.ask("GET", `${this.path}messages/${id}/data/${encodeURIComponent(namespace)}/${query}`);
+    if (status === 404) return {};
     if (status !== 200) throw body;
     const edits = this.laid.filter((edit) => edit.type === "data" && edit.id === id && swipe === undefined);
     return edits.reduce((all, { path, value }) => withEntry(all, path, value), { [namespace]: body })[namespace] ?? {};
+  }
+
+  /**
+   * One key of a namespace, which may be null; undefined where it isn't set.
+   * @param {string} id @param {string} namespace @param {string} key
+   * @param {{swipe?: number | "previous"}} [options] @returns {Promise<any>}
+   */
+  async getValue(id, namespace, key, options) {
+    const data = await this.getData(id, namespace, options);
+    return Object.hasOwn(data, key) ? data[key] : undefined;
   }
 
   /**
@@ -237,7 +248,7 @@ export class ChatSync extends ChatState {
     await this.flush();
     const body = JSON.stringify(rev === undefined ? { integrity: this.state.integrity } : { rev });
     const { status, body: reply } = await this.askUntilAnswered("POST", `${this.path}undo/`, { body });
-    await this.lookForChanges();
+    await this.pull();
     if (status !== 200) throw reply ?? { status, title: "The server refused this.", detail: "" };
     return reply;
   }

@@ -10,6 +10,8 @@ import { newKey } from "./transport.js";
  * @property {object | (() => object | Promise<object>)} [headers] sent with every request: X-CSRFToken or Authorization
  * @property {number} [debounce] ms without a further edit before edits are sent; 1000 unless given
  * @property {boolean} [live] whether to follow what others write; true unless given
+ * @property {boolean} [manual] whether nothing is sent or read but by `push`, `pull` and the first `load`; edits are kept
+ *   in storage, and `messages` shows them. What waits for its reply, such as `append`, resolves with a push
  * @property {number} [pollInterval] ms between looks at the server where it can't tell by itself; 15000 unless given
  * @property {{base: number, max: number}} [backoff] ms of the first and the longest wait between tries; 500 and 30000
  * @property {number} [timeout] ms before a request counts as lost; 30000 unless given
@@ -191,10 +193,11 @@ export class KeptEdits extends EventTarget {
     return this.#writing;
   }
 
-  #store() {
+  /** @param {number} [seen] when its owner was there last */
+  #store(seen = Date.now()) {
     if (this.edits.length === 0 && !this.sending) return this.storage.delete(this.name);
     return this.storage.put(this.name, {
-      state: this.state, edits: this.edits, sending: this.sending, last: this.last, seen: Date.now(),
+      state: this.state, edits: this.edits, sending: this.sending, last: this.last, seen,
     });
   }
 
@@ -205,8 +208,11 @@ export class KeptEdits extends EventTarget {
 
   async letGo() {
     await this.#writing;
-    this.#release?.();
-    this.#release = null;
+    const release = this.#release;
+    this.#release = null; // from here on the record may be another tab's
+    // Where no lock says that it is free, the record does, so that the next tab needn't wait until it is old.
+    if (release && !this.locks) await this.#store(0).catch((error) => this.emit("error", { error }));
+    release?.();
   }
 
   emit(type, detail) {

@@ -25,6 +25,7 @@ export class Outbox extends KeptEdits {
   #left = new LeftBehind(this);
   #status = "";
   #stops = [];
+  #may = { send: 0, read: 0 }; // in manual mode: the pushes and pulls under way
 
   /** @param {import("./edits.js").SyncOptions} options @param {string} name of what is synchronised, in storage */
   constructor(options, name) {
@@ -76,7 +77,8 @@ export class Outbox extends KeptEdits {
   take(record) {
     this.edits = record.edits.filter((edit) => edit.state !== "stored");
     this.sending = record.sending;
-    this.last = this.#dueTo = record.last;
+    this.last = record.last;
+    if (!this.isManual) this.#dueTo = record.last;
     if (!this.state || record.state?.rev < this.state.rev) this.state = record.state;
     this.#behind = true;
   }
@@ -87,7 +89,7 @@ export class Outbox extends KeptEdits {
       this.#stops.push(() => target?.removeEventListener?.(type, listener));
     };
     const page = globalThis.document;
-    on(page, "visibilitychange", () => page.visibilityState === "hidden" && this.flush());
+    on(page, "visibilitychange", () => page.visibilityState === "hidden" && !this.isManual && this.flush());
     on(page && globalThis, "pagehide", () => this.#leave());
     on(page && globalThis, "pageshow", () => this.kick());
     on(page && globalThis, "online", () => this.#wake());
@@ -113,6 +115,7 @@ export class Outbox extends KeptEdits {
     this.save();
     this.#tell();
     clearTimeout(this.#timer);
+    if (this.isManual) return;
     if (now) this.#due();
     else this.#timer = setTimeout(() => this.#due(), this.#debounce);
   }
@@ -122,8 +125,41 @@ export class Outbox extends KeptEdits {
     this.kick();
   }
 
+  /** Whether only `push` and `pull` send and read. */
+  get isManual() {
+    return this.options.manual ?? false;
+  }
+
   /** Send everything now. @returns {Promise<void>} resolves when nothing waits any more, or all is blocked */
-  async flush() {
+  async push() {
+    if (this.isManual && !this.state) await this.pull();
+    await this.#allowing("send", () => this.#flush());
+  }
+
+  /** As `push`. @returns {Promise<void>} */
+  flush() {
+    return this.push();
+  }
+
+  /** Read what others wrote now. @returns {Promise<void>} */
+  async pull() {
+    await this.#allowing("read", () => this.lookForChanges());
+  }
+
+  async #allowing(what, action) {
+    this.#may[what] += 1;
+    try {
+      await action();
+    } finally {
+      this.#may[what] -= 1;
+    }
+  }
+
+  #allows(...actions) {
+    return !this.isManual || actions.some((action) => this.#may[action] > 0);
+  }
+
+  async #flush() {
     clearTimeout(this.#timer);
     this.#due();
     this.#wake();
@@ -181,9 +217,9 @@ export class Outbox extends KeptEdits {
   #task() {
     if (this.closed || this.blocked) return null;
     const due = this.#dueEdits;
-    if (this.sending) return () => this.#exclusive(() => this.#send());
-    if (this.#behind) return () => this.#read();
-    if (due.length && this.state) return this.readFirst(due) ?? (() => this.#exclusive(() => this.#send()));
+    if (this.sending) return this.#allows("send", "read") ? () => this.#exclusive(() => this.#send()) : null;
+    if (this.#behind && this.#allows("read")) return () => this.#read();
+    if (due.length && this.state && this.#allows("send")) return this.readFirst(due) ?? (() => this.#exclusive(() => this.#send()));
     return null;
   }
 
@@ -308,7 +344,7 @@ export class Outbox extends KeptEdits {
 
   /** What can still be sent from a page that is being left; its reply is learned at the next visit. */
   #leave() {
-    if (this.#unanswered || this.blocked || this.closed) return;
+    if (this.#unanswered || this.blocked || this.closed || this.isManual) return;
     this.#dueTo = this.last;
     this.#prepare(true);
     if (!this.sending) return;

@@ -18,11 +18,11 @@ export class SettingsSync extends Outbox {
   /** Read the settings, take up unsent edits, and follow changes. @returns {Promise<this>} */
   async open() {
     await this.restore();
-    if (this.options.live !== false) {
+    if (this.options.live !== false && !this.isManual) {
       const changed = (event, { rev }) => event === "settings" && !(rev <= this.state?.rev) && this.lookForChanges();
       this.#unfollow = follow(this.options, changed, () => this.lookForChanges());
     }
-    await this.reach();
+    await (this.isManual ? this.pull() : this.reach());
     return this;
   }
 

@@ -69,9 +69,12 @@ export class Transport {
     for (const stop of this.#open) stop.abort();
   }
 
-  /** A reply to be read as it comes. @param {string} path @param {AbortSignal} signal @returns {Promise<Response>} */
-  async stream(path, signal) {
-    const headers = { ...(await this.#headersFor()), Accept: "text/event-stream" };
+  /**
+   * A reply to be read as it comes. @param {string} path @param {AbortSignal} [signal]
+   * @param {string} [accept] the media type @returns {Promise<Response>}
+   */
+  async stream(path, signal, accept = "text/event-stream") {
+    const headers = { ...(await this.#headersFor()), Accept: accept };
     return this.#fetch(this.#base + path, { headers, signal, cache: "no-store" });
   }
 

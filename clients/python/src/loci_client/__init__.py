@@ -30,6 +30,7 @@ from loci_client.errors import (
     UnreadableReply,
 )
 from loci_client.instance import AsyncInstance, Instance
+from loci_client.mirror import AsyncMirror, Mirror
 from loci_client.retries import RetryPolicy
 from loci_client.state import ChatState
 
@@ -37,6 +38,7 @@ __all__ = [
     "AsyncChatSession",
     "AsyncInstance",
     "AsyncLoci",
+    "AsyncMirror",
     "ChatSession",
     "ChatState",
     "Clash",
@@ -51,6 +53,7 @@ __all__ = [
     "KeyReused",
     "Loci",
     "LociError",
+    "Mirror",
     "NotFound",
     "NothingToUndo",
     "ProblemError",

@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
 
-from loci_client import calls
+from loci_client import calls, chat_calls
 from loci_client.core import SessionCore
 from loci_client.errors import PASSING, error_of
 from loci_client.events import EventParser, concerns
@@ -84,6 +84,21 @@ class AsyncLoci:
     search_memories = _call(calls.search_memories)
     get_graph = _call(calls.get_graph)
     assemble_prompt = _call(calls.assemble_prompt)
+    get_recalls = _call(chat_calls.get_recalls)
+    get_recall = _call(chat_calls.get_recall)
+    edit_recall = _call(chat_calls.edit_recall)
+    delete_recall = _call(chat_calls.delete_recall)
+    rerun_recall = _call(chat_calls.rerun_recall)
+    get_scenes = _call(chat_calls.get_scenes)
+    end_scene = _call(chat_calls.end_scene)
+    change_scene = _call(chat_calls.change_scene)
+    remove_scene = _call(chat_calls.remove_scene)
+    get_snapshots = _call(chat_calls.get_snapshots)
+    get_snapshot = _call(chat_calls.get_snapshot)
+    take_snapshot = _call(chat_calls.take_snapshot)
+    restore_snapshot = _call(chat_calls.restore_snapshot)
+    get_restore = _call(chat_calls.get_restore)
+    delete_snapshot = _call(chat_calls.delete_snapshot)
 
     async def chats(self, *, q: str | None = None, character: str | None = None) -> AsyncGenerator[Chat, None]:
         """Yield all chats, newest activity first. Reads them page by page."""
@@ -95,9 +110,16 @@ class AsyncLoci:
                 return
             page = await self.run(calls.next_chats(page))
 
-    async def export_chat(self, chat_id: str, format: str = "jsonl") -> AsyncGenerator[bytes, None]:
+    def export_chat(self, chat_id: str, format: str = "jsonl") -> AsyncGenerator[bytes, None]:
         """Yield the chat as a file, in chunks of bytes. Raise httpx.TransportError if the connection is lost."""
-        request = arguments(calls.export_request(chat_id, format), self._base, self._token)
+        return self._download(calls.export_request(chat_id, format))
+
+    def download_snapshot(self, snapshot_id: str) -> AsyncGenerator[bytes, None]:
+        """Yield the archive of a snapshot, in chunks of bytes. Raise httpx.TransportError if the connection is lost."""
+        return self._download(chat_calls.download_request(snapshot_id))
+
+    async def _download(self, file: Request) -> AsyncGenerator[bytes, None]:
+        request = arguments(file, self._base, self._token)
         request["headers"]["Accept"] = "*/*"
         async with self._http.stream(**request) as response:
             if response.status_code != httpx.codes.OK:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO, Literal
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from loci_client.errors import UnreadableReply, error_of
+from loci_client.errors import NotFound, UnreadableReply, error_of
 from loci_client.requests import Flow, Reply, Request, Upload, encoded, given, read, send_file, write
 from loci_client.types import (
     Appended,
@@ -29,8 +29,10 @@ from loci_client.types import (
 )
 
 OnConflict = Literal["fail", "rebase"]
+Swipe = int | Literal["previous"]
 Tier = Literal["long_term", "session", "journal", "scenes", "messages"]
 JSON_PATCH = "application/json-patch+json"
+UNSET: Any = object()
 
 
 def ask(request: Request) -> Flow[Any]:
@@ -87,7 +89,10 @@ def get_chat(chat_id: str) -> Flow[Chat]:
 
 
 def update_chat(chat_id: str, **fields: Any) -> Flow[Chat]:
-    """Change title, character and persona (None for none) and user_name."""
+    """Change title, character and persona (None for none) and user_name.
+
+    With ``integrity``, raise IntegrityConflict if the chat was written since. Without one, the last write wins.
+    """
     return ask(write("PATCH", path("chats", chat_id), fields))
 
 
@@ -218,11 +223,12 @@ def _data(chat_id: str, message_id: str, *more: str) -> str:
     return path("chats", chat_id, "messages", message_id, "data", *more)
 
 
-def get_data(
-    chat_id: str, message_id: str, namespace: str, *, swipe: int | Literal["previous"] | None = None
-) -> Flow[dict[str, Any]]:
-    """Return all keys of a namespace of the active swipe, or of another one."""
-    return ask(read(_data(chat_id, message_id, namespace), swipe=swipe))
+def get_data(chat_id: str, message_id: str, namespace: str, *, swipe: Swipe | None = None) -> Flow[dict[str, Any]]:
+    """Return all keys of a namespace of the active swipe, or of another one. It is empty if there is no such swipe."""
+    try:
+        return (yield from ask(read(_data(chat_id, message_id, namespace), swipe=swipe)))
+    except NotFound:
+        return {}
 
 
 def patch_data(
@@ -233,19 +239,25 @@ def patch_data(
     *,
     integrity: str,
     clear: Sequence[str] = (),
+    swipe: Swipe | None = None,
     on_conflict: OnConflict | None = None,
     key: str | None = None,
 ) -> Flow[DataWritten]:
-    """Set keys and delete those in ``clear``. None is stored as null."""
+    """Set keys of the active swipe or of another one, and delete those in ``clear``. None is stored as null."""
     body = given(integrity=integrity, on_conflict=on_conflict, data=data, clear=list(clear) or None)
-    return ask(write("PATCH", _data(chat_id, message_id, namespace), body, key=key))
+    return ask(write("PATCH", _data(chat_id, message_id, namespace), body, key=key, swipe=swipe))
 
 
 def get_value(
-    chat_id: str, message_id: str, namespace: str, name: str, *, swipe: int | Literal["previous"] | None = None
+    chat_id: str, message_id: str, namespace: str, name: str, *, swipe: Swipe | None = None, default: Any = UNSET
 ) -> Flow[Any]:
-    """Return the value of one key. Raise NotFound if it is not set."""
-    document = yield from ask(read(_data(chat_id, message_id, namespace, name), swipe=swipe))
+    """Return the value of one key, which may be None. If it is not set, return ``default``, or raise NotFound."""
+    try:
+        document = yield from ask(read(_data(chat_id, message_id, namespace, name), swipe=swipe))
+    except NotFound:
+        if default is UNSET:
+            raise
+        return default
     return document["value"]
 
 
@@ -257,36 +269,58 @@ def put_value(
     value: Any,
     *,
     integrity: str | None = None,
+    swipe: Swipe | None = None,
     key: str | None = None,
 ) -> Flow[Written]:
+    """Set one key of the active swipe or of another one. None is stored as null."""
     body = given(integrity=integrity) | {"value": value}
-    return ask(write("PUT", _data(chat_id, message_id, namespace, name), body, key=key))
+    return ask(write("PUT", _data(chat_id, message_id, namespace, name), body, key=key, swipe=swipe))
 
 
 def delete_value(
-    chat_id: str, message_id: str, namespace: str, name: str, *, integrity: str | None = None, key: str | None = None
+    chat_id: str,
+    message_id: str,
+    namespace: str,
+    name: str,
+    *,
+    integrity: str | None = None,
+    swipe: Swipe | None = None,
+    key: str | None = None,
 ) -> Flow[Written]:
+    """Delete one key of the active swipe or of another one. Nothing happens if it is not set."""
     body = given(integrity=integrity) or None
-    return ask(write("DELETE", _data(chat_id, message_id, namespace, name), body, key=key))
+    return ask(write("DELETE", _data(chat_id, message_id, namespace, name), body, key=key, swipe=swipe))
 
 
-def get_recap(chat_id: str, message_id: str, *, swipe: int | Literal["previous"] | None = None) -> Flow[dict[str, Any]]:
+def get_recap(chat_id: str, message_id: str, *, swipe: Swipe | None = None) -> Flow[dict[str, Any]]:
     """Return the recap of a message; its ``text`` is None if there is none."""
     return ask(read(_recap(chat_id, message_id), swipe=swipe))
 
 
 def put_recap(
-    chat_id: str, message_id: str, text: str, *, integrity: str | None = None, key: str | None = None
+    chat_id: str,
+    message_id: str,
+    text: str,
+    *,
+    integrity: str | None = None,
+    swipe: Swipe | None = None,
+    key: str | None = None,
 ) -> Flow[dict[str, Any]]:
     """Replace the recap of a message with a text of a person."""
     body = given(integrity=integrity, text=text)
-    return ask(write("PUT", _recap(chat_id, message_id), body, key=key))
+    return ask(write("PUT", _recap(chat_id, message_id), body, key=key, swipe=swipe))
 
 
 def delete_recap(
-    chat_id: str, message_id: str, *, integrity: str | None = None, key: str | None = None
+    chat_id: str,
+    message_id: str,
+    *,
+    integrity: str | None = None,
+    swipe: Swipe | None = None,
+    key: str | None = None,
 ) -> Flow[dict[str, Any]]:
-    return ask(write("DELETE", _recap(chat_id, message_id), given(integrity=integrity), key=key))
+    """Clear the recap of a message."""
+    return ask(write("DELETE", _recap(chat_id, message_id), given(integrity=integrity), key=key, swipe=swipe))
 
 
 def _recap(chat_id: str, message_id: str) -> str:

@@ -61,18 +61,28 @@ def read(path: str, **query: Any) -> Request:
 
 
 def write(
-    method: str, path: str, body: Any = None, *, key: str | None = None, content_type: str = "application/json"
+    method: str,
+    path: str,
+    body: Any = None,
+    *,
+    key: str | None = None,
+    content_type: str = "application/json",
+    **query: Any,
 ) -> Request:
-    """Return a write that is repeatable by its Idempotency-Key: ``key``, or a new one."""
+    """Return a write that is repeatable by its Idempotency-Key: ``key``, or a new one.
+
+    Parameters of the query that are None are left out.
+    """
     headers = {"Idempotency-Key": key or str(uuid.uuid4())}
+    parameters = {name: str(value) for name, value in query.items() if value is not None}
     if body is None:
-        return Request(method, path, headers=headers)
+        return Request(method, path, parameters, headers)
     content = encoded(body)
     headers["Content-Type"] = content_type
     if len(content) >= GZIP_FROM:
         content = gzip.compress(content, mtime=0)
         headers["Content-Encoding"] = "gzip"
-    return Request(method, path, headers=headers, content=content)
+    return Request(method, path, parameters, headers, content)
 
 
 def send_file(path: str, upload: Upload, *, key: str | None = None) -> Request:

@@ -60,7 +60,8 @@ def _metadata_after(metadata: Mapping[str, Any], changes: Iterable[Change]) -> M
         if change.get("metadata_replaced"):
             metadata = change["metadata"] or {}
         elif change["metadata"] is not None:
-            metadata = merged(metadata, change["metadata"])
+            values = {key: change["metadata"][key] for key in change.get("replaced_keys", ())}
+            metadata = {**merged(metadata, change["metadata"]), **values}
     return metadata
 
 

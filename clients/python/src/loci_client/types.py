@@ -162,8 +162,9 @@ class Undone(Written):
 class Change(Written):
     """One write to a chat. ``messages`` are the present states of those it changed.
 
-    ``metadata`` is a merge patch (RFC 7396), or the whole metadata if ``metadata_replaced``. A change of the kind
-    ``tombstones``, which is no write to the chat, names memories that were deleted.
+    ``metadata`` is a merge patch (RFC 7396), or the whole metadata if ``metadata_replaced``. Of ``replaced_keys`` it
+    has the values, which hold a null, instead of a patch. A change of the kind ``tombstones``, which is no write to the
+    chat, names memories that were deleted.
     """
 
     kind: str
@@ -172,6 +173,7 @@ class Change(Written):
     deleted: list[str]
     metadata: dict[str, Any] | None
     metadata_replaced: NotRequired[bool]
+    replaced_keys: NotRequired[list[str]]
     tombstones: NotRequired[list["Tombstone"]]
     chat: NotRequired["ChatDetails | None"]
 
@@ -247,6 +249,74 @@ class Settings(TypedDict):
     settings: dict[str, Any]
     rev: NotRequired[int]
     revs: NotRequired[dict[str, int]]
+
+
+class Recall(TypedDict):
+    """What was remembered for a message of the user. ``memories`` are entries with id, text, score and signals."""
+
+    id: str | None
+    message: str | None
+    index: int | None
+    text: str
+    edited: bool
+    source: Literal["fresh", "persistent"]
+    memories: list[dict[str, Any]]
+    graph: dict[str, Any]
+    tokens: int
+    created_at: str
+    updated_at: str
+
+
+class Scene(TypedDict):
+    """A scene, from index ``start`` to ``end``. Its id is that of the message that ends it.
+
+    ``outdated`` says whether messages were changed since the recap was written; None: that isn't known.
+    """
+
+    id: str
+    start: int
+    end: int
+    name: str | None
+    visible: bool
+    collapsed: bool
+    recap: str | None
+    versions: list[Any]
+    current: int | None
+    hash: str | None
+    outdated: bool | None
+    include: bool
+    metadata: dict[str, Any]
+    detected: bool
+
+
+JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+
+
+class Snapshot(TypedDict):
+    """An archive of a chat or of the account."""
+
+    id: str
+    kind: str
+    chat: str | None
+    title: str
+    state: JobState
+    done: int
+    total: int
+    size: int | None
+    error: str
+    taken_at: str | None
+    created_at: str
+    finished_at: str | None
+
+
+class Restore(TypedDict):
+    """A restore of a snapshot. ``safety`` is a snapshot of what it replaced."""
+
+    id: str
+    snapshot: str
+    safety: str | None
+    state: JobState
+    error: str
 
 
 class DataWritten(Written):
