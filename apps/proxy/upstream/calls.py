@@ -28,7 +28,7 @@ from apps.proxy.models import ProxiedChat
 from apps.proxy.operations.replies import store_reply
 from apps.proxy.operations.requests import StoredRequest, store_request
 from apps.proxy.prompts.memory import messages_with_memory
-from apps.proxy.requests.body import parsed_body
+from apps.proxy.requests.body import parsed_body, without_blanks
 from apps.proxy.requests.headers import (
     character_of,
     follows_deletions,
@@ -92,6 +92,7 @@ def prepare_call(request: HttpRequest) -> UpstreamCall:
         client=writer_of(request),
         instance=instance_of(request),
     )
+    sent["messages"] = without_blanks(sent["messages"])
     sent["messages"], memory = messages_with_memory(
         stored.chat, connection, sent, character, stored.anchor, turn_count=len(turns)
     )
