@@ -18,6 +18,7 @@ from apps.proxy.requests.texts import normalized, same_text
 from apps.proxy.requests.turns import Turn, joined
 from apps.proxy.upstream.collected_replies import CollectedReply
 from apps.replies.continuations import continued
+from apps.replies.speakers import without_name
 
 GUARD = Guard(optional=True)
 
@@ -29,6 +30,7 @@ def store_reply(request: StoredRequest, reply: CollectedReply) -> None:
     Store nothing if the turn was deleted in the meantime, or the reply is stored already. Raise Missing.
     """
     owner, client, beginning = request.chat.owner_id, request.client, request.continued
+    reply = replace(reply, text=without_name(reply.text, request.speaker))
     chat = lock_chat(owner, request.chat.pk)
     messages = Message.objects.for_owner(owner).filter(chat=chat).with_swipes()
     anchor = messages.filter(pk=request.anchor).first()
@@ -38,10 +40,11 @@ def store_reply(request: StoredRequest, reply: CollectedReply) -> None:
         _know(chat, client, anchor, anchor.pk, _continue(owner, chat, anchor, beginning, reply))
         return
     following = messages.filter(index__gt=anchor.index, is_system=False).order_by("index").first()
-    parsed = parsed_turn(chat, Turn(False, reply.text, reply.tools), is_partial=reply.is_partial)
+    parsed = parsed_turn(chat, Turn(False, reply.text, reply.tools, request.speaker), is_partial=reply.is_partial)
+    is_another = following is not None and chat.is_group and request.speaker not in ("", following.name)
     if following is None:
         stored = append_messages(owner, chat.pk, [parsed]).messages[-1].pk
-    elif following.is_user:
+    elif following.is_user or is_another:
         patch_messages(owner, chat.pk, [Patch(id=following.pk, insert_before=parsed)], GUARD)
         stored = Message.objects.for_owner(owner).filter(chat=chat, index__gt=anchor.index).order_by("index")[0].pk
     else:
