@@ -181,3 +181,29 @@ def test_two_equal_requests_of_a_group_at_once_make_one(client: OpenAI, alice: U
         thread.join()
     assert [text for *_, text in stored(alice)] == [*TEXTS, "Hello."]
     assert Chat.objects.for_owner(alice).get().participants.count() == 2
+
+
+def test_a_name_that_the_model_puts_before_its_reply_is_no_part_of_it(
+    client: OpenAI, alice: User, upstream: ScriptedServer
+) -> None:
+    """The client sends it back, though."""
+    messages: Any = [{"role": "user", "content": "Who has the key?"}]
+    for answer in ("Ada: I have it.", "Ada: Here."):
+        upstream.reply_with(answer)
+        client.chat.completions.create(model="x", messages=messages, extra_headers={"X-Loci-Character": "Ada"})
+        messages += [{"role": "assistant", "content": answer}, {"role": "user", "content": "Show me."}]
+    assert stored(alice) == [
+        ("User", True, "Who has the key?"),
+        ("Ada", False, "I have it."),
+        ("User", True, "Show me."),
+        ("Ada", False, "Here."),
+    ]
+
+
+def test_who_replies_in_a_group_is_who_the_model_says_if_nobody_was_asked(
+    client: OpenAI, alice: User, upstream: ScriptedServer
+) -> None:
+    said = [(name, is_user, text) for (name, is_user), text in zip(BOTH, TEXTS, strict=True)]
+    upstream.reply_with("Nils: I have it.")
+    client.chat.completions.create(model="x", messages=with_labels(said, "Nils")[:-1])
+    assert stored(alice)[-1] == ("Nils", False, "I have it.")

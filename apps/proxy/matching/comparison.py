@@ -81,7 +81,7 @@ def compare(chat: Chat, request: Request) -> Compared:
         return dict(_shown_swipes(chat, ids).values_list("message_id", "mes"))
 
     known = [*_instructions_of(chat, request.client), *request.instructions]
-    said = unfolded_turns(chat.owner_id, entries, request.turns, known, texts)
+    said = unfolded_turns(chat.owner_id, entries, request.turns, request.keys, known=known, texts=texts)
     request = replace(request, turns=said.turns, keys=said.keys, instructions=said.instructions)
     entries = [
         replace(entry, key=said.keys[said.cleaned[place]]) if place in said.cleaned else entry

@@ -52,41 +52,58 @@ def end_keys(owner_id: UUID, turns: Sequence[Turn]) -> list[int]:
 
 
 def unfolded_turns(
-    owner_id: UUID, entries: Sequence[Entry], turns: Sequence[Turn], known: Iterable[int], texts: Texts
+    owner_id: UUID,
+    entries: Sequence[Entry],
+    turns: Sequence[Turn],
+    keys: Sequence[int],
+    *,
+    known: Iterable[int],
+    texts: Texts,
 ) -> Unfolded:
     """Return the turns without known instructions, and without those that moved since the client's last request.
 
-    ``known`` are keys of paragraphs: of the request's own system messages, and of what moved before. A turn that is
-    stored as it is stays as it is.
+    ``keys`` are those of the turns. ``known`` are keys of paragraphs: of the request's own system messages, and of what
+    moved before. A turn that is stored as it is stays as it is.
     """
     stored = {unspaced_key(entry.key) for entry in entries}
-    keys = [key_of(owner_id, is_user=turn.is_user, text=turn.text) for turn in turns]
     new = [number for number, key in enumerate(keys) if unspaced_key(key) not in stored]
     reader = _Reader(owner_id, known, stored)
-    healed = _healed(entries, turns, new, reader, texts) if new else {}
-    kept = [reader.without_instructions(turn) if number in set(new) else turn for number, turn in enumerate(turns)]
+    own = {unspaced_key(key) for key in keys}
+    changed = [
+        place for place, entry in enumerate(entries) if _may_have_one(entry) and unspaced_key(entry.key) not in own
+    ]
+    healed = _healed(entries, changed[-COMPARED:], turns, new, reader, texts) if new and changed else {}
+    kept = list(turns)
+    for number in new:
+        kept[number] = reader.without_instructions(turns[number])
     said = [number for number, turn in enumerate(kept) if turn.text.strip() or turn.tools] or list(range(len(turns)))
     left = [kept[number] for number in said]
-    left_keys = [key_of(owner_id, is_user=turn.is_user, text=turn.text) for turn in left]
+    left_keys = [
+        keys[number]
+        if kept[number] is turns[number]
+        else reader.key_of(kept[number].text, is_user=kept[number].is_user)
+        for number in said
+    ]
     cleaned = {place: said.index(number) for place, number in healed.items() if number in said}
     return Unfolded(left, left_keys, list(reader.known), cleaned)
 
 
 def _healed(
-    entries: Sequence[Entry], turns: Sequence[Turn], new: Sequence[int], reader: "_Reader", texts: Texts
+    entries: Sequence[Entry],
+    changed: Sequence[int],
+    turns: Sequence[Turn],
+    new: Sequence[int],
+    reader: "_Reader",
+    texts: Texts,
 ) -> dict[int, int]:
-    """Return the places of messages that are a turn and an instruction, with the numbers of the turns.
+    """Return the places of changed messages that are a new turn and an instruction, with the numbers of the turns.
 
     It is one if it stands elsewhere in the request. ``reader`` learns it.
     """
-    own = {unspaced_key(reader.key_of(turn.text, is_user=turn.is_user)) for turn in turns}
     everything = {key for turn in turns for key in reader.keys_of(turn.text)}
-    changed = [
-        place for place, entry in enumerate(entries) if _may_have_one(entry) and unspaced_key(entry.key) not in own
-    ]
-    had = texts(tuple(entries[place].id for place in changed[-COMPARED:])) if changed else {}
+    had = texts(tuple(entries[place].id for place in changed))
     healed: dict[int, int] = {}
-    for place in changed[-COMPARED:]:
+    for place in changed:
         text = had.get(entries[place].id, "")
         speaks = entries[place].is_user
         if reader.key_of(text, is_user=speaks) != entries[place].key:
@@ -132,6 +149,8 @@ class _Reader:
             begin += 1
         while end > begin and self._is_known(paragraphs[end - 1]):
             end -= 1
+        if end - begin == len(paragraphs):
+            return turn
         rest = replace(turn, text=GAP.join(paragraphs[begin:end]))
         if not turn.is_user:
             return rest if unspaced_key(self.key_of(rest.text, is_user=False)) in self._stored else turn

@@ -14,6 +14,7 @@ from apps.proxy.matching.keys import key_of
 from apps.proxy.models import ProxiedChat
 from apps.proxy.operations.requests import StoredRequest
 from apps.proxy.operations.stored_turns import data_of, parsed_turn, swipe_of
+from apps.proxy.requests.folded_prompts import label_of
 from apps.proxy.requests.texts import normalized, same_text
 from apps.proxy.requests.turns import Turn, joined
 from apps.proxy.upstream.collected_replies import CollectedReply
@@ -30,8 +31,9 @@ def store_reply(request: StoredRequest, reply: CollectedReply) -> None:
     Store nothing if the turn was deleted in the meantime, or the reply is stored already. Raise Missing.
     """
     owner, client, beginning = request.chat.owner_id, request.client, request.continued
-    reply = replace(reply, text=without_name(reply.text, request.speaker))
     chat = lock_chat(owner, request.chat.pk)
+    speaker = request.speaker or _named_speaker(chat, reply.text)
+    reply = replace(reply, text=without_name(reply.text, speaker))
     messages = Message.objects.for_owner(owner).filter(chat=chat).with_swipes()
     anchor = messages.filter(pk=request.anchor).first()
     if anchor is None:
@@ -40,8 +42,8 @@ def store_reply(request: StoredRequest, reply: CollectedReply) -> None:
         _know(chat, client, anchor, anchor.pk, _continue(owner, chat, anchor, beginning, reply))
         return
     following = messages.filter(index__gt=anchor.index, is_system=False).order_by("index").first()
-    parsed = parsed_turn(chat, Turn(False, reply.text, reply.tools, request.speaker), is_partial=reply.is_partial)
-    is_another = following is not None and chat.is_group and request.speaker not in ("", following.name)
+    parsed = parsed_turn(chat, Turn(False, reply.text, reply.tools, speaker), is_partial=reply.is_partial)
+    is_another = following is not None and chat.is_group and speaker not in ("", following.name)
     if following is None:
         stored = append_messages(owner, chat.pk, [parsed]).messages[-1].pk
     elif following.is_user or is_another:
@@ -51,6 +53,12 @@ def store_reply(request: StoredRequest, reply: CollectedReply) -> None:
         _add_version(owner, chat, following, reply)
         stored = following.pk
     _know(chat, client, anchor, stored, reply.text)
+
+
+def _named_speaker(chat: Chat, text: str) -> str:
+    """Return the member of a group whose name the model has put before a reply, or nothing."""
+    label = label_of(text.lstrip()) if chat.is_group else ""
+    return label if label and chat.participants.filter(name=label).exists() else ""
 
 
 def _continue(owner: Owner, chat: Chat, anchor: Message, beginning: str, reply: CollectedReply) -> str:

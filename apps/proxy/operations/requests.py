@@ -113,7 +113,7 @@ def _store(owner: Owner, request: Request, named: UUID | None) -> StoredRequest:
         if chat.rev != compared.chat.rev:
             compared = compare(chat, request)
         if _is_earlier(compared, request, named):
-            compared = compare(_branch(owner, chat, compared.plan, request), request)
+            compared = compare(_branch(owner, chat, compared.plan, compared.request), request)
         return _apply(owner, compared)
 
 

@@ -1,7 +1,7 @@
 """Read the conversation in a request. Nothing here reads the database."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from apps.proxy.requests.folded_prompts import unfolded
@@ -36,4 +36,8 @@ def conversation_in(messages: Sequence[Mapping[str, Any]], character: str = "") 
     """Return the conversation in a request's messages. ``character`` is the name that its header has."""
     read, names = unfolded(messages, character)
     named = with_names(read, names)
-    return Conversation(named, turns_of(named), company_of(named, names))
+    company = company_of(named, names)
+    turns = turns_of(named)
+    if not company.is_group:
+        turns = [turn if turn.is_user or turn.name else replace(turn, name=company.speaker) for turn in turns]
+    return Conversation(named, turns, company)

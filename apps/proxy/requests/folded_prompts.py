@@ -27,11 +27,15 @@ Message = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Names:
-    """The names that a prompt tells besides those of its messages: of its members, its user, and who is asked next."""
+    """The names that a prompt tells besides those of its messages: of its members, its user, and who is asked next.
+
+    ``is_group``: it says so.
+    """
 
     members: tuple[str, ...] = ()
     user: str = ""
     asked: str = ""
+    is_group: bool = False
 
     @property
     def known(self) -> frozenset[str]:
@@ -42,15 +46,17 @@ def names_in(texts: Iterable[str], character: str = "") -> Names:
     """Return the names in a prompt's texts. ``character`` is the one that the client's header names."""
     members = [character] if character else []
     user = asked = ""
+    is_group = False
     for text in texts:
         if between := BETWEEN.search(text):
             user = between["user"].strip()
             members += _listed(between["others"])
         if listed := MEMBERS.search(text):
             members += _listed(listed["names"])
+            is_group = True
         for nudge in NEXT_REPLY.finditer(text):
             asked = nudge["name"].strip()
-    return Names(tuple(dict.fromkeys(name for name in members if name != user)), user, asked)
+    return Names(tuple(dict.fromkeys(name for name in members if name != user)), user, asked, is_group or bool(asked))
 
 
 def _listed(names: str) -> list[str]:

@@ -39,9 +39,10 @@ def company_of(messages: Sequence[Message], names: Names) -> Company:
     users = [message["name"] for message in messages if _is_named(message, "user")]
     user = users[-1] if users else names.user
     told = [name for name in (*speakers, *names.members, names.asked) if name and name != user]
-    is_group = bool(names.asked) or len(speakers) > 1
+    is_group = names.is_group or len(speakers) > 1
     members = tuple(dict.fromkeys(name[:MAX_NAME_LENGTH] for name in told)) if is_group else ()
-    speaker = names.asked or (speakers[0] if len(speakers) == 1 and not is_group else "")
+    alone = "" if is_group else next(iter([*speakers, *names.members]), "")
+    speaker = names.asked or alone
     return Company(user[:MAX_NAME_LENGTH], members[:MAX_MEMBERS], speaker[:MAX_NAME_LENGTH])
 
 
