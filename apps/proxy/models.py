@@ -24,6 +24,9 @@ class ProxiedChat(OwnedModel):
     # The two lists are parallel. A message that somebody else has deleted stays in them while the client sends it.
     known_messages = ArrayField(models.UUIDField(), default=list, help_text="What the client has sent and received.")
     known_keys = ArrayField(models.BigIntegerField(), default=list, help_text="Keys of their texts as it has them.")
+    instructions = ArrayField(
+        models.BigIntegerField(), default=list, help_text="Keys of the paragraphs that are no part of what is said."
+    )
     sends_history = models.BooleanField(default=False, help_text="It has sent replies back, and not new lines alone.")
     updated_at = models.DateTimeField(auto_now=True)
 

@@ -2,6 +2,7 @@
 
 from csp.constants import NONE, SELF
 
+from config.env import env
 from config.settings.installation import SERVED_OVER_TLS
 
 SECURE_CONTENT_TYPE_NOSNIFF = True
@@ -24,3 +25,10 @@ CONTENT_SECURITY_POLICY = {
         "object-src": [NONE],
     },
 }
+
+# Pages of other origins may use the API and the proxy with a token, and never with a session: no cookie is taken.
+CORS_ALLOWED_ORIGINS = env.list("CORS_ORIGINS", default=[])
+CORS_URLS_REGEX = r"^/(api|v1)/"
+CORS_ALLOW_HEADERS = ["*", "authorization"]  # SDKs send headers of their own, and "*" alone leaves out the token's
+CORS_EXPOSE_HEADERS = ["*"]
+CORS_ALLOW_PRIVATE_NETWORK = True  # a public page may call a Loci on this machine or in this network

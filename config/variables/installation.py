@@ -35,6 +35,12 @@ SECTION = Section(
             "always among them.",
         ),
         Variable(
+            "CORS_ORIGINS",
+            "",
+            "Origins whose pages may call the API and the proxy from a browser, separated by commas, such as "
+            "`https://chat.example.org,http://localhost:3000`. They need a token: a session isn't taken from them.",
+        ),
+        Variable(
             "WEB_CONCURRENCY",
             "`2`",
             "Processes of the web server.",

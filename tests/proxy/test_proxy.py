@@ -1,5 +1,6 @@
 """The proxy as OpenAI's SDK and other clients see it, over HTTP, with a scripted model server behind it."""
 
+import json
 import shutil
 import subprocess
 import threading
@@ -258,6 +259,26 @@ def test_a_reply_that_breaks_off_is_kept_as_partial(
     assert texts_of(alice) == [["Go", "Hello."]]
     reply = Message.objects.for_owner(alice).get(index=1)
     assert [is_partial(swipe.extra) for swipe in reply.swipes.order_by("position")] == [True, False]
+
+
+@pytest.mark.parametrize("end", ["", "data: [DONE]\n\n"])
+def test_an_error_in_mid_stream_leaves_a_partial_reply_which_a_retry_replaces(
+    ask: Ask, alice: User, upstream: ScriptedServer, end: str
+) -> None:
+    beginning = {"choices": [{"index": 0, "delta": {"content": "The key hangs"}, "finish_reason": None}]}
+    error = {"error": {"message": "overloaded"}, "choices": [{"index": 0, "delta": {}, "finish_reason": "error"}]}
+    body = "".join(f"data: {json.dumps(document)}\n\n" for document in (beginning, error)) + end
+    upstream.reply_with(Reply(raw=body.encode(), content_type="text/event-stream"))
+    with pytest.raises(openai.APIError):
+        list(ask("Where is the key?", stream=True).parse())
+    until(lambda: Message.objects.for_owner(alice).filter(is_user=False).exists())
+    reply = Message.objects.for_owner(alice).get(is_user=False)
+    assert (reply.mes, reply.is_partial) == ("The key hangs", True)
+    upstream.reply_with("The key hangs by the door.")
+    ask("Where is the key?")
+    reply = Message.objects.for_owner(alice).get(is_user=False)
+    assert (reply.mes, reply.is_partial) == ("The key hangs by the door.", False)
+    assert reply.swipes.count() == 1
 
 
 def test_what_came_before_the_client_went_away_is_kept(client: OpenAI, alice: User, upstream: ScriptedServer) -> None:

@@ -20,6 +20,7 @@ MAX_DEPTH = 64
 MAX_DIGITS = 4300  # the limit of Python's int()
 # One string, or one comma or opening bracket outside of strings. The time is linear, also if no quote closes a string.
 STRING_OR_SEPARATOR = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|([,\[{])', re.DOTALL)
+UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")  # NUL, and halves of characters: pairs were joined by the parser
 JSON_PATCH = "application/json-patch+json"
 
 
@@ -96,6 +97,17 @@ def _text_error(text: str) -> str | None:
     return None
 
 
+def with_storable_texts(value: Any, depth: int = 0) -> Any:
+    """Return a value with U+FFFD for each character that Postgres can't store, down to MAX_DEPTH."""
+    if isinstance(value, str):
+        return UNSTORABLE.sub("\ufffd", value)
+    if depth < MAX_DEPTH and isinstance(value, dict):
+        return {UNSTORABLE.sub("\ufffd", key): with_storable_texts(item, depth + 1) for key, item in value.items()}
+    if depth < MAX_DEPTH and isinstance(value, list):
+        return [with_storable_texts(item, depth + 1) for item in value]
+    return value
+
+
 def has_more_values(body: bytes, limit: int) -> bool:
     """Return whether JSON has more than ``limit`` values, counted as its commas, objects and lists.
 
@@ -107,17 +119,23 @@ def has_more_values(body: bytes, limit: int) -> bool:
     return next(islice(separators, limit, None), None) is not None
 
 
-def parse_document(body: bytes) -> Any:
-    """Parse the body of a request. Raise TooLarge, Invalid with pointers, or ParseError if it is not JSON."""
+def parse_document(body: bytes, *, repairs: bool = False) -> Any:
+    """Parse the body of a request. Raise TooLarge, Invalid with pointers, or ParseError if it is not JSON.
+
+    With ``repairs``, U+FFFD takes the place of bytes that are no UTF-8, and of characters that Postgres can't store.
+    """
     if has_more_values(body, settings.REQUEST_MAX_VALUES):
         raise TooLarge(f"The body has more than {settings.REQUEST_MAX_VALUES} values.")
     try:
-        document = loads(body.removeprefix(codecs.BOM_UTF8).decode("utf-8"))
+        document = loads(body.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace" if repairs else "strict"))
     except UnicodeDecodeError:
         raise ParseError("The body is not UTF-8.") from None
     except JSONError as error:
         raise ParseError(f"The body is not JSON: {error}") from None
     errors = list(storage_errors(document))
+    if errors and repairs:
+        document = with_storable_texts(document)
+        errors = list(storage_errors(document))
     if errors:
         raise Invalid(errors[0].detail, errors=errors)
     return document

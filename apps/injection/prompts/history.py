@@ -73,12 +73,17 @@ class History:
 def _newest_first(
     turn: UserTurn, character: Character | None, skipped: int
 ) -> Iterator[tuple[dict[str, str], UUID | None]]:
-    """Yield the turn, if it is unsent, and then the visible messages of the chat with their ids, newest first."""
+    """Yield the turn, if it is unsent, and then the visible messages of the chat with their ids, newest first.
+
+    Blank ones are left out: servers refuse a request with a message that says nothing.
+    """
     chat = turn.chat
-    if turn.message is None and turn.text:
+    if turn.message is None and turn.text.strip():
         yield {"role": "user", "content": _spoken(chat, chat.user_name, turn.text)}, None
     count = turn.index + 1 if turn.message else 0
     for message in spoken_turns_newest_first(chat, character, skipped=skipped, count=count):
+        if not message.mes.strip():
+            continue
         content = _spoken(chat, message.name, message.mes)
         yield {"role": "user" if message.is_user else "assistant", "content": content}, message.id
 

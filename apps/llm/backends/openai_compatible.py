@@ -14,8 +14,9 @@ import httpx2
 from apps.common.documents import merge_patch
 from apps.llm.generation import GenerationRequest, Misconfigured, Refused
 from apps.llm.replies.documents import error_message
+from apps.llm.replies.openai_deltas import delta_of
 from apps.llm.replies.reply import Delta, failure_in_document, first_document
-from apps.llm.replies.values import first_text, model_names, token_count
+from apps.llm.replies.values import model_names, token_count
 
 if TYPE_CHECKING:
     from openai import APIResponse, OpenAI
@@ -92,25 +93,7 @@ class OpenAICompatible:
 
     def parse_delta(self, document: dict[str, Any]) -> Delta:
         """Parse one document of a streamed or whole reply. Raise GenerationFailed for an error document."""
-        if document.get("done") is True:
-            return Delta(finished=True)
-        if error := error_message(document):
-            raise failure_in_document(document, error)
-        choices = document.get("choices")
-        choice = next((item for item in choices if isinstance(item, dict)), {}) if isinstance(choices, list) else {}
-        message = choice.get("message")
-        part = message if isinstance(message, dict) else choice.get("delta")
-        usage = document.get("usage")
-        finish_reason = first_text(choice, "finish_reason")
-        return Delta(
-            text=_content(part) or first_text(choice, "text"),
-            reasoning=first_text(part, "reasoning_content", "reasoning", "thinking"),
-            finished=part is message is not None or bool(finish_reason),
-            prompt_tokens=token_count(usage, "prompt_tokens"),
-            completion_tokens=token_count(usage, "completion_tokens"),
-            cut_off=finish_reason == "length",
-            filtered=finish_reason.startswith("content_filter"),  # Gemini adds its reason: "content_filter: OTHER"
-        )
+        return delta_of(document)
 
     def models(self, client: httpx2.Client) -> list[str]:
         """Return the ids of the server's models. Raise GenerationFailed."""
@@ -169,14 +152,6 @@ def _document(opening: "AbstractContextManager[APIResponse[Any]]") -> dict[str, 
     if error := error_message(document):
         raise failure_in_document(document, error)
     return document
-
-
-def _content(part: Any) -> str:
-    """Return the text of a message or delta, whose content is a string or a list of parts."""
-    content = part.get("content") if isinstance(part, dict) else None
-    if isinstance(content, list):
-        return "".join(first_text(item, "text") for item in content)
-    return content if isinstance(content, str) else ""
 
 
 def base_urls(pasted_url: str) -> list[str]:

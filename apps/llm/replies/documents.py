@@ -4,12 +4,15 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from html import unescape
+from itertools import chain
 from typing import Any
 
 from django.utils.translation import gettext
 
 DONE = {"done": True}  # stands for OpenAI's "[DONE]" line
-FIELDS_WITHOUT_DATA = ("event:", "id:", "retry:", ":")  # lines of an event stream without data
+FIELDS_WITH_DATA = ("data", "error")  # of an event stream; the second is llama.cpp's
+FIELDS = ("data:", "error:", "event:", "id:", "retry:", ":")
+LINE_END = re.compile(rb"\r\n|\r|\n")
 HTML_START = re.compile(r"\s*(<!doctype html|<html|<head|<body|<h1)|.{0,500}<title", re.IGNORECASE | re.DOTALL)
 TITLE = re.compile(r"<(title|h1)[^>]*>(.*?)</\1", re.IGNORECASE | re.DOTALL)
 MAX_EXCERPT = 200  # characters of a server's text that our messages quote
@@ -26,40 +29,92 @@ class NoDocument(ValueError):
 def documents(chunks: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     """Yield the objects of an event stream, of JSON lines or of one JSON body.
 
-    The content decides which of them it is, since some servers ignore whether a stream was requested. Invalid UTF-8
-    is replaced. Raise NoDocument if there is no object.
+    The content decides which of them it is, since some servers ignore whether a stream was requested. An object is
+    yielded as soon as it is whole, also if no empty line ends its event. Invalid UTF-8 is replaced. Raise NoDocument if
+    there is no object.
     """
+    event = _Event()
     other_lines: list[str] = []
     has_document = False
-    for line in split_lines(chunks):
-        document = None if other_lines and not line.startswith("data:") else _document_of(line)
-        if document is not None:
+    for line in chain(split_lines(chunks), [""]):
+        if event.takes(line):
+            found, unread = event.read(line)
+            other_lines += unread
+        else:
+            document = None if other_lines else _object(line)
+            found = [] if document is None else [document]
+            other_lines += [] if found else [line]
+        for document in found:
             has_document = True
             yield document
-        elif line.strip() and not line.startswith(FIELDS_WITHOUT_DATA):
-            other_lines.append(line)
     if not has_document:
         yield from parse_body("\n".join(other_lines))
 
 
 def split_lines(chunks: Iterable[bytes]) -> Iterator[str]:
-    """Yield each line as soon as it is complete."""
+    """Yield each line as soon as it is complete. It ends with LF, CR or both."""
     partial: list[bytes] = []
-    for chunk in chunks:
-        *complete, last = chunk.split(b"\n")
+    after_cr = False
+    for chunk in filter(None, chunks):
+        *complete, last = LINE_END.split(chunk.removeprefix(b"\n") if after_cr else chunk)
+        after_cr = chunk.endswith(b"\r")
         for ending in complete:
-            yield b"".join([*partial, ending]).decode("utf-8", "replace").strip("\r\ufeff")
+            yield b"".join([*partial, ending]).decode("utf-8", "replace").strip("\ufeff")
             partial = []
         partial.append(last)
-    yield b"".join(partial).decode("utf-8", "replace").strip("\r\ufeff")
+    yield b"".join(partial).decode("utf-8", "replace").strip("\ufeff")
 
 
-def _document_of(line: str) -> dict[str, Any] | None:
-    """Return the object on one line, or None."""
-    payload = re.sub(r"^(data|error):", "", line).strip()
-    if payload == "[DONE]":
+class _Event:
+    """The event of a stream that is being read: its name, and data lines that are no object by themselves."""
+
+    def __init__(self) -> None:
+        self._held: list[str] = []
+        self._is_error = False
+
+    @staticmethod
+    def takes(line: str) -> bool:
+        """Return whether a line is of an event stream, or empty."""
+        return not line.strip() or line.startswith(FIELDS)
+
+    def read(self, line: str) -> tuple[list[dict[str, Any]], list[str]]:
+        """Return the objects that are whole with this line, and the data of an event that has none."""
+        if not line.strip():
+            return self._end()
+        name, _, value = line.partition(":")
+        if name == "event":
+            self._is_error = value.strip() == "error"
+        if name not in FIELDS_WITH_DATA:
+            return [], []
+        document = None if self._held else _object(value)
+        if document is None:
+            self._held += [value.strip()] if self._held or value.strip() else []
+            return [], []
+        return [self._marked(document)], []
+
+    def _end(self) -> tuple[list[dict[str, Any]], list[str]]:
+        """Read the lines that are held as one object, else each as its own."""
+        held, self._held = self._held, []
+        text = "\n".join(held)
+        whole = _object(text)
+        objects = [one for one in map(_object, held) if one is not None] if whole is None else [whole]
+        if held and not objects and self._is_error:
+            objects = [{"error": {"message": excerpt_of(text)}}]
+        found = [self._marked(document) for document in objects]
+        self._is_error = False
+        return found, [] if found else held
+
+    def _marked(self, document: dict[str, Any]) -> dict[str, Any]:
+        """Return an object of an event named error as what it is."""
+        return {"error": document} if self._is_error and not error_message(document) else document
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    """Return the object that a text is, or None."""
+    text = text.strip()
+    if text == "[DONE]":
         return DONE
-    parsed = parsed_json(payload) if payload.startswith("{") else None
+    parsed = parsed_json(text) if text.startswith("{") else None
     return parsed if isinstance(parsed, dict) else None
 
 

@@ -1,6 +1,6 @@
 """A model's reply, assembled from the documents of a response, up to size limits."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from apps.llm.generation import (
 from apps.llm.http.endpoint import http_failure
 from apps.llm.replies.documents import NoDocument, documents, error_codes, excerpt_of
 from apps.llm.replies.thinking import split_thinking
+from apps.llm.replies.tool_calls import ToolCalls
 from apps.llm.replies.values import storable_text
 from apps.llm.tokens import count_tokens
 
@@ -40,11 +41,12 @@ class Delta:
     completion_tokens: int | None = None
     cut_off: bool = False
     filtered: bool = False
+    tools: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass
 class Reply:
-    """The reply that one attempt has received so far."""
+    """The reply that one attempt has received so far. ``max_characters`` are read of it, including reasoning."""
 
     texts: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
@@ -54,13 +56,23 @@ class Reply:
     completion_tokens: int | None = None
     cut_off: bool = False
     filtered: bool = False
+    tools: ToolCalls = field(default_factory=ToolCalls)
+    max_characters: int = field(default_factory=lambda: MAX_CHARACTERS)
 
     def read(self, chunks: Iterable[bytes], parse_delta: Callable[[dict[str, Any]], Delta]) -> None:
-        """Read a response to its end or to the limits. Raise GenerationFailed, httpx2.HTTPError."""
+        """Read a response to its end or to the limits. Raise GenerationFailed, httpx2.HTTPError.
+
+        An error after the end of the reply takes nothing back.
+        """
         try:
             for document in documents(_within_limit(chunks)):
-                self._add(parse_delta(document))
-                if self.characters >= MAX_CHARACTERS:
+                try:
+                    self._add(parse_delta(document))
+                except GenerationFailed:
+                    if self.finished:
+                        break
+                    raise
+                if self.characters >= self.max_characters:
                     self.finished = self.cut_off = True
                     break
         except NoDocument as error:
@@ -77,6 +89,7 @@ class Reply:
         self.texts.append(delta.text)
         self.reasoning.append(delta.reasoning)
         self.characters += len(delta.text) + len(delta.reasoning)
+        self.tools.add(delta.tools)
         self.finished = self.finished or delta.finished
         self.filtered = self.filtered or delta.filtered
         self.cut_off = self.cut_off or delta.cut_off or delta.filtered
@@ -88,12 +101,12 @@ class Reply:
     @property
     def text(self) -> str:
         """Return the text received so far, without reasoning."""
-        return split_thinking(storable_text("".join(self.texts))[:MAX_CHARACTERS]).reply
+        return split_thinking(storable_text("".join(self.texts))[: self.max_characters]).reply
 
     def completion(self, request: GenerationRequest) -> Completion:
         """Return the reply with its reasoning separated. Tokens that the server didn't count are counted here."""
-        received = storable_text("".join(self.texts))[:MAX_CHARACTERS]
-        separate_reasoning = storable_text("".join(self.reasoning))[:MAX_CHARACTERS]
+        received = storable_text("".join(self.texts))[: self.max_characters]
+        separate_reasoning = storable_text("".join(self.reasoning))[: self.max_characters]
         text, tagged_reasoning = split_thinking(received)
         reasoning = "\n".join(filter(None, (separate_reasoning.strip(), tagged_reasoning)))
         if self.prompt_tokens is None and not self.characters and not self.finished:

@@ -8,10 +8,12 @@ from uuid import UUID
 from django.db.models import F, QuerySet
 
 from apps.chats.models import Character, Chat, Message, Swipe
+from apps.proxy.matching.folded import unfolded_turns
 from apps.proxy.matching.keys import key_of
 from apps.proxy.matching.merging import plan_changes
 from apps.proxy.matching.plans import Entry, Plan
 from apps.proxy.models import ProxiedChat
+from apps.proxy.requests.speakers import NOBODY, Company
 from apps.proxy.requests.texts import unspaced
 from apps.proxy.requests.turns import Turn
 
@@ -24,7 +26,8 @@ class Request:
 
     ``character`` was named by the client if ``is_named``, else guessed. ``follows``: what the client left out is
     deleted, however much it is. ``is_nudged``: an instruction asks for another reply after the last one. ``client`` is
-    a hash of the token's id, ``instance`` the one that the token is bound to.
+    a hash of the token's id, ``instance`` the one that the token is bound to. ``instructions`` are keys of paragraphs
+    that nobody says, ``ends`` those of paragraphs of turns that may have such in them. ``company`` is who takes part.
     """
 
     turns: Sequence[Turn]
@@ -36,6 +39,9 @@ class Request:
     client: str = ""
     instance: str = ""
     is_named: bool = False
+    instructions: Sequence[int] = ()
+    ends: Sequence[int] = ()
+    company: Company = NOBODY
 
     @property
     def has_history(self) -> bool:
@@ -46,15 +52,16 @@ class Request:
     def fingerprints(self) -> list[int]:
         """Return by what the chat is found: the keys of the first user turn and the latest ones."""
         users = [key for key in self.keys if key & 1]
-        return list(dict.fromkeys([*users[:1], *users[-KEPT_FINGERPRINTS:]]))
+        return list(dict.fromkeys([*users[:1], *users[-KEPT_FINGERPRINTS:], *self.ends]))
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A chat as it was read, and the changes that a request makes to it."""
+    """A chat as it was read, and the changes that a request makes to it, whose turns are without instructions."""
 
     chat: Chat
     plan: Plan
+    request: Request
 
     @property
     def score(self) -> tuple[int, int]:
@@ -67,21 +74,36 @@ def compare(chat: Chat, request: Request) -> Compared:
     A message that somebody else has changed since the client had it is not deleted by the client.
     """
     entries = entries_of(chat, request.client)
+    as_stored = entries
 
     @cache
     def texts(ids: tuple[UUID, ...]) -> dict[UUID, str]:
         return dict(_shown_swipes(chat, ids).values_list("message_id", "mes"))
 
+    known = [*_instructions_of(chat, request.client), *request.instructions]
+    said = unfolded_turns(chat.owner_id, entries, request.turns, request.keys, known=known, texts=texts)
+    request = replace(request, turns=said.turns, keys=said.keys, instructions=said.instructions)
+    entries = [
+        replace(entry, key=said.keys[said.cleaned[place]]) if place in said.cleaned else entry
+        for place, entry in enumerate(entries)
+    ]
     plan = plan_changes(entries, request.turns, request.keys, follows=request.follows, texts=texts)
     shown = _shown_keys(chat, plan.deletions)
     changed = {entry.id for entry in entries if shown.get(entry.id, entry.key) != entry.key}
     if changed:
         entries = [replace(entry, is_fixed=True) if entry.id in changed else entry for entry in entries]
         plan = plan_changes(entries, request.turns, request.keys, follows=request.follows, texts=texts)
+    plan.cleaned = [(as_stored[place], said.turns[number]) for place, number in said.cleaned.items()]
     edited = {entry.id: unspaced(turn.text) for entry, turn in plan.edits}
     swipes = Swipe.objects.for_owner(chat.owner_id).filter(message__in=edited).values_list("message_id", "mes")
     plan.selected = {pk for pk, text in (swipes if edited else ()) if unspaced(text) == edited[pk]}
-    return Compared(chat, plan)
+    return Compared(chat, plan, request)
+
+
+def _instructions_of(chat: Chat, client: str) -> list[int]:
+    """Return the keys of the paragraphs of which earlier requests of a client show that nobody says them."""
+    rows = ProxiedChat.objects.for_owner(chat.owner_id).filter(chat=chat, client=client)
+    return rows.values_list("instructions", flat=True).first() or []
 
 
 def entries_of(chat: Chat, client: str) -> list[Entry]:

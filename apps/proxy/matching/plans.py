@@ -29,7 +29,8 @@ class Entry:
 class Plan:
     """What a client has changed since its last request, to be applied to the stored messages.
 
-    ``matched`` are positions of equal entries and turns, of which ``respaced`` differ in white space. ``edits`` are
+    ``matched`` are positions of equal entries and turns, of which ``respaced`` differ in white space, and ``cleaned``
+    are stored with an instruction of the client. ``edits`` are
     entries with the turns that replace their texts. Of these, ``selected`` have the text as one of their swipes
     already. ``insertions`` are turns with the message that
     they precede. ``anchor`` is the message of the last turn, None if that is new. ``known`` are afterwards the
@@ -39,6 +40,7 @@ class Plan:
 
     matched: list[tuple[int, int]] = field(default_factory=list)
     respaced: list[tuple[Entry, Turn]] = field(default_factory=list)
+    cleaned: list[tuple[Entry, Turn]] = field(default_factory=list)
     edits: list[tuple[Entry, Turn]] = field(default_factory=list)
     selected: set[UUID] = field(default_factory=set)
     tools: dict[UUID, Turn] = field(default_factory=dict)

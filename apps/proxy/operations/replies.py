@@ -14,10 +14,12 @@ from apps.proxy.matching.keys import key_of
 from apps.proxy.models import ProxiedChat
 from apps.proxy.operations.requests import StoredRequest
 from apps.proxy.operations.stored_turns import data_of, parsed_turn, swipe_of
+from apps.proxy.requests.folded_prompts import label_of
 from apps.proxy.requests.texts import normalized, same_text
 from apps.proxy.requests.turns import Turn, joined
 from apps.proxy.upstream.collected_replies import CollectedReply
 from apps.replies.continuations import continued
+from apps.replies.speakers import without_name
 
 GUARD = Guard(optional=True)
 
@@ -30,6 +32,8 @@ def store_reply(request: StoredRequest, reply: CollectedReply) -> None:
     """
     owner, client, beginning = request.chat.owner_id, request.client, request.continued
     chat = lock_chat(owner, request.chat.pk)
+    speaker = request.speaker or _named_speaker(chat, reply.text)
+    reply = replace(reply, text=without_name(reply.text, speaker))
     messages = Message.objects.for_owner(owner).filter(chat=chat).with_swipes()
     anchor = messages.filter(pk=request.anchor).first()
     if anchor is None:
@@ -38,16 +42,23 @@ def store_reply(request: StoredRequest, reply: CollectedReply) -> None:
         _know(chat, client, anchor, anchor.pk, _continue(owner, chat, anchor, beginning, reply))
         return
     following = messages.filter(index__gt=anchor.index, is_system=False).order_by("index").first()
-    parsed = parsed_turn(chat, Turn(False, reply.text, reply.tools), is_partial=reply.is_partial)
+    parsed = parsed_turn(chat, Turn(False, reply.text, reply.tools, speaker), is_partial=reply.is_partial)
+    is_another = following is not None and chat.is_group and speaker not in ("", following.name)
     if following is None:
         stored = append_messages(owner, chat.pk, [parsed]).messages[-1].pk
-    elif following.is_user:
+    elif following.is_user or is_another:
         patch_messages(owner, chat.pk, [Patch(id=following.pk, insert_before=parsed)], GUARD)
         stored = Message.objects.for_owner(owner).filter(chat=chat, index__gt=anchor.index).order_by("index")[0].pk
     else:
         _add_version(owner, chat, following, reply)
         stored = following.pk
     _know(chat, client, anchor, stored, reply.text)
+
+
+def _named_speaker(chat: Chat, text: str) -> str:
+    """Return the member of a group whose name the model has put before a reply, or nothing."""
+    label = label_of(text.lstrip()) if chat.is_group else ""
+    return label if label and chat.participants.filter(name=label).exists() else ""
 
 
 def _continue(owner: Owner, chat: Chat, anchor: Message, beginning: str, reply: CollectedReply) -> str:

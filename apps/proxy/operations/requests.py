@@ -9,16 +9,19 @@ from django.db import connection, transaction
 from apps.chats.locking import Guard, lock_chat
 from apps.chats.message_data.namespaces import LOCI_NAMESPACE, DataChange
 from apps.chats.models import Character, Chat, Message
-from apps.chats.operations import Patch, append_messages, branch_chat, create_chat, patch_messages
+from apps.chats.operations import Patch, add_member, append_messages, branch_chat, create_chat, patch_messages
 from apps.chats.queries import access_chat
 from apps.common.problems import Missing
 from apps.common.scoping import Owner, owner_id_of
 from apps.proxy.matching.comparison import Compared, Request, compare, entries_of
 from apps.proxy.matching.finding import find_chat
+from apps.proxy.matching.folded import KEPT_INSTRUCTIONS, end_keys, instruction_keys
 from apps.proxy.matching.keys import key_of, keys_of
 from apps.proxy.matching.plans import Entry, Plan
 from apps.proxy.models import ProxiedChat
 from apps.proxy.operations.stored_turns import parsed_turn, storable, swipe_of
+from apps.proxy.requests.folded_prompts import GAP, PLACEHOLDER
+from apps.proxy.requests.speakers import MAX_MEMBERS, NOBODY, Company
 from apps.proxy.requests.texts import normalized, unspaced
 from apps.proxy.requests.turns import Turn
 
@@ -31,13 +34,14 @@ class StoredRequest:
     """The chat of a request, and the message that the reply follows.
 
     ``continued`` is the text that the reply continues, None if the reply is a message of its own. ``client`` is a hash
-    of the token's id.
+    of the token's id, ``speaker`` the name of who replies, if the client tells.
     """
 
     chat: Chat
     anchor: UUID
     continued: str | None = None
     client: str = ""
+    speaker: str = ""
 
 
 def store_request(
@@ -52,23 +56,50 @@ def store_request(
     is_nudged: bool = False,
     client: str = "",
     instance: str = "",
+    company: Company = NOBODY,
+    instructions: Sequence[str] = (),
 ) -> StoredRequest:
     """Apply to the stored chat what the client has changed. Return it; a repeated request stores nothing twice.
 
     The chat is the named one, else the one that the turns continue, else a new one. If they continue an earlier point,
     the chat is kept, and they continue a branch; in a named chat one exchange at the end may be deleted, with
-    ``follows`` any number. Raise Missing.
+    ``follows`` any number. ``company`` is who takes part, ``instructions`` are the texts of the system messages.
+    Raise Missing.
     """
     owner_id = owner_id_of(owner)
-    opening_key = key_of(owner_id, is_user=False, text=opening)
-    keys = keys_of(owner_id, turns)
-    request = Request(turns, keys, opening_key, character, follows, is_nudged, client, instance, is_named)
+    turns = _without_placeholder(owner, turns)
+    request = Request(
+        turns,
+        keys_of(owner_id, turns),
+        key_of(owner_id, is_user=False, text=opening),
+        character,
+        follows,
+        is_nudged,
+        client,
+        instance,
+        is_named and not company.is_group,  # in a group, it is who speaks next
+        instruction_keys(owner_id, instructions)[-KEPT_INSTRUCTIONS // 2 :],
+        end_keys(owner_id, turns),
+        company,
+    )
     try:
         return _store(owner, request, named)
     except Missing:
         if named is not None:
             raise
     return _store(owner, request, None)  # the chat that was found was put into the bin before it was locked
+
+
+def _without_placeholder(owner: Owner, turns: Sequence[Turn]) -> Sequence[Turn]:
+    """Return the turns without the message that SillyTavern's strict mode puts before a greeting.
+
+    Somebody who says the same has said it in a request of its own.
+    """
+    if len(turns) < 2 or turns[1].is_user or turns[0] != Turn(True, PLACEHOLDER):
+        return turns
+    key = key_of(owner_id_of(owner), is_user=True, text=PLACEHOLDER)
+    is_said = ProxiedChat.objects.for_owner(owner).filter(fingerprints__contains=[key], chat__deleted_at=None).exists()
+    return turns if is_said else turns[1:]
 
 
 def _store(owner: Owner, request: Request, named: UUID | None) -> StoredRequest:
@@ -82,8 +113,8 @@ def _store(owner: Owner, request: Request, named: UUID | None) -> StoredRequest:
         if chat.rev != compared.chat.rev:
             compared = compare(chat, request)
         if _is_earlier(compared, request, named):
-            compared = compare(_branch(owner, chat, compared.plan, request), request)
-        return _apply(owner, compared, request)
+            compared = compare(_branch(owner, chat, compared.plan, compared.request), request)
+        return _apply(owner, compared)
 
 
 def _find(owner: Owner, request: Request, named: UUID | None) -> Compared | None:
@@ -113,9 +144,11 @@ def _is_earlier(compared: Compared, request: Request, named: UUID | None) -> boo
 
 
 def _created(owner: Owner, request: Request) -> Chat:
-    title = " ".join(next((turn.text for turn in request.turns if turn.is_user), "").split())[:TITLE_LENGTH]
-    character = request.character
-    return create_chat(owner, title=character.name if character else title, character=character)
+    first = next((turn.text for turn in request.turns if turn.is_user), "")
+    title = " ".join(first.strip().split(GAP)[0].split())[:TITLE_LENGTH]  # what follows may be an instruction
+    character = None if request.company.is_group else request.character
+    title = ", ".join(request.company.members)[:TITLE_LENGTH] or (character.name if character else title)
+    return create_chat(owner, title=title, character=character, user_name=request.company.user)
 
 
 def _branch(owner: Owner, chat: Chat, plan: Plan, request: Request) -> Chat:
@@ -140,9 +173,10 @@ def _lock_owner(owner: Owner) -> None:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"proxy {owner_id_of(owner)}"])
 
 
-def _apply(owner: Owner, compared: Compared, request: Request) -> StoredRequest:
+def _apply(owner: Owner, compared: Compared) -> StoredRequest:
     """Write the changes of a request to a locked chat."""
-    chat, plan = compared.chat, compared.plan
+    chat, plan, request = compared.chat, compared.plan, compared.request
+    _add_members(owner, chat, request.company)
     new = _write(owner, chat, plan, Guard(optional=True, instance=request.instance))
     ids = iter(new)
     known = [(pk or next(ids), key) for pk, key in plan.known]
@@ -150,9 +184,23 @@ def _apply(owner: Owner, compared: Compared, request: Request) -> StoredRequest:
     anchor = plan.anchor or new[-1]
     chat.refresh_from_db()
     if request.turns[-1].is_user or request.is_nudged:
-        return StoredRequest(chat, anchor, client=request.client)
+        return StoredRequest(chat, anchor, client=request.client, speaker=_speaker(request))
     continued = Message.objects.for_owner(owner).filter(chat=chat).with_swipes().get(pk=anchor)
     return StoredRequest(chat, anchor, continued.mes, request.client)
+
+
+def _add_members(owner: Owner, chat: Chat, company: Company) -> None:
+    """Make those who take part members of a locked chat."""
+    present = set(chat.participants.values_list("name", flat=True)) if company.is_group else set()
+    for name in company.members[: MAX_MEMBERS - len(present)]:
+        if name not in present:
+            add_member(owner, chat.pk, name)
+
+
+def _speaker(request: Request) -> str:
+    """Return the name of who replies, or nothing: in a group, the one whom the client names in any way."""
+    in_group = request.company.is_group and request.character
+    return request.company.speaker or (request.character.name if in_group and request.character else "")
 
 
 def _write(owner: Owner, chat: Chat, plan: Plan, guard: Guard) -> list[UUID]:
@@ -176,9 +224,12 @@ def _patches(owner: Owner, plan: Plan) -> list[Patch]:
     """Return the patches that give messages the client's texts and calls of tools."""
     edits = {entry.id: (entry, turn) for entry, turn in plan.edits}
     respaced = {entry.id: turn for entry, turn in plan.respaced}
+    cleaned = {entry.id: (entry, turn) for entry, turn in plan.cleaned}
     patches = []
-    for message in Message.objects.for_owner(owner).filter(pk__in=[*edits, *respaced]).with_swipes():
-        if message.pk in edits:
+    for message in Message.objects.for_owner(owner).filter(pk__in=[*edits, *respaced, *cleaned]).with_swipes():
+        if message.pk in cleaned:
+            patches += _edit(message, *cleaned[message.pk], plan)
+        elif message.pk in edits:
             patches += _edit(message, *edits[message.pk], plan)
         elif unspaced(message.mes) == unspaced(respaced[message.pk].text):
             # A client joins a reply and its continuation in its own way. What somebody else has changed stays.
@@ -224,5 +275,6 @@ def remember(chat: Chat, request: Request, known: Sequence[tuple[UUID, int]]) ->
     row.fingerprints = list(dict.fromkeys([*row.fingerprints[:1], *request.fingerprints]))
     row.known_messages = [pk for pk, _ in known]
     row.known_keys = [key for _, key in known]
+    row.instructions = request.instructions[-KEPT_INSTRUCTIONS:]
     row.sends_history |= request.has_history
     row.save()

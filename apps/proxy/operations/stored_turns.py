@@ -20,7 +20,7 @@ def parsed_turn(chat: Chat, turn: Turn, *, is_partial: bool = False) -> ParsedMe
     now = timezone.now()
     assistant = chat.character.name if chat.character else "Assistant"
     return ParsedMessage(
-        name=(chat.user_name or "User") if turn.is_user else assistant,
+        name=turn.name or ((chat.user_name or "User") if turn.is_user else assistant),
         is_user=turn.is_user,
         is_system=False,
         send_date=timestamp(now),

@@ -8,13 +8,15 @@ from uuid import UUID
 
 import structlog
 
-from apps.chats.models import Character, Chat
+from apps.chats.models import Character, Chat, Participant
+from apps.chats.operations import character_of_participant
 from apps.injection.prompts.assembly import assemble
 from apps.injection.slots.allocation import CONTEXT_SHARE
 from apps.injection.turns import visible_messages
 from apps.llm.models import Connection
 from apps.llm.tokens import token_counter
 from apps.proxy.prompts.slots import with_slots
+from apps.proxy.requests.folded_prompts import unfolded
 from apps.proxy.requests.nudges import naming_instruction
 from apps.proxy.requests.texts import mentions
 from apps.proxy.requests.turns import Document, text_of
@@ -80,17 +82,24 @@ def _text_of_turn(chat: Chat, anchor: UUID) -> str | None:
 def speaker_in(chat: Chat, messages: Sequence[Document], character: Character | None) -> Character | None:
     """Return who speaks next in a group: the only member whom an instruction at the end names, else ``character``.
 
-    Return None if that is no member, and outside groups.
+    A member without a character gets the one of that name: what they know is kept by character. Return None if nobody
+    is a member, and outside groups.
     """
     if not chat.is_group:
         return None
-    members = chat.participants.filter(character__isnull=False).select_related("character")
-    by_name = {member.name: member.character for member in members}
-    instruction = naming_instruction(messages)
-    named = [name for name in by_name if mentions(instruction, name)]
-    if len(named) == 1:
-        return by_name[named[0]]
-    return character if character in by_name.values() else None
+    members = list(chat.participants.select_related("character").order_by("position"))
+    read, names = unfolded(messages)
+    instruction = naming_instruction(read)
+    asked = [member for member in members if member.name == names.asked and names.asked in instruction]
+    named = asked or [member for member in members if mentions(instruction, member.name)]
+    if len(named) != 1:
+        named = [member for member in members if character and is_played_by(member, character)]
+    return (named[0].character or character_of_participant(chat.owner_id, chat.pk, named[0].name)) if named else None
+
+
+def is_played_by(member: Participant, character: Character) -> bool:
+    """Return whether a member is this character, or has none yet, and its name."""
+    return member.character == character or (member.character is None and member.name == character.name)
 
 
 def room_for_memory(connection: Connection, body: Mapping[str, Any]) -> int:

@@ -53,16 +53,17 @@ def follows_deletions(headers: Mapping[str, str]) -> bool:
 
 def names_character(headers: Mapping[str, str]) -> bool:
     """Return whether the client names its character."""
-    return bool(_character_name(headers))
+    return bool(character_name(headers))
 
 
-def _character_name(headers: Mapping[str, str]) -> str:
+def character_name(headers: Mapping[str, str]) -> str:
+    """Return the name of the character that the client names, or nothing."""
     return headers.get("X-Loci-Character", "").strip()
 
 
 def character_of(owner: User, headers: Mapping[str, str], opening: str) -> Character | None:
     """Return the character that the client names, else the owner's whose name the opening has most often, or None."""
-    if name := _character_name(headers):
+    if name := character_name(headers):
         return find_or_create_character(owner, name[:200])
     characters = Character.objects.for_owner(owner).only("name", "owner_id").order_by("pk")
     named = [(count, character) for character in characters if (count := mentions(opening, character.name))]

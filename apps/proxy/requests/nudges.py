@@ -13,6 +13,7 @@ MAX_NUDGE = 80  # characters besides a quoted reply; what asks for a summary or 
 MAX_QUOTING_NUDGE = 250
 # SillyTavern's: "[Continue your last message without ...]", and until 2024 "[Continue the following message. ...]"
 # with the message at its end. In groups it says "[Write the next reply only as ...]".
+NEXT_REPLY = re.compile(r"\[\s*write the next reply only as (?P<name>[^\]\n]+?)\.?\s*\]", re.IGNORECASE)
 CONTINUE = re.compile(r"\[\s*continue\b[^\n]{0,40}\b(message|reply|response)\b", re.IGNORECASE)
 
 

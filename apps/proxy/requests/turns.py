@@ -10,16 +10,21 @@ INSTRUCTION_ROLES = ("system", "developer")
 TOOL_ROLES = ("tool", "function")
 WITHOUT_TEXT = {"image_url": "[image]", "input_audio": "[audio]"}  # stored for a turn of such parts alone
 OTHER_PART = "[attachment]"
+MAX_NAME_LENGTH = 200  # characters, as stored
 Document = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A user's or an assistant's turn. ``tools`` are the calls that the assistant made, with their results."""
+    """A user's or an assistant's turn. ``tools`` are the calls that the assistant made, with their results.
+
+    ``name`` is who speaks, if the client tells.
+    """
 
     is_user: bool
     text: str
     tools: tuple[dict[str, Any], ...] = ()
+    name: str = ""
 
 
 def leading_instructions(messages: Sequence[Document]) -> int:
@@ -51,7 +56,7 @@ def turns_of(messages: Sequence[Document]) -> list[Turn]:
             turns[-1].add(message, text, calls)
             in_tools = role in TOOL_ROLES or bool(calls)
         elif text.strip() or calls:
-            turns.append(_Turn(is_user=role == "user"))
+            turns.append(_Turn(is_user=role == "user", name=_name_of(message)))
             turns[-1].add_words(text, calls)
             in_tools = bool(calls)
     return [turn.whole() for turn in turns]
@@ -60,8 +65,9 @@ def turns_of(messages: Sequence[Document]) -> list[Turn]:
 class _Turn:
     """A turn whose messages are being read: an agent's may have thousands of calls."""
 
-    def __init__(self, *, is_user: bool) -> None:
+    def __init__(self, *, is_user: bool, name: str) -> None:
         self._is_user = is_user
+        self._name = name
         self._texts: list[str] = []
         self._calls: list[dict[str, Any]] = []
         self._places: dict[str, list[int]] = {}  # of calls, by their ids, which may be any JSON
@@ -87,7 +93,13 @@ class _Turn:
             self._calls[place] = {**self._calls[place], "result": text}
 
     def whole(self) -> Turn:
-        return Turn(self._is_user, joined(*self._texts), tuple(self._calls))
+        return Turn(self._is_user, joined(*self._texts), tuple(self._calls), self._name)
+
+
+def _name_of(message: Document) -> str:
+    """Return the name of who speaks: that of a function is none."""
+    name = message.get("name") if message["role"] in ("user", "assistant") else None
+    return name.strip()[:MAX_NAME_LENGTH] if isinstance(name, str) else ""
 
 
 def _calls(message: Document) -> tuple[dict[str, Any], ...]:

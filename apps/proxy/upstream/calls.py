@@ -1,7 +1,7 @@
 """Prepare a call of the upstream, and store what it replied. Everything here uses the database."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -28,8 +28,10 @@ from apps.proxy.models import ProxiedChat
 from apps.proxy.operations.replies import store_reply
 from apps.proxy.operations.requests import StoredRequest, store_request
 from apps.proxy.prompts.memory import messages_with_memory
-from apps.proxy.requests.body import parsed_body
+from apps.proxy.requests.body import parsed_body, without_blanks
+from apps.proxy.requests.conversations import conversation_in
 from apps.proxy.requests.headers import (
+    character_name,
     character_of,
     follows_deletions,
     is_without_memory,
@@ -39,7 +41,7 @@ from apps.proxy.requests.headers import (
 )
 from apps.proxy.requests.nudges import Nudge, nudge_of
 from apps.proxy.requests.side_calls import is_side_call, quotes_a_chat
-from apps.proxy.requests.turns import Turn, opening_of, text_of, turns_of
+from apps.proxy.requests.turns import Turn, text_of
 from apps.proxy.upstream.collected_replies import CollectedReply
 from apps.proxy.upstream.connections import base_url, connection_of, model_of
 
@@ -75,30 +77,32 @@ def prepare_call(request: HttpRequest) -> UpstreamCall:
     sent = {**body, "model": model_of(connection, body.get("model"))}
     if connection.backend == Connection.Backend.OPENAI:
         sent = merge_patch.apply(sent, connection.extra_body)
-    turns = turns_of(body["messages"])
-    if _is_apart(owner, request.headers, body, turns):
+    read = conversation_in(body["messages"], character_name(request.headers))
+    if _is_apart(owner, request.headers, {**body, "messages": read.messages}, read.turns):
         return UpstreamCall(owner.pk, policy, url, sent)
-    opening = opening_of(body["messages"])
-    character = character_of(owner, request.headers, opening)
+    character = character_of(owner, request.headers, read.opening)
     stored = store_request(
         owner,
-        turns,
-        opening=opening,
+        read.turns,
+        opening=read.opening,
         named=named_chat(request.headers),
         character=character,
         is_named=names_character(request.headers),
         follows=follows_deletions(request.headers),
-        is_nudged=nudge_of(body["messages"], turns) is Nudge.NEXT_REPLY,
+        is_nudged=nudge_of(read.messages, read.turns) is Nudge.NEXT_REPLY,
         client=writer_of(request),
         instance=instance_of(request),
+        company=read.company,
+        instructions=read.instructions,
     )
+    sent["messages"] = without_blanks(sent["messages"])
     sent["messages"], memory = messages_with_memory(
-        stored.chat, connection, sent, character, stored.anchor, turn_count=len(turns)
+        stored.chat, connection, sent, character, stored.anchor, turn_count=len(read.turns)
     )
     return UpstreamCall(owner.pk, policy, url, sent, stored, memory)
 
 
-def _is_apart(owner: User, headers: Mapping[str, str], body: Mapping[str, Any], turns: list[Turn]) -> bool:
+def _is_apart(owner: User, headers: Mapping[str, str], body: Mapping[str, Any], turns: Sequence[Turn]) -> bool:
     """Return whether a request is no part of a chat: the client says so, or makes it for itself."""
     if is_without_memory(headers) or is_side_call(body, turns):
         return True

@@ -14,11 +14,11 @@ from apps.llm.http.addresses import AddressNotAllowed
 from apps.llm.http.async_transport import async_client
 from apps.llm.http.endpoint import MAX_ERROR_BYTES
 from apps.llm.replies.documents import NoDocument, documents
+from apps.llm.replies.reply import MAX_BYTES
 from apps.proxy.errors import openai_error, upstream_error
 from apps.proxy.upstream.calls import UpstreamCall, finish_call
 from apps.proxy.upstream.collected_replies import collected_reply
 
-MAX_COLLECTED_BYTES = 16 * 1024 * 1024  # of a reply; what follows is passed on, but not stored
 MODEL_SERVER = "model-server"
 logger = structlog.get_logger(__name__)
 _storing: set[asyncio.Task[None]] = set()  # the event loop itself holds tasks weakly
@@ -87,7 +87,7 @@ async def _whole(upstream: httpx2.Response) -> bytes:
     try:
         async for chunk in upstream.aiter_raw():
             received += chunk
-            if len(received) > MAX_COLLECTED_BYTES:
+            if len(received) > MAX_BYTES:
                 raise NoReply("The reply of the model server is too large.")
     except httpx2.TimeoutException:
         raise
@@ -126,7 +126,7 @@ class RelayedReply:
         received = bytearray()
         try:
             async for chunk in self._chunks:
-                if len(received) < MAX_COLLECTED_BYTES:
+                if len(received) < MAX_BYTES:  # what follows is passed on, but not stored
                     received += chunk
                 yield chunk
         except httpx2.HTTPError:

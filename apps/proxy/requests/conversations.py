@@ -1,0 +1,43 @@
+"""Read the conversation in a request. Nothing here reads the database."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from apps.proxy.requests.folded_prompts import unfolded
+from apps.proxy.requests.speakers import Company, company_of, with_names
+from apps.proxy.requests.turns import INSTRUCTION_ROLES, Turn, opening_of, text_of, turns_of
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """The conversation in a request.
+
+    ``messages`` are as the client had them before it folded them for its server, ``turns`` what is said in them, and
+    ``company`` who says it.
+    """
+
+    messages: Sequence[Mapping[str, Any]]
+    turns: Sequence[Turn]
+    company: Company
+
+    @property
+    def opening(self) -> str:
+        """Return the text of the leading instructions."""
+        return opening_of(self.messages)
+
+    @property
+    def instructions(self) -> list[str]:
+        """Return the texts of all instructions."""
+        return [text_of(message) for message in self.messages if message["role"] in INSTRUCTION_ROLES]
+
+
+def conversation_in(messages: Sequence[Mapping[str, Any]], character: str = "") -> Conversation:
+    """Return the conversation in a request's messages. ``character`` is the name that its header has."""
+    read, names = unfolded(messages, character)
+    named = with_names(read, names)
+    company = company_of(named, names)
+    turns = turns_of(named)
+    if not company.is_group:
+        turns = [turn if turn.is_user or turn.name else replace(turn, name=company.speaker) for turn in turns]
+    return Conversation(named, turns, company)

@@ -1,0 +1,146 @@
+"""Read what clients fold into one another for servers that take only some roles. Nothing here reads the database.
+
+SillyTavern's prompt post-processing has four modes: it joins messages of one role ("merge"), makes system messages
+within the chat user messages ("semi-strict"), puts a user message before a greeting ("strict"), or makes the whole
+prompt one user message ("single"). What it joins is set off by an empty line, and names stand before texts.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from apps.proxy.requests.nudges import CONTINUE, NEXT_REPLY
+from apps.proxy.requests.texts import mentions
+from apps.proxy.requests.turns import INSTRUCTION_ROLES, text_of
+
+GAP = "\n\n"
+PLACEHOLDER = "Let's get started."  # strict mode's message before a greeting
+START = re.compile(r"\[\s*start a new (?:group )?chat\b[^\]\n]*\]", re.IGNORECASE)
+MEMBERS = re.compile(r"\[\s*start a new group chat\.? *group members: *(?P<names>[^\]\n]+)\]", re.IGNORECASE)
+EXAMPLES = re.compile(r"\[\s*example chat\s*\]", re.IGNORECASE)
+BETWEEN = re.compile(r"\bnext reply in a fictional chat between (?P<others>[^\n]+) and (?P<user>[^\n]+?)\.(?:\s|$)")
+LABEL = re.compile(r"(?P<name>[^\s:*\"“”(\[<#>|`-][^:\n]{0,59}?): ")
+Message = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names that a prompt tells besides those of its messages: of its members, its user, and who is asked next.
+
+    ``is_group``: it says so.
+    """
+
+    members: tuple[str, ...] = ()
+    user: str = ""
+    asked: str = ""
+    is_group: bool = False
+
+    @property
+    def known(self) -> frozenset[str]:
+        return frozenset(filter(None, (*self.members, self.user, self.asked)))
+
+
+def names_in(texts: Iterable[str], character: str = "") -> Names:
+    """Return the names in a prompt's texts. ``character`` is the one that the client's header names."""
+    members = [character] if character else []
+    user = asked = ""
+    is_group = False
+    for text in texts:
+        if between := BETWEEN.search(text):
+            user = between["user"].strip()
+            members += _listed(between["others"])
+        if listed := MEMBERS.search(text):
+            members += _listed(listed["names"])
+            is_group = True
+        for nudge in NEXT_REPLY.finditer(text):
+            asked = nudge["name"].strip()
+    return Names(tuple(dict.fromkeys(name for name in members if name != user)), user, asked, is_group or bool(asked))
+
+
+def _listed(names: str) -> list[str]:
+    return [name for part in re.split(r",|\band\b", names) if (name := part.strip())]
+
+
+def unfolded(messages: Sequence[Message], character: str = "") -> tuple[list[Message], Names]:
+    """Return the messages as the client had them before it folded them, as far as one request shows it.
+
+    A user message loses the client's own instructions at its ends, which become system messages again; a prompt in one
+    message is divided at the names of who speaks. ``character`` is the one that the client names.
+    """
+    names = names_in(map(text_of, messages), character)
+    if (whole := _single_text(messages)) is not None:
+        divided = _divided(whole, names)
+        return [one for message in divided for one in _without_instructions(message)], names
+    parts = (_without_instructions(message) if message["role"] == "user" else [message] for message in messages)
+    return [one for part in parts for one in part], names
+
+
+def _single_text(messages: Sequence[Message]) -> str | None:
+    """Return the text of a prompt that is one user message and has a chat in it, or None."""
+    if len(messages) != 1 or messages[0]["role"] != "user":
+        return None
+    text = text_of(messages[0])
+    has_chat = START.search(text) or BETWEEN.search(text)
+    return text if has_chat and any(map(label_of, text.split(GAP))) else None
+
+
+def _divided(text: str, names: Names) -> list[Message]:
+    """Return the messages in a prompt that is one text: what is before the chat is its opening."""
+    paragraphs = text.split(GAP)
+    starts = [place for place, paragraph in enumerate(paragraphs) if START.fullmatch(paragraph.strip())]
+    first = starts[-1] + 1 if starts else 0
+    speakers = _speakers(paragraphs[first:], names, GAP.join(paragraphs[:first]))
+    labels = [label_of(paragraph) if place >= first else "" for place, paragraph in enumerate(paragraphs)]
+    opening: list[str] = []
+    said: list[tuple[str, list[str]]] = []
+    for paragraph, label in zip(paragraphs, labels, strict=True):
+        if label in speakers:
+            said.append((label, [paragraph[len(label) + 2 :]]))
+        else:
+            (said[-1][1] if said else opening).append(paragraph)
+    user = names.user or next((speaker for speaker, _ in reversed(said) if speaker not in names.members), "")
+    divided: list[Message] = [
+        {"role": "user" if speaker == user else "assistant", "content": GAP.join(texts), "name": speaker}
+        for speaker, texts in said
+    ]
+    return [{"role": "system", "content": GAP.join(opening)}, *divided] if opening else divided
+
+
+def _speakers(paragraphs: Sequence[str], names: Names, opening: str) -> set[str]:
+    """Return whose names stand before paragraphs: those that the prompt tells, the last, and those that stand often."""
+    counts = Counter(label for paragraph in paragraphs if (label := label_of(paragraph)))
+    last = next((label for paragraph in reversed(paragraphs) if (label := label_of(paragraph))), "")
+    told = {name for name in counts if name in names.known or mentions(opening, name)}
+    return told | {name for name in counts if not name[0].islower() and (counts[name] > 1 or name == last)}
+
+
+def label_of(text: str) -> str:
+    """Return the name that stands before a text, or nothing."""
+    label = LABEL.match(text)
+    return label["name"] if label else ""
+
+
+def _without_instructions(message: Message) -> list[Message]:
+    """Return a message without the client's own instructions at its ends, and these as system messages."""
+    if not isinstance(message.get("content"), str) or message["role"] in INSTRUCTION_ROLES:
+        return [message]
+    paragraphs = message["content"].split(GAP)
+    begin, end = 0, len(paragraphs)
+    while begin < end and is_clients_own(paragraphs[begin]):
+        begin += 1
+    while end > begin and is_clients_own(paragraphs[end - 1]):
+        end -= 1
+    if end - begin == len(paragraphs):
+        return [message]
+    before, rest, after = paragraphs[:begin], paragraphs[begin:end], paragraphs[end:]
+    instructions = [[{"role": "system", "content": text} for text in texts] for texts in (before, after)]
+    return [*instructions[0], *([{**message, "content": GAP.join(rest)}] if rest else []), *instructions[1]]
+
+
+def is_clients_own(paragraph: str) -> bool:
+    """Return whether a paragraph is an instruction in SillyTavern's words, which nobody says in a chat."""
+    text = paragraph.strip()
+    in_brackets = text.startswith("[") and text.endswith("]")
+    return in_brackets and any(kind.match(text) for kind in (START, EXAMPLES, NEXT_REPLY, CONTINUE))
