@@ -8,7 +8,9 @@ from typing import Any
 from uuid import UUID
 
 from apps.chats.models import Character, Message
+from apps.english.clauses import split_speaker
 from apps.english.dates import with_dates
+from apps.english.retelling import takes_back
 from apps.extraction.parsers.memories import Candidate, parse_memories
 from apps.extraction.parsers.reading import KINDS
 from apps.extraction.parsers.records import ParsedLines, has_lines
@@ -23,6 +25,7 @@ from apps.llm.generation import Refused
 from apps.memories.models import Memory
 from apps.memories.operations.verdicts import Limits, VerdictBatch, hash_of, write_verdicts
 from apps.memories.queries.memories import active_memories
+from apps.memories.verdicts.corrections import open_to_change, with_former_texts
 from apps.memories.verdicts.judging import Outcome, Verdict, judge
 from apps.memories.verdicts.neighbours import (
     Scope,
@@ -147,15 +150,16 @@ def _active_memories(context: Context, tier: str) -> Any:
 def _drop_unusable(parsed: ParsedLines[Candidate], turns: Mapping[int, Message]) -> ParsedLines[Candidate]:
     """Drop unusable candidates, and add a source to those that cite none: the turn that shares most words.
 
-    Unusable candidates cite unknown turns, or repeat text that an instruction in a message told the model to write
-    (prompt injection).
+    Unusable candidates cite unknown turns, repeat text that an instruction in a message told the model to write
+    (prompt injection), or ask to forget what was said.
     """
     texts = {number: turn.mes for number, turn in turns.items()}
     echoes = PromptEchoes(texts.values())
     usable: list[Candidate] = []
     unusable: list[str] = []
     for candidate in parsed.items:
-        if not set(candidate.sources) <= turns.keys() or candidate.text in echoes:
+        is_known = set(candidate.sources) <= turns.keys()
+        if not is_known or candidate.text in echoes or takes_back(split_speaker(candidate.text)[1]):
             unusable.append(candidate.text)
             continue
         source = find_source_turn(candidate.text, texts)
@@ -207,6 +211,11 @@ def propose(
     else:
         context.embed_memories(unembedded_memories(scope, hashes, previous_ids, model, MAX_REEMBEDDED_PER_STEP))
         neighbours = find_neighbours(scope, hashes, previous_ids, vectors, model)
+    neighbours = with_former_texts(texts, neighbours, vectors, lambda former: context.vectors(former)[0])
+    neighbours = [
+        open_to_change(found) if all(turns[number].is_user for number in one.sources) else found
+        for one, found in zip(ordered, neighbours, strict=True)
+    ]
     thresholds = judging.thresholds_of(context.settings, by_words=vectors is None)
     times = {number: turn.sent_at for number, turn in turns.items()}
     return Proposals(batch, ordered, neighbours, thresholds, times, set(previous_ids), parsed.unused)

@@ -4,6 +4,7 @@ import datetime as dt
 
 from django.utils import timezone
 
+from apps.english.names import is_same_person
 from apps.extraction.parsers.profiles import is_profile, parse_profiles
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.members import is_members_turn
@@ -30,14 +31,15 @@ def run(context: Context, window: Window) -> StageOutcome:
     end = context.last_index
     latest = Window(messages_between(context.chat, end - MAX_MESSAGES + 1, end)).turns
     turns = within_budget(context.witnessed(latest), context.token_budget)
-    material = {"subject": subject, "names": context.participants, "memories": memories, "turns": turns_material(turns)}
+    others = [name for name in context.participants if not is_same_person(name, subject)]
+    material = {"subject": subject, "names": others, "memories": memories, "turns": turns_material(turns)}
     profile = parse_profiles(context.ask("profiles", material, max_tokens=MAX_TOKENS, is_usable=is_profile))
     if profile is None:
         return StageOutcome(unused=["The reply contained no profile."])
     parts = {
         "character_state": profile.character_state,
         "world_state": profile.world_state,
-        "relationship_matrix": profile.relationship_matrix,
+        "relationship_matrix": _of_others(profile.relationship_matrix),
     }
 
     return text_outcome(
@@ -51,6 +53,12 @@ def run(context: Context, window: Window) -> StageOutcome:
         last=max(turns.values(), key=lambda turn: turn.index, default=None),
         made_at=context.step_began,
     )
+
+
+def _of_others(matrix: str) -> str:
+    """Return the lines of a matrix without those that tell how somebody stands to themselves."""
+    pairs = [(line, *line.partition(":")[0].replace("→", "->").partition("->")) for line in matrix.splitlines()]
+    return "\n".join(line for line, who, arrow, whom in pairs if not arrow or not is_same_person(who, whom))
 
 
 def _is_stale(context: Context, current: VersionedText | None) -> bool:
