@@ -10,7 +10,8 @@ from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Wi
 from apps.extraction.stages.members import is_members_turn
 from apps.extraction.stages.texts import text_outcome
 from apps.extraction.stages.turns import messages_between, within_budget
-from apps.memories.models import Memory, VersionedText
+from apps.memories.models import Memory, Scene, VersionedText
+from apps.memories.queries.arcs import resolved_arcs_of
 from apps.memories.queries.memories import active_memories
 from apps.memories.queries.texts import current_version, is_outdated
 from apps.memories.witnesses import ids_in_story, is_witnessed_by
@@ -62,13 +63,25 @@ def _of_others(matrix: str) -> str:
 
 
 def _is_stale(context: Context, current: VersionedText | None) -> bool:
-    """Return whether the profile is missing, requested by the user, or old or outdated and not edited."""
+    """Return whether the profile is missing, requested by the user, or not edited and older than what it tells.
+
+    It is if it has reached an age, if a scene has begun or an arc was resolved, or if what it came from has changed.
+    """
     if current is None or context.run.tiers == ["profiles"]:
         return True
     if current.edited_by:
         return False
     is_old = timezone.now() - current.created_at >= dt.timedelta(minutes=context.settings.profile_minutes)
-    return is_old or is_outdated(current, context.chat, context.character)
+    return is_old or _has_moved_on(context, current) or is_outdated(current, context.chat, context.character)
+
+
+def _has_moved_on(context: Context, current: VersionedText) -> bool:
+    """Return whether a scene has ended, or an arc was resolved, since the profile was written."""
+    scenes = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Scene.State.FOUND)
+    if scenes.filter(created_at__gt=current.created_at).exists():
+        return True
+    resolved = resolved_arcs_of(context.chat, context.character)
+    return any(arc.chat_id == context.chat.pk and arc.updated_at > current.created_at for arc in resolved)
 
 
 def _memories(context: Context) -> list[str]:
