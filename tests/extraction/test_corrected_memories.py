@@ -145,3 +145,12 @@ def test_what_is_said_of_a_sister_and_a_brother_stays_with_both(owner: User) -> 
     chat = told(owner, "My sister lives in Bonn and works as a nurse there.")
     say(chat, "My brother lives in Bonn and works as a nurse there.", is_user=True)
     assert len(active(owner, "sister")) == len(active(owner, "brother")) == 1
+
+
+def test_what_a_character_tells_of_themselves_replaces_what_they_told_before(owner: User) -> None:
+    chat = make_chat(owner, "Hello.", "I live in a small flat in Paris with my brother Tom.", "Yes.")
+    read(chat)
+    (memory,) = Memory.objects.for_owner(owner).filter(text__contains="Paris")
+    say(chat, "I moved to Lyon with my brother Tom in May, and gave up the flat in Paris.", is_user=False)
+    memory.refresh_from_db()
+    assert (memory.state, memory.superseded_by is not None) == ("superseded", True)

@@ -34,9 +34,9 @@ class Neighbour:
     same_hash: bool = False
     said_at: dt.datetime | None = None
     former_texts: Sequence[str] = ()
-    corrected_to: str = ""
     is_persons: bool = False
     same_tier: bool = True
+    corrected_to: str = ""
 
 
 @dataclass(frozen=True)
