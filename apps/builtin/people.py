@@ -8,7 +8,7 @@ from typing import Any
 
 from apps.builtin.names import known_names, names_in, typed_entity
 from apps.builtin.sentences import Sentence
-from apps.english.names import TITLES
+from apps.english.names import name_words
 
 # Words of the names of narrators, who are not characters of the story.
 NARRATORS = frozenset("narrator gm dm game master storyteller system assistant".split())
@@ -43,9 +43,9 @@ class People:
 
     def full_name(self, name: str) -> str:
         """Return the full name of the only person that ``name`` fits; empty if it fits none or several."""
-        words = _name_words(name)
-        exact = [person for person in self.people if words and _name_words(person) == words]
-        matches = exact or [person for person in self.people if words and set(words) <= set(_name_words(person))]
+        words = name_words(name)
+        exact = [person for person in self.people if words and name_words(person) == words]
+        matches = exact or [person for person in self.people if words and set(words) <= set(name_words(person))]
         return matches[0] if len(matches) == 1 else ""
 
     def addressee_of(self, speaker: str) -> str:
@@ -70,12 +70,6 @@ class People:
         return list(dict.fromkeys(name for name in full_names if name))
 
 
-def _name_words(name: str) -> tuple[str, ...]:
-    """Return a name's words in lower case without titles, 'the' and 'of'; all words if nothing else is left."""
-    words = re.findall(r"[\w'’-]+", name.casefold())
-    return tuple(word for word in words if word not in TITLES and word not in ("the", "of")) or tuple(words)
-
-
 def people_of(material: Mapping[str, Any], sentences: Sequence[Sentence]) -> People:
     """Return the speakers, participants and known characters, and other people that the sentences name."""
     speakers = tuple(dict.fromkeys(turn["speaker"] for turn in material.get("turns", ()) if turn["speaker"]))
@@ -93,7 +87,7 @@ def people_of(material: Mapping[str, Any], sentences: Sequence[Sentence]) -> Peo
     speaking = speakers if len(speakers) > 1 else tuple(dict.fromkeys([*speakers, *participants]))
     full_names: list[str] = []
     for name in people:
-        if not any(set(_name_words(name)) <= set(_name_words(other)) for other in full_names):
+        if not any(set(name_words(name)) <= set(name_words(other)) for other in full_names):
             full_names.append(name)
     return People(frozenset(known), tuple(full_names), tuple(name for name in speaking if not is_narrator(name)), kinds)
 

@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 from apps.builtin.ledger.people import people_changes
 from apps.builtin.phrases import as_sentence
-from apps.builtin.salience import DATE, DEVELOPMENT, EVENT, PREFERENCE, RELATIONSHIP
+from apps.builtin.salience import DEVELOPMENT, EVENT, PREFERENCE, RELATIONSHIP
 from apps.builtin.scenes import setting_statements
 from apps.builtin.statements import Statement, statements_of
 from apps.builtin.threads import parse_thread
 from apps.english.clauses import split_speaker
+from apps.english.names import is_same_person, name_words
 from apps.extraction.parsers.profiles import Profile, format_profile
 from apps.llm.generation import GenerationRequest
 
@@ -23,6 +24,25 @@ _LOYALTIES = re.compile(
 )
 _GOALS = re.compile(
     r"\b(?:(?:wants?|have|has|needs?|plans?|hopes?|intends?) to|must|goal|(?:look|search)ing for)\b", re.I
+)
+_TIMES = (
+    r"(?:dawn|dusk|sunrise|sunset|noon|midday|midnight|(?:mid-?)?(?:morning|afternoon|evening|night)(?:fall)?|twilight|"
+    r"spring|summer|autumn|winter|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|"
+    r"august|september|october|november|december|\w+ o['’]clock|\d{1,2}(?::\d\d)? ?[ap]\.?m)\b"
+)
+_BEFORE_TIME = (
+    r"(?: (?:already|now|almost|nearly|still|just|only|past|after|before|about|around|getting|growing|late|early|well|"
+    r"close|to|the|a|an|of|middle|\w+ly|first|\d+\w*))* "
+)
+_IT_IS = re.compile(
+    rf"\b(?:it(?:['’]s| is)|today is|tonight is){_BEFORE_TIME}(?:\w+ )?{_TIMES}(?!['’]s| \w+ that)", re.I
+)
+_IT_WAS = re.compile(rf"^(?:it|that|this) (?:was|had been){_BEFORE_TIME}(?:\w+ )?{_TIMES}(?! that)", re.IGNORECASE)
+_TIME_PASSES = re.compile(
+    r"^(?:(?:the (?:next|following)|that|this|early|late|later|(?:late|early) (?:in|on) the|(?:on|by|at|in|just before|"
+    rf"shortly after|towards?)(?: the| a)?)(?: \w+)? {_TIMES}|the next day\b|"
+    r"\w+ (?:hours?|days?|nights?|weeks?|months?|years?) (?:later|had passed|passed)\b)",
+    re.IGNORECASE,
 )
 
 
@@ -40,8 +60,8 @@ def profiles(request: GenerationRequest) -> str:
 
 
 def _mentions(text: str, name: str) -> bool:
-    """Return whether a text contains a name, whole or by its first word."""
-    words = name.split()
+    """Return whether a text contains a name, whole or by its first word without titles."""
+    words = name_words(name)
     pattern = f"{re.escape(name)}|{re.escape(words[0])}" if words else ""
     return bool(pattern and re.search(rf"(?<!\w)(?:{pattern})(?!\w)", text, re.IGNORECASE))
 
@@ -58,10 +78,16 @@ def _character_lines(subject: str, memories: Sequence[str], statements: Sequence
 
 def _world_lines(memories: Sequence[str], statements: Sequence[Statement]) -> Iterable[str]:
     asserted = [item for item in statements if not item.is_question and len(item.sentence.words) >= MIN_WORDS]
-    dated = [item.quoted for item in asserted if DATE.search(item.text)]
+    timed = [item.quoted for item in asserted if _tells_time(item)]
     yield from _labelled_line("Location", [item.quoted for item in setting_statements(statements)], bool)
     yield from _labelled_line("Unresolved", memories, parse_thread)
-    yield from _labelled_line("Time", dated[-1:], bool)
+    yield from _labelled_line("Time", timed[-1:], bool)
+
+
+def _tells_time(statement: Statement) -> bool:
+    """Return whether a sentence says when the story plays now, not when something happened or will."""
+    patterns = (_IT_IS, _IT_WAS, _TIME_PASSES) if statement.narrated else (_IT_IS,)
+    return any(pattern.search(statement.text) for pattern in patterns)
 
 
 def _labelled_line(label: str, texts: Iterable[str], accepts: Callable[[str], object]) -> Iterable[str]:
@@ -73,7 +99,7 @@ def _labelled_line(label: str, texts: Iterable[str], accepts: Callable[[str], ob
 
 def _relationship_lines(subject: str, names: Iterable[str], memories: Sequence[str]) -> Iterable[str]:
     """Yield a line for each other person: the first memory of their relationship, else the first that names both."""
-    for name in list(dict.fromkeys(name for name in names if name != subject))[:MAX_PAIRS]:
+    for name in list(dict.fromkeys(name for name in names if not is_same_person(name, subject)))[:MAX_PAIRS]:
         both = [text for text in memories if _mentions(text, name)]
         chosen = next((text for text in both if RELATIONSHIP.search(text)), both[0] if both else "")
         if chosen:

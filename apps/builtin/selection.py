@@ -9,6 +9,7 @@ from typing import Any
 from apps.builtin.names import certain_names, is_only_addressed, known_names, names_in, typed_entity
 from apps.builtin.salience import LONG_TERM, SESSION, classify, importance, salience
 from apps.builtin.sentences import MAX_WORDS, Sentence, sentences_of
+from apps.english.retelling import retells, takes_back
 from apps.english.words import content_words
 from apps.extraction.parsers.memories import Candidate, format_memory
 from apps.llm.generation import GenerationRequest
@@ -67,7 +68,7 @@ def _select(material: Mapping[str, Any], tier: str) -> str:
 def _best_sentences(turns: Sequence[Mapping[str, Any]], participants: Iterable[str]) -> Iterator[_ScoredSentence]:
     """Yield the best sentence of each turn, several if it is long, and the best one by each other speaker in it."""
     known = known_names((turn["text"] for turn in turns), participants)
-    turn_sentences = [list(sentences_of(turn["number"], turn["speaker"], turn["text"])) for turn in turns]
+    turn_sentences = [_telling_sentences(turn) for turn in turns]
     narrated = sum(any(not sentence.spoken for sentence in sentences) for sentences in turn_sentences)
     min_salience = MIN_SALIENCE_IN_STORY if narrated > STORY_SHARE * len(turns) else MIN_SALIENCE
     for turn, sentences, context_score in zip(turns, turn_sentences, _context_scores(turns), strict=True):
@@ -81,6 +82,18 @@ def _best_sentences(turns: Sequence[Mapping[str, Any]], participants: Iterable[s
                 quota[item.sentence.speaker] -= 1
                 chosen += f" {item.sentence.text}"
                 yield item
+
+
+def _telling_sentences(turn: Mapping[str, Any]) -> list[Sentence]:
+    """Return the sentences of a turn without requests to forget, and without what a character retells to the user.
+
+    The user's own words say that already, and a person may have corrected what was remembered of them.
+    """
+    return [
+        sentence
+        for sentence in sentences_of(turn["number"], turn["speaker"], turn["text"])
+        if not takes_back(sentence.text) and (turn.get("is_user") or not retells(sentence.text))
+    ]
 
 
 def _context_scores(turns: Sequence[Mapping[str, Any]]) -> Iterator[float]:

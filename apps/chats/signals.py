@@ -50,6 +50,10 @@ chat_list_changed = Signal()
 # Sent with ``character`` and its ``former`` name, inside the transaction that gives it another one.
 character_renamed = Signal()
 
+# Sent with the ``name`` of a persona, its ``former`` name, and the ``chats`` in which the user gets the new one, inside
+# the transaction that renames it.
+persona_renamed = Signal()
+
 # Sent with ``character``, about to be deleted, and ``into``, which gets all that belongs to it, inside the transaction.
 characters_merged = Signal()
 

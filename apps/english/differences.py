@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
-from apps.english.clauses import USER, clauses
-from apps.english.lexicon import are_antonyms, are_synonyms, stem
+from apps.english.clauses import USER, clauses, split_speaker
+from apps.english.lexicon import are_antonyms, are_synonyms, stem, word_class
+from apps.english.names import CALENDAR, TITLES, name_key
 from apps.english.negation import is_negated
-from apps.english.predicates import predicates
+from apps.english.predicates import predicates, subject_words
 from apps.english.words import NO_WORDS, Words, content_stems, possessives, unmatched
 
+MIN_SHORT_FORM = 3  # letters of a short form of a name
 _UNNAMED = frozenset([USER, "her", "his", "their"])
 # Words that add little to what a statement says.
 _LIGHT_WORDS = _UNNAMED | content_stems(
@@ -25,6 +27,12 @@ _SYMMETRIC_RELATIONS = frozenset(
 )
 _NOT_ACTUAL = re.compile(
     r"\b(?:used to|almost|nearly|former(?:ly)?|once|pretend\w*|claim\w*|think\w*|believ\w*|suspect\w*|dream\w*)\b", re.I
+)
+# Relations to something that only one person has at a time.
+_EXCLUSIVE = re.compile(
+    r"\b(?:own|possess|hold|rule|lead|command|govern|head|control|run|reign)(?:s|es)?\b"
+    r"|\b(?:is|are|has|have|carries|holds|becomes?|became) the\b|\b(?:belongs to|held by|owned by|in command)\b",
+    re.IGNORECASE,
 )
 _PARTICLES = frozenset("on off in out up down with against without".split())
 _PLACE_PREPOSITIONS = frozenset("under above below behind inside outside beneath beside between before after".split())
@@ -116,6 +124,53 @@ def roles_swapped(old: str, new: str) -> bool:
         if swapped and are_synonyms(older.verb, newer.verb):
             return True
     return False
+
+
+def people_differ(old: str, new: str) -> bool:
+    """Return whether two statements are certainly about different people: neither names the people of the other.
+
+    Subjects without a name are compared by whose they are, and by words such as "sister" and "brother". The short form
+    of a name counts as the same name. What only one person can have, such as a shop or a throne, may change hands.
+    """
+    if _EXCLUSIVE.search(old) and _EXCLUSIVE.search(new):
+        return False
+    older, newer = _people(old), _people(new)
+    if older.named or newer.named:
+        return _are_distinct(older.named, newer.all_words) and _are_distinct(newer.named, older.all_words)
+    return _are_distinct(older.owners, newer.owners) or _are_distinct(older.kin, newer.kin)
+
+
+def _are_distinct(first: Words, second: Words) -> bool:
+    """Return whether both have words, and none of one is a synonym, or the short form, of one of the other."""
+    return bool(first and second) and not any(
+        are_synonyms(word, other)
+        or (min(len(word), len(other)) >= MIN_SHORT_FORM and (word.startswith(other) or other.startswith(word)))
+        for word, other in product(first, second)
+    )
+
+
+@dataclass(frozen=True)
+class _People:
+    """Whom a statement is about: names in its subject, names of those to whom that belongs, and words such as "sister".
+
+    ``all_words`` are those of the whole statement. That something is the speaker's names nobody.
+    """
+
+    named: Words
+    owners: Words
+    kin: Words
+    all_words: Words
+
+
+@lru_cache(maxsize=4096)
+def _people(text: str) -> _People:
+    clause, words = subject_words(text)
+    speaker = f"{name_key(split_speaker(text)[0]) or USER}'s"
+    subject = frozenset(words) - {speaker}
+    names = clause.names - CALENDAR - TITLES
+    owners = frozenset(word.removesuffix("'s") for word in possessives(subject))
+    all_words = frozenset(word.removesuffix("'s") for part in clauses(text) for word in part.words if word != speaker)
+    return _People(subject & names, owners & names, frozenset(map(stem, subject)) & word_class("kin"), all_words)
 
 
 def event_follows_state(old: str, new: str) -> bool:

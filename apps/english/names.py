@@ -1,5 +1,7 @@
 """Recognise proper names and titles. Without database access."""
 
+import re
+
 from apps.english.words import STOP_WORDS
 
 TITLES = frozenset(
@@ -25,6 +27,18 @@ def is_name(token: str, *, first: bool) -> bool:
     """Return whether a token is a name, judged by its capital letter; ``first``: it is the first word of a sentence."""
     word = token.lower().removesuffix("'s")
     return token[0].isupper() and len(word) > 1 and word not in (_SENTENCE_OPENERS if first else STOP_WORDS)
+
+
+def name_words(name: str) -> tuple[str, ...]:
+    """Return a name's words in lower case without titles, 'the' and 'of'; all words if nothing else is left."""
+    words = re.findall(r"[\w'’-]+", name.casefold())
+    return tuple(word for word in words if word not in TITLES and word not in ("the", "of")) or tuple(words)
+
+
+def is_same_person(name: str, other: str) -> bool:
+    """Return whether two names may be of one person: "Mira" and "Captain Mira Hale"."""
+    words, others = set(name_words(name)), set(name_words(other))
+    return bool(words and others) and (words <= others or others <= words)
 
 
 def name_key(name: str) -> str:

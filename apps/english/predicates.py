@@ -44,6 +44,15 @@ def predicates(text: str) -> tuple[Predicate, ...]:
     return tuple(predicate for predicate in parsed if predicate)
 
 
+def subject_words(text: str) -> tuple[Clause, tuple[str, ...]]:
+    """Return the first clause that has a verb, and the words before the verb; an empty clause without one."""
+    for clause in clauses(text):
+        first = _first_verb(clause)
+        if first is not None:
+            return clause, clause.words[:first]
+    return Clause((), frozenset()), ()
+
+
 def _split_coordinated(clause: Clause) -> list[Clause]:
     """Split coordinated predicates: both "Tom did and does" and "Tom did and Mira does" become two clauses."""
     first = _first_verb(clause)

@@ -20,7 +20,7 @@ from apps.extraction.jobs import embedding_jobs, index_jobs, model_tests
 from apps.extraction.models import EmbeddingJob, ExtractionRun, IndexJob, ModelTest
 from apps.extraction.runs import pipeline
 from apps.extraction.runs.continuity_checks import check_is_due
-from apps.extraction.runs.operations import start_run
+from apps.extraction.runs.operations import end_with_round, start_run
 from apps.extraction.runs.queries import is_due, latest_run
 from apps.extraction.runs.waiting import waiting_runs
 from apps.extraction.settings.queries import settings_of
@@ -75,7 +75,10 @@ def extract_if_due(chat: Chat, *, since: int = 0) -> bool:
     """
     due = is_due(chat, since=since)
     if due:
-        request_run(chat.owner_id, chat)
+        with transaction.atomic():
+            run, created = request_run(chat.owner_id, chat)
+            if created:
+                end_with_round(run)
     elif check_is_due(chat):
         request_run(chat.owner_id, chat, tiers=["continuity"])
         return True

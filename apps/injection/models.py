@@ -4,11 +4,20 @@ from typing import Any
 from uuid import UUID
 
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 
 from apps.chats.models import Character, Chat, Message
 from apps.common.scoping import OwnedModel
 from apps.extraction.models.settings import ScopedSettings
+
+
+def is_for(turn_hash: Any) -> Q:
+    """Return the condition of recalls that hold for a turn's text: those made for it, and those that a person edited.
+
+    An edited text stays with its message until the recall is run again. That of a text that was not sent goes with it.
+    """
+    return Q(turn_hash=turn_hash) | Q(edited=True, message__isnull=False)
 
 
 class Recall(OwnedModel):

@@ -16,7 +16,7 @@ from apps.chats.signals import ChatChanged
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.problems import Invalid, Missing
 from apps.common.scoping import Owner
-from apps.injection.models import Recall
+from apps.injection.models import Recall, is_for
 from apps.injection.retrieval.service import RetrievalResult, retrieve
 from apps.injection.settings.stores import plan_for, settings_of
 from apps.injection.signals import recall_changed
@@ -52,13 +52,13 @@ def rerun_recall(owner: Owner, chat_id: UUID, message_id: UUID) -> Recall:
 
 
 def ensure_recall(owner: Owner, chat_id: UUID, message_id: UUID) -> Recall:
-    """Return the recall stored for the message's current text, or make one. It is empty if the user deleted it.
+    """Return the recall stored for the message's text, or edited, or make one. It is empty if the user deleted it.
 
     Raise the errors of ``recall_turn``.
     """
     chat = access_chat(owner, chat_id)
     message = access_message(owner, chat_id, message_id)
-    recalls = Recall.objects.for_owner(owner).filter(message=message, turn_hash=turn_from_message(chat, message).hash)
+    recalls = Recall.objects.for_owner(owner).filter(is_for(turn_from_message(chat, message).hash), message=message)
     return recalls.select_related("message").first() or recall_turn(chat, message)
 
 
@@ -103,8 +103,8 @@ def adopt_recall(event: ChatChanged, **kwargs: Any) -> None:
 def store_recall(retrieved: RetrievalResult, *, overwrite: bool = False) -> Recall:
     """Store the recall of a turn, also of one that is not yet appended: a chat has at most one of these.
 
-    Without ``overwrite``, keep for the same text what the user edited or deleted, and a text if the new one is empty.
-    Raise Missing if the message was deleted.
+    Without ``overwrite``, keep what the user edited, and for the same text what they deleted, or a text if the new one
+    is empty. Raise Missing if the message was deleted.
     """
     turn, new_recall = retrieved.turn, unstored_recall(retrieved)
     message_id = lock_turn(turn)
@@ -113,7 +113,8 @@ def store_recall(retrieved: RetrievalResult, *, overwrite: bool = False) -> Reca
         new_recall.save(force_insert=True)
         return new_recall
     kept = recall.edited or recall.deleted or bool(recall.text and not new_recall.text)
-    if kept and recall.turn_hash == turn.hash and not overwrite:
+    is_kept_edit = recall.edited and message_id is not None
+    if kept and (is_kept_edit or recall.turn_hash == turn.hash) and not overwrite:
         return recall
     return _update(recall, **undo_values(new_recall))
 

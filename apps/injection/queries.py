@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Prefetch, Q
 from django.utils.translation import gettext
 
 from apps.chats.models import Message
@@ -12,13 +12,20 @@ from apps.common.problems import Missing
 from apps.common.scoping import Owner
 from apps.graph.building import GraphEntity
 from apps.injection.models import Recall
+from apps.injection.turns import text_hash
 from apps.memories.models import Entity, Memory
 
 
 def chat_recalls(owner: Owner, chat_id: UUID) -> Any:
     """Return a queryset of the recalls of the messages of the owner's chat, with these messages."""
     recalls = Recall.objects.for_owner(owner).filter(message__isnull=False, deleted=False)
-    return recalls.filter(chat_id=chat_id, chat__deleted_at=None).select_related("message")
+    messages = Message.objects.for_owner(owner).with_swipes()
+    return recalls.filter(chat_id=chat_id, chat__deleted_at=None).prefetch_related(Prefetch("message", messages))
+
+
+def is_outdated(recall: Recall) -> bool:
+    """Return whether the text of the turn has changed since the recall was made or edited."""
+    return recall.message is not None and recall.turn_hash not in ("", text_hash(recall.message.mes))
 
 
 def recalls_of_messages(owner: Owner, messages: Iterable[Message]) -> list[Recall]:

@@ -87,8 +87,23 @@ def _rewritten_day(entry: JournalEntry) -> str:
 
 
 def _rewritten_summary(entry: JournalEntry) -> str:
+    """Return an account for each instance that took part, tagged with it; an empty string if one is missing.
+
+    Without instances the account is prose.
+    """
     notes = quote(bullets_of(entry.sources.order_by("starts", "instance")), MAX_NOTES_LENGTH)
-    return _ask(entry, notes, MAX_LENGTH[Granularity(entry.granularity)])
+    length = MAX_LENGTH[Granularity(entry.granularity)]
+    instances = list(dict.fromkeys(note.via for note in notes))
+    if not any(instances):
+        return _ask(entry, notes, length)
+    bullets = []
+    for instance in instances:
+        own = [note for note in notes if note.via == instance]
+        text = " ".join(_ask(entry, own, max(length * len(own) // len(notes), MAX_BULLET_LENGTH)).split())
+        if not text:
+            return ""
+        bullets.append(Bullet(text, via=instance))
+    return append_bullets("", bullets)
 
 
 def _ask(entry: JournalEntry, notes: list[Bullet], length: int) -> str:

@@ -520,6 +520,58 @@ def test_a_profile_sorts_the_memories() -> None:
     assert ask("profiles", subject="Mira", names=[], memories=[], turns=[]) == "NONE"
 
 
+def profile_of(*texts: str, names: Sequence[str] = PEOPLE, subject: str = "Mira", memories: Sequence[str] = ()) -> Any:
+    turns = turns_of(texts)
+    return parse_profiles(ask("profiles", subject=subject, names=names, memories=list(memories), turns=turns))
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("*It is already past midnight.*", "It is already past midnight."),
+        ("*The next morning, Mira opens the window and looks at the sea.*", "The next morning, Mira opens the window"),
+        ("*Three days later, they meet in the harbour.*", "Three days later, they meet in the harbour."),
+        ("It's Monday, and the shop is closed.", "It's Monday, and the shop is closed."),
+        ("I was born in March in a small village.", None),
+        ("I met Tom two years ago, in the summer.", None),
+        ("We will leave tomorrow in the morning.", None),
+        ("My birthday is in October, on a Sunday.", None),
+    ],
+)
+def test_the_time_of_a_profile_is_when_the_story_plays(text: str, time: str | None) -> None:
+    profile = profile_of("*Rain drums on the roof of the Salt Wren.*", "Hello.", text)
+    found = [line for line in (profile.world_state if profile else "").splitlines() if line.startswith("Time: ")]
+    assert len(found) == (time is not None)
+    assert all(time in line for line in found if time)
+
+
+@pytest.mark.parametrize(
+    ("text", "mood"),
+    [
+        ("I'm nervous about the ball tonight.", "nervous"),
+        ("*Mira looks cheerful.*", "cheerful"),
+        ("I am so proud today.", "proud"),
+        ("I am calm and patient with children.", ""),
+        ("I'm afraid of heights.", ""),
+        ("I'm terrified of spiders, and always was.", ""),
+        ("I am cheerful by nature.", ""),
+        ("I am proud, stubborn and fond of horses.", ""),
+    ],
+)
+def test_what_somebody_is_like_is_no_mood(text: str, mood: str) -> None:
+    profile = profile_of("Well.", "Hello.", text)
+    moods = [line for line in (profile.character_state if profile else "").splitlines() if line.startswith("Mood: ")]
+    assert moods == ([f"Mood: {mood}"] if mood else [])
+
+
+@pytest.mark.parametrize("subject", ["Mira", "Mira Hale", "Captain Mira Hale", "mira"])
+def test_a_profile_does_not_list_its_subject_among_the_others(subject: str) -> None:
+    memories = ["Tom is the best friend of Mira.", "Mira is the daughter of a sailor from Marrow."]
+    profile = profile_of("Hello.", names=["Mira", "Mira Hale", "Tom"], subject=subject, memories=memories)
+    assert profile is not None
+    assert profile.relationship_matrix == f"{subject} -> Tom: Tom is the best friend of Mira."
+
+
 def test_canon_has_three_paragraphs() -> None:
     text = ask("canon", subject="Mira", arcs=["Mira paid her debt."], memories=MEMORIES)
     who, happened, stands = text.split("\n\n")

@@ -14,6 +14,7 @@ from apps.injection.retrieval.related import search_related
 from apps.injection.turns import find_turn
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Arc, Memory, VersionedText
+from apps.memories.operations.texts import write_version
 from apps.memories.search.indexing import index_messages
 from apps.memories.search.lexemes import Lexemes
 from tests.factories import make_character, make_chat, make_memory, parsed
@@ -231,3 +232,15 @@ def test_a_chats_own_character_who_takes_part_speaks_where_nobody_is_named(
     narrated.character = members[0]
     narrated.save()
     assert SECRET in json.dumps(prompt(api, narrated, None)["slots"])
+
+
+def test_a_repair_note_reaches_the_members_who_heard_the_reply(
+    api: APIClient, alice: User, group: Chat, members: list[Character]
+) -> None:
+    mira, tom = members
+    heard_by_mira = {"name": "Mira", "extra": {"loci": {"witnesses": ["Mira"]}}}
+    (whispered,) = append_messages(alice, group.pk, [parsed("The dead captain waves.", **heard_by_mira)]).messages
+    for parts, known in (({"for_all": True}, True), ({}, False)):  # without it, it may tell what others know
+        write_version(group, "repair", text="Let it be his twin.", last=whispered, parts=parts)
+        assert ("his twin" in told(api, group, mira, "Who is that?")) is known
+        assert "his twin" not in told(api, group, tom, "Who is that?")

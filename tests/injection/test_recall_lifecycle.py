@@ -7,7 +7,7 @@ from apps.chats.operations import Patch, append_messages, delete_chat, patch_mes
 from apps.chats.signals import ChatChanged
 from apps.common.problems import Missing
 from apps.injection.models import Recall
-from apps.injection.operations import edit_recall, mark_reused, recall_appended_turn, recall_turn
+from apps.injection.operations import edit_recall, ensure_recall, mark_reused, recall_appended_turn, recall_turn
 from apps.injection.prompts import assembly
 from apps.llm.embeddings import EmbeddingUnavailable
 from tests.factories import make_chat, parsed
@@ -89,12 +89,30 @@ def test_a_failed_recall_falls_back_to_the_stored_one(api, chat, url, monkeypatc
     assert all(text in stored["text"] for text in slots.values())
 
 
-def test_a_stored_recall_is_not_used_for_a_changed_turn(api, alice, chat, turn, url, monkeypatch):
+def test_an_edited_text_survives_the_correction_of_its_turn_until_a_rerun(api, alice, chat, turn, url):
     prompt(api, chat)
     api.patch(url, {"text": "The key is made of glass."})
-    patch_messages(alice, chat.pk, [Patch({"mes": "Let us sleep."}, id=turn.pk)], Guard(force=True))
+    assert api.get(url).json()["outdated"] is False
+    patch_messages(alice, chat.pk, [Patch({"mes": "What about the silver key?"}, id=turn.pk)], Guard(force=True))
     again = prompt(api, chat)
-    assert "glass" not in again["recall"]["text"]
+    assert (again["recall"]["text"], again["recall"]["outdated"]) == ("The key is made of glass.", True)
+    assert "glass" in "".join(slot["text"] for slot in again["slots"])
+    ensure_recall(alice, chat.pk, turn.pk)  # as after an append
+    recall_turn(chat, chat.messages.with_swipes().get(pk=turn.pk))
+    stored = api.get(url).json()
+    assert (stored["text"], stored["edited"], stored["outdated"]) == ("The key is made of glass.", True, True)
+    assert api.get(f"/api/v1/chats/{chat.pk}/recalls/").json()["results"] == [stored]
+    rerun = api.post(f"{url}rerun/").json()
+    assert (rerun["edited"], rerun["outdated"]) == (False, False)
+    assert "glass" not in rerun["text"]
+
+
+def test_a_stored_recall_is_not_used_for_a_changed_turn(api, alice, chat, turn, url, monkeypatch):
+    prompt(api, chat)
+    patch_messages(alice, chat.pk, [Patch({"mes": "Let us sleep."}, id=turn.pk)], Guard(force=True))
+    assert api.get(url).json()["outdated"] is True
+    again = prompt(api, chat)
+    assert (again["recall"]["edited"], again["recall"]["outdated"]) == (False, False)
     monkeypatch.setattr(assembly, "retrieve", lambda *args: (_ for _ in ()).throw(EmbeddingUnavailable))
     patch_messages(alice, chat.pk, [Patch({"mes": "Let us wake."}, id=turn.pk)], Guard(force=True))
     nothing = prompt(api, chat)

@@ -43,6 +43,34 @@ def story(chat):
     return source
 
 
+SUMMARY = """1. Scene and setting: The attic of the Salt Wren, at night.
+2. Who is present: Mira and Tom.
+3. Key events:
+   - They crossed the river on the last ferry of the year, in a storm that took the mast.
+   - They sold the horses to a merchant from Marrow, who paid with forged coins.
+   - They hid in the mill until the watch had passed, and burned the letters.
+4. Relationships: Mira has forgiven Tom for the loss of the boat.
+8. The current moment: Somebody knocks at the door.
+9. What comes next: They will leave at dawn."""
+
+
+def test_a_summary_without_room_loses_the_oldest_events_and_not_the_present(api, chat):
+    write_version(chat, "summary", text=SUMMARY, last=chat.messages.with_swipes().get(index=1))
+    whole = texts(api, chat)["short_term"]
+    kept = []
+    for budget in (110, 95, 80, 65):
+        assert (
+            api.patch(f"/api/v1/chats/{chat.pk}/injection-settings/", {"short_term_budget": budget}).status_code == 200
+        )
+        kept.append(texts(api, chat)["short_term"])
+        assert len(kept[-1]) < len(whole)
+        for present in ("attic of the Salt Wren", "Mira and Tom", "knocks at the door", "leave at dawn"):
+            assert present in kept[-1], budget
+    assert "last ferry" not in kept[0]
+    assert "burned the letters" in kept[0]
+    assert kept == sorted(kept, key=len, reverse=True)
+
+
 def test_every_layer_has_its_slot(api, chat, story):
     filled = texts(api, chat)
     assert filled["canon"] == "Character history:\nMira grew up at sea. She fled the war."

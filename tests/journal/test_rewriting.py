@@ -52,10 +52,30 @@ def test_a_model_writes_the_week_from_its_days(owner: User, week: JournalEntry, 
     assert week.text == QUOTE
     rewrite_due(owner.pk, later())
     week.refresh_from_db()
-    assert (week.text, week.ask_model_at, week.version, week.chats) == (GOOD, None, 2, ["7"])
+    assert (week.text, week.ask_model_at, week.version, week.chats) == (f"- {GOOD} [via:desk]", None, 2, ["7"])
     calls = len(server.requests)
     rewrite_due(owner.pk, later())
     assert len(server.requests) == calls
+
+
+def test_a_model_writes_of_each_instance_by_itself(owner: User, server: ScriptedServer) -> None:
+    for instance, text in (
+        ("desk", "- Ana came home with a parrot. [chat:7]"),
+        ("phone", "- Bo left in the rain. [chat:8]"),
+    ):
+        merge_daily(owner, period=dt.date(2026, 11, 17), instance=instance, text=text)
+    keep(owner, NOW)
+    server.reply_to(lambda request: "Bo" in request.messages[-1]["content"], "In the rain, Bo left us.")
+    rewrite_due(owner.pk, later())
+    rows = JournalEntry.objects.for_owner(owner)
+    assert rows.get(granularity="weekly").text == f"- {GOOD} [via:desk]\n- In the rain, Bo left us. [via:phone]"
+
+
+def test_without_instances_a_week_is_prose(owner: User, server: ScriptedServer) -> None:
+    merge_daily(owner, period=dt.date(2026, 11, 17), instance="", text="- Ana came home with a parrot. [chat:7]")
+    keep(owner, NOW)
+    rewrite_due(owner.pk, later())
+    assert JournalEntry.objects.for_owner(owner).get(granularity="weekly").text == GOOD
 
 
 @pytest.mark.parametrize(

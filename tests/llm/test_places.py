@@ -144,6 +144,30 @@ def test_a_call_that_waits_can_be_cancelled(connect: Connect, server: ScriptedSe
     assert len(server.requests) == 1
 
 
+def test_a_reply_goes_before_a_reading_where_there_is_one_place(connect: Connect, server: ScriptedServer):
+    connection = connect(parallel_calls=1)
+    asked: list[str] = []
+
+    def answer(request: Request) -> Reply:
+        asked.append(request.prompt)
+        delay = 1.5 if request.prompt == "reply" else 30 if len(asked) == 1 else 0
+        return Reply("Hello.", delay=delay)
+
+    server.reply_to(lambda request: request.kind == "generation", answer)
+    reading = call_in_thread(connection, "reading")
+    wait_until(lambda: bool(asked))
+    later = call_in_thread(connection, "later")
+    wait_until(lambda: waiting(connection) == 1)
+    start = time.monotonic()
+    assert ConnectedBackend(connection, is_urgent=True).generate(request_of("reply")).text == "Hello."
+    for thread in (reading, later):
+        thread.join(60)
+    assert time.monotonic() - start < 20  # seconds
+    assert asked[:2] == ["reading", "reply"]
+    assert sorted(asked[2:]) == ["later", "reading"]
+    assert not QueuedCall.objects.for_owner(connection.owner_id).exists()
+
+
 def test_a_search_and_a_test_do_not_wait_for_a_place(connect: Connect, server: ScriptedServer):
     connection = connect(parallel_calls=1)
     server.reply_to(lambda request: request.prompt == "other", Reply("Hello.", delay=5))

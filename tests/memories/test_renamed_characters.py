@@ -3,11 +3,12 @@
 import pytest
 
 from apps.accounts.models import User
-from apps.chats.operations import add_participant, update_character
+from apps.chats.operations import add_participant, create_persona, update_character, update_chat, update_persona
+from apps.common.scoping import system_scope
 from apps.injection.prompts.assembly import assemble
-from apps.memories.models import Entity, Knowledge
-from apps.memories.operations.entities import get_or_create_entity
-from tests.factories import UserFactory, make_character, make_chat
+from apps.memories.models import Entity, Knowledge, Memory
+from apps.memories.operations.entities import edit_entity, get_or_create_entity
+from tests.factories import UserFactory, make_character, make_chat, make_memory
 
 pytestmark = pytest.mark.django_db
 
@@ -59,3 +60,44 @@ def test_two_people_of_whom_one_has_the_new_name_stay_two(alice: User) -> None:
     update_character(mira, name="Mirabel")
     assert mira.name == "Mirabel"
     assert {person.name for person in Entity.objects.for_owner(alice)} == {"Mira", "Mirabel"}
+
+
+def test_memories_have_the_new_name(alice: User) -> None:
+    mira = make_character(alice, "Mira")
+    chat = make_chat(alice, "Hello.", character=mira)
+    get_or_create_entity(chat, "Mira", "character")
+    said = make_memory(chat, "Mira: “I was born in Oslo.”", triggers=["mira", "oslo"])
+    whole = make_memory(chat, "Miranda met Mira's brother.", tier="session", kind="detail")
+    elsewhere = make_memory(make_chat(alice, "Hello.", character=make_character(alice, "Tom")), "Mira sings.")
+    update_character(mira, name="Mirabel")
+    texts = {row.pk: row.text for row in Memory.objects.for_owner(alice)}
+    assert texts == {
+        said.pk: "Mirabel: “I was born in Oslo.”",
+        whole.pk: "Miranda met Mirabel's brother.",
+        elsewhere.pk: "Mira sings.",
+    }
+    said.refresh_from_db()
+    assert "mirabel" in said.triggers
+    assert Memory.objects.for_owner(alice).filter(lexemes="mirabel").exists()
+
+
+def test_and_somebody_whom_the_story_names(alice: User) -> None:
+    chat = make_chat(alice, "Hello.")  # without a character
+    tom = get_or_create_entity(chat, "Tom", "character")
+    make_memory(chat, "Tom sold the ferry.", tier="session", kind="development")
+    make_memory(make_chat(UserFactory(), "Hello."), "Tom sold the ferry.", tier="session", kind="development")
+    edit_entity(tom, name="Thomas \\1")  # no reference to a group
+    with system_scope():
+        texts = set(Memory.objects.values_list("text", flat=True))
+    assert texts == {"Thomas \\1 sold the ferry.", "Tom sold the ferry."}
+
+
+def test_and_the_user(alice: User) -> None:
+    persona = create_persona(alice, name="Sam")
+    chat = make_chat(alice, "Hello.", character=make_character(alice))
+    update_chat(chat, persona=persona, user_name="Sam")
+    get_or_create_entity(chat, "Sam", "character")
+    memory = make_memory(chat, "Sam: “I live in Bonn.”")
+    update_persona(persona, name="Alex")
+    memory.refresh_from_db()
+    assert memory.text == "Alex: “I live in Bonn.”"

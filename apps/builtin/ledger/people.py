@@ -15,7 +15,8 @@ from apps.english.lexicon import stem
 FieldMatches = Iterator[tuple[int, str, str, bool]]  # (start of the verb, field, value, whether the value is removed)
 _NOT_PRESENT = re.compile(
     r"\b(?:usually|often|always|never|every|sometimes|used to|once|ago|last|yesterday|when (?:i|he|she) was|as a child|"
-    r"in (?:19|20)\d\d|years?|tomorrow|next|would|will|remember(?:s|ed)?|like (?:a|an))\b",
+    r"in (?:19|20)\d\d|years?|tomorrow|next|would|will|remember(?:s|ed)?|like (?:a|an)|by nature|at heart|generally|"
+    r"in general|whenever|rarely|seldom|as a person)\b",
     re.IGNORECASE,
 )
 _DENIED = re.compile(r"\b(?:not|never|nearly|almost)\b|n['’]t\b")
@@ -42,6 +43,15 @@ _MOOD = re.compile(
     r"hopeful|calm|nervous|anxious|worried|afraid|scared|frightened|terrified|horrified|confused|suspicious|jealous|ashamed|"
     r"guilty|embarrassed|proud|exhausted|desperate|bitter|grateful)\b"
     r"(?! (?:(?:of|for|at|with|that) )?(?:you|that)\b)(?! to (?:hear|see|know|meet|have)\b)",
+    re.IGNORECASE,
+)
+# What somebody fears, or is like, at all times: "I'm afraid of heights", "She is calm and kind".
+_FEARFUL = frozenset("afraid scared frightened terrified".split())
+_OBJECT = re.compile(r" of ", re.IGNORECASE)
+_TRAITS = frozenset("anxious bitter calm cheerful happy hopeful jealous nervous proud suspicious".split())
+_COPULA = re.compile(r"(?:is|am|are|['’](?:s|m|re))\b", re.IGNORECASE)
+_OF_THE_MOMENT = re.compile(
+    r"\b(?:now|today|tonight|still|so|very|too|suddenly|at (?:the|this) moment|because|about|after|that)\b",
     re.IGNORECASE,
 )
 _BODY = (
@@ -76,7 +86,11 @@ def people_changes(statement: Statement) -> Iterator[StateChange]:
     if statement.is_question or _NOT_PRESENT.search(statement.text):
         return
     text = statement.text
-    for start, field, value, removes in (*_locations(statement), *_conditions(text), *_outfits(text)):
+    for start, field, value, removes in (
+        *_locations(statement),
+        *_conditions(text, spoken=not statement.narrated),
+        *_outfits(text),
+    ):
         for person in subjects(statement, start) if value or removes else ():
             yield StateChange(person, "character", field, value, removes)
     for pattern, removes in ((_PART_IS, False), (_PART_HEALS, True), (_IS_HEALED, True)):
@@ -102,11 +116,19 @@ def _locations(statement: Statement) -> FieldMatches:
             yield match.start(), "location", place if name else without_determiner(place), False
 
 
-def _conditions(text: str) -> FieldMatches:
+def _is_trait(match: re.Match[str], text: str, *, spoken: bool) -> bool:
+    """Return whether a word of mood says what somebody is like, or fears, at all times, not how they feel now."""
+    mood = match["mood"].lower()
+    if mood in _FEARFUL:
+        return bool(_OBJECT.match(text, match.end()))
+    return spoken and mood in _TRAITS and bool(_COPULA.match(match[0])) and not _OF_THE_MOMENT.search(text)
+
+
+def _conditions(text: str, *, spoken: bool) -> FieldMatches:
     """Yield moods, injuries and goals."""
     for match in _MOOD.finditer(text):
         removes = "no longer" in match["how"]
-        if removes or "not" not in match["how"].split():
+        if removes or not ("not" in match["how"].split() or _is_trait(match, text, spoken=spoken)):
             yield match.start(), "mood", match["mood"].lower(), removes
     for match in _HARMED.finditer(text):
         yield match.start(), "injuries", match["value"], False

@@ -13,6 +13,7 @@ from apps.chats.models import Avatar, Chat, Persona
 from apps.chats.operations.bin import BIN_PERIOD
 from apps.chats.operations.chats import update_chat
 from apps.chats.queries import access_persona
+from apps.chats.signals import persona_renamed
 from apps.common.database.default_rows import claim_default, update_row
 from apps.common.database.rows import first_or_missing
 from apps.common.jobs import lock_owner
@@ -43,13 +44,16 @@ def update_persona(persona: Persona, **fields: Any) -> Persona:
 
     A new name is the user's name in the chats that name the persona, unless they have another one. Raise Missing.
     """
-    if fields.get("name", persona.name) != persona.name:
-        chats = Chat.objects.for_owner(persona.owner_id).filter(persona=persona, user_name=persona.name)
-        for chat in chats.order_by("pk"):
-            update_chat(chat, is_use=False, user_name=fields["name"])
+    former, name = persona.name, fields.get("name", persona.name)
+    chats: list[Chat] = []
+    if name != former:
+        rows = Chat.objects.for_owner(persona.owner_id).filter(persona=persona, user_name=former)
+        chats = [update_chat(chat, is_use=False, user_name=name) for chat in rows.order_by("pk")]
     lock_owner(persona.owner_id)
     persona = access_persona(persona.owner_id, persona.pk)
     update_row(persona, Persona.objects.for_owner(persona.owner_id), fields)
+    if chats:
+        persona_renamed.send(sender=Persona, name=name, former=former, chats=chats)
     return persona
 
 

@@ -12,7 +12,7 @@ from apps.common.scoping import Owner
 from apps.extraction.models import ExtractionRun
 from apps.extraction.progress import READING_TIERS, mark_as_read, messages_to_extract, retry_refused
 from apps.extraction.runs.estimates import estimate
-from apps.extraction.runs.queries import asks_first, end_of_window, is_read_only, tiers_of
+from apps.extraction.runs.queries import asks_first, end_of_rounds, end_of_window, is_read_only, tiers_of
 
 
 @transaction.atomic
@@ -59,6 +59,14 @@ def start_run(
     )
     jobs.job_changed.send(ExtractionRun, job=run, state=run.state)
     return run, True
+
+
+def end_with_round(run: ExtractionRun) -> None:
+    """Let a new run of a group read no further than to the end of the last round that is over."""
+    if run.chat.is_group:
+        reading = [tier for tier in run.tiers if tier in READING_TIERS]
+        run.last = messages_to_extract(run.chat, reading, 0, end_of_rounds(run.chat)).last()
+        run.save(update_fields=["last"])
 
 
 @transaction.atomic

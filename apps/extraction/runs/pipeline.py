@@ -7,6 +7,7 @@ messages it read have not changed and that this worker still owns the run.
 import math
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from uuid import UUID
 
 from django.db import transaction
@@ -14,7 +15,7 @@ from django.db.models import F
 from django.utils.translation import gettext_noop
 
 from apps.chats.locking import lock_chat
-from apps.chats.models import Character, ChatChange, Message
+from apps.chats.models import Character, Chat, ChatChange, Message
 from apps.common import jobs
 from apps.common.problems import Missing
 from apps.extraction import progress
@@ -36,6 +37,10 @@ MAX_ATTEMPTS = 3  # attempts at a window whose messages change while they are re
 
 class MessagesChanged(Exception):
     """Messages changed between the time a step read them and the time it stored its result."""
+
+
+class ReadingAborted(MessagesChanged):
+    """Messages changed while a model read them, and the call was given up."""
 
 
 def execute(run_id: UUID) -> bool:
@@ -75,8 +80,8 @@ def _run_steps(context: Context) -> Iterator[None]:
         yield from _read_windows(context, members)
         try:
             yield from _run_stages(context, CLOSING_STAGES, Window([]), members)
-        except MessagesChanged:
-            attempts += 1
+        except MessagesChanged as change:
+            attempts += not isinstance(change, ReadingAborted)
             if attempts == MAX_ATTEMPTS:
                 raise
             invalidate_chat(context.owner_id, context.chat.pk)
@@ -95,8 +100,8 @@ def _read_windows(context: Context, members: Sequence[Character | None]) -> Iter
                 for _ in _run_stages(context, stages, window, members):
                     steps += 1
                     yield
-        except MessagesChanged:
-            attempts += 1
+        except MessagesChanged as change:
+            attempts += not isinstance(change, ReadingAborted)  # each of which needs another change
             if attempts == MAX_ATTEMPTS:
                 raise
             # Retire the memories of the old text, and start the window from its first step.
@@ -164,6 +169,7 @@ def _run_step(
     context.stage, context.character = stage.name, member or context.chat.character
     for attempt in range(1, MAX_ATTEMPTS + 1):
         context.begin_step()
+        context.watch = partial(_abort_if_changed, context, window)
         try:
             outcome = stage.run(context, window)
         except Refused as failure:
@@ -214,21 +220,33 @@ def _is_refused_in_part(run: ExtractionRun, stage: Stage, window: Window) -> boo
 
 
 def _check_unchanged(context: Context, window: Window) -> None:
-    """Lock the chat and check that no message that the step may have read has changed. Raise MessagesChanged, Missing.
-
-    Those are the window's messages, which were read before the step began, and all before them.
-    """
+    """Lock the chat and check that no message that the step has read has changed. Raise MessagesChanged, Missing."""
     chat = lock_chat(context.owner_id, context.run.chat_id)
-    ids = [message.pk for message in window.messages]
-    rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=ids)
-    is_same = dict(rows.values_list("pk", "rev")) == {message.pk: message.rev for message in window.messages}
+    if not _is_unchanged(context, window, chat):
+        raise MessagesChanged(gettext_noop("The messages kept changing while they were read."))
+
+
+def _abort_if_changed(context: Context, window: Window) -> None:
+    """Check as ``_check_unchanged`` does, without a lock, during a call of a model. Raise ReadingAborted."""
+    chat = Chat.objects.for_owner(context.owner_id).filter(pk=context.run.chat_id).first()
+    if chat is not None and chat.rev != context.read_rev and not _is_unchanged(context, window, chat):
+        raise ReadingAborted(gettext_noop("The messages kept changing while they were read."))
+
+
+def _is_unchanged(context: Context, window: Window, chat: Chat) -> bool:
+    """Return whether no message has changed of those that the step may have read.
+
+    Those are the window's messages, which were read before the step began, all before them, and others that it names.
+    """
+    read = [*window.messages, *context.also_read]
+    rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=[message.pk for message in read])
+    is_same = dict(rows.values_list("pk", "rev")) == {message.pk: message.rev for message in read}
     end = window.messages[-1].index if window.messages else context.read_to
     changes = ChatChange.objects.for_owner(chat.owner_id).filter(chat=chat, rev__gt=context.read_rev)
     for reordered, changed, deleted in changes.values_list("reordered", "message_ids", "deleted_ids"):
         earlier = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=changed, index__lte=end)
         is_same = is_same and not (reordered or deleted or earlier.exists())
-    if not is_same:
-        raise MessagesChanged(gettext_noop("The messages kept changing while they were read."))
+    return is_same
 
 
 def _was_learnt_elsewhere(context: Context) -> bool:

@@ -44,8 +44,9 @@ def is_due(chat: Chat, *, since: int = 0) -> bool:
     """Return whether a run is due, looking at messages from index ``since`` on.
 
     A run is due if enough messages are not extracted, or if one of them precedes one that was, because of an edit.
+    Those of a group count once their round is over.
     """
-    settings, end = settings_of(chat), end_of_window(chat)
+    settings, end = settings_of(chat), end_of_rounds(chat)
     tiers = [tier for tier in READING_TIERS if getattr(settings, tier)]
     if not tiers or is_read_only(chat):
         return False
@@ -63,6 +64,16 @@ def end_of_window(chat: Chat) -> int:
     if newest is None:
         return 0
     return newest.index + 1 if newest.is_user else newest.index
+
+
+def end_of_rounds(chat: Chat) -> int:
+    """Return the index at which a run that starts by itself ends, exclusive: in a group, that of the round under way.
+
+    A round begins with a message of the user, and others may still answer it. Without any there are no rounds.
+    """
+    rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, is_user=True)
+    newest = rows.order_by("-index").first() if chat.is_group else None
+    return end_of_window(chat) if newest is None else newest.index
 
 
 def latest_run(owner: Owner, chat: Chat) -> ExtractionRun | None:

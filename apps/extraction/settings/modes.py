@@ -57,7 +57,10 @@ def end_read_only(owner: Owner, chat: Chat, *, learn: bool) -> ChatMemory:
 
 @transaction.atomic
 def start_fresh(owner: Owner, chat: Chat) -> ChatMemory:
-    """Retire the memories of this chat, except long-term ones, until ``undo_fresh_start``. Raise Missing."""
+    """Retire the memories of this chat, except long-term ones, until ``undo_fresh_start``. Raise Missing.
+
+    Arcs that persist across the chats of a character are not only this chat's, and stay too.
+    """
     chat = lock_chat(owner, chat.pk)
     cancel_open_runs(chat)  # which would write what it has read
     retired = {"state": RETIRED, "retired_reason": RetiredReason.FRESH_START}
@@ -70,6 +73,8 @@ def start_fresh(owner: Owner, chat: Chat) -> ChatMemory:
         rows: Any = model.objects.for_owner(owner).filter(chat=chat).exclude(state=RETIRED)
         if model is VersionedText:  # the canon rests on long-term memories, which stay
             rows = rows.exclude(kind=VersionedText.Kind.CANON)
+        if model is Arc:
+            rows = rows.exclude(persistent=True, character__isnull=False)
         rows.update(**retired, state_before=F("state"), updated_at=timezone.now())
     mark_all_extracted(chat)
     memory = ChatMemory.of_chat(chat)

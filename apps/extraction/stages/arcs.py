@@ -174,8 +174,8 @@ def _resolve(
 
 
 def _summary(context: Context, arc: Arc, resolution: str) -> str:
-    """Ask for a summary of an arc. Return the resolution itself after a reading, or if there is no summary."""
-    if context.replies:
+    """Ask for a summary of an arc. Return the resolution itself without one, or after a reading by a small model."""
+    if context.replies and context.settings.profile == "A":
         return resolution
     scenes = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Scene.State.FOUND)
     recaps = scenes.exclude(recap="").order_by("-source__index").values_list("recap", flat=True)[:MAX_SCENES]

@@ -17,6 +17,8 @@ from apps.llm.generation import (
     GenerationRequest,
     PromptMessage,
     Refused,
+    Watch,
+    unwatched,
 )
 
 MAX_STORED_REPLY = 200_000  # characters of a reply that are stored
@@ -33,13 +35,15 @@ class Question:
     """A request to a model.
 
     ``key`` says which requests are the same, by default those with the same prompt. ``offered`` are ids by the numbers
-    that the prompt shows. ``is_usable`` tells whether a reply has the form that was asked for.
+    that the prompt shows. ``is_usable`` tells whether a reply has the form that was asked for. ``watch`` is called
+    about once a second during a call, and aborts it by an exception.
     """
 
     request: GenerationRequest
     key: str = ""
     offered: Mapping[str, Any] = field(default_factory=dict)
     is_usable: IsUsable = bool
+    watch: Watch = unwatched
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ def ask(run: ExtractionRun, stage: str, backend: GenerationBackend, question: Qu
     request = question.request
     call = partial(ModelCall, owner_id=run.owner_id, run=run, stage=stage, task=request.task)
     if backend.name == "builtin":
-        return Answer(_call(run, backend, request, call(), None).text, question.offered)
+        return Answer(_call(run, backend, request, call(), replace(question, is_usable=_any)).text, question.offered)
     request = replace(request, max_tokens=max(request.max_tokens, MIN_TOKENS))
     key = _key_of(backend.model, request.task, question.key or str(request.messages))
     if stored := steps.stored_reply(run, key):
@@ -70,13 +74,18 @@ def ask(run: ExtractionRun, stage: str, backend: GenerationBackend, question: Qu
     if len(unusable) > 1:
         raise Refused(unusable[-1].error)
     first = unusable[0] if unusable else call()
-    completion = Completion(first.reply) if unusable else _call(run, backend, request, first, question.is_usable)
+    completion = Completion(first.reply) if unusable else _call(run, backend, request, first, question)
     if first.error:
         second = call()
-        completion = _call(run, backend, _corrected(request, completion, first.error), second, question.is_usable)
+        completion = _call(run, backend, _corrected(request, completion, first.error), second, question)
         if second.error:
             raise Refused(second.error)
     return Answer(completion.text, question.offered)
+
+
+def _any(text: str) -> bool:
+    """Return True: the built-in extractor's replies can be used as they are."""
+    return True
 
 
 def _corrected(request: GenerationRequest, completion: Completion, error: str) -> GenerationRequest:
@@ -99,13 +108,17 @@ def _call(
     backend: GenerationBackend,
     request: GenerationRequest,
     call: ModelCall,
-    is_usable: IsUsable | None,
+    question: Question,
 ) -> Completion:
-    """Make a call and store its reply, with an error if it can't be used. Raise GenerationFailed, ClaimLost.
+    """Make a call and store its reply, with an error if it can't be used.
 
-    Any reply can be used if ``is_usable`` is None.
+    Raise GenerationFailed, ClaimLost, and the exceptions of the question's watch.
     """
-    heartbeat = partial(jobs.heartbeat, run)
+
+    def heartbeat() -> None:
+        jobs.heartbeat(run)
+        question.watch()
+
     heartbeat()
     start = time.monotonic()
     try:
@@ -114,15 +127,15 @@ def _call(
         completion = Completion(failure.partial, failure.prompt_tokens, failure.completion_tokens, failure.reasoning)
         _store(run, call, completion, failure.detail, start)
         raise
-    problem = _problem_of(completion, request, is_usable)
+    problem = _problem_of(completion, request, question.is_usable)
     call.unusable = bool(problem)
     _store(run, call, completion, problem, start)
     return completion
 
 
-def _problem_of(completion: Completion, request: GenerationRequest, is_usable: IsUsable | None) -> str:
+def _problem_of(completion: Completion, request: GenerationRequest, is_usable: IsUsable) -> str:
     """Return why a reply can't be used, or ""."""
-    if is_usable is None:
+    if is_usable is _any:
         return ""
     if completion.cut_off or not completion.text.strip():
         return CUT_OFF.format(request.max_tokens)

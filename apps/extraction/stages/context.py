@@ -24,7 +24,7 @@ from apps.extraction.stages import calls
 from apps.extraction.stages.turns import with_text
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
-from apps.llm.generation import GenerationBackend, GenerationRequest
+from apps.llm.generation import GenerationBackend, GenerationRequest, Watch, unwatched
 from apps.memories.models import Memory
 from apps.memories.witnesses import participant_of, participants_of, witnessed_turns
 
@@ -101,12 +101,16 @@ class Context:
     read_rev: int = 0
     read_to: int = -1
     step_began: dt.datetime = field(default_factory=timezone.now)
+    also_read: Sequence[Message] = ()  # messages that the step reads after its window
+    # Called about once a second during a call; raises if what the step reads has changed.
+    watch: Watch = unwatched
     # Replies to tasks that one call has answered together, by task; ``ask`` returns them without another call.
     replies: Mapping[str, str] = field(default_factory=dict)
 
     def begin_step(self) -> None:
         """Record the state of the chat that the next step reads."""
         self.step_began = timezone.now()
+        self.also_read = ()
         self.read_rev = Chat.objects.for_owner(self.owner_id).values_list("rev", flat=True).get(pk=self.run.chat_id)
         self.read_to = self.last_index
 
@@ -170,7 +174,7 @@ class Context:
         """Return the model's reply, with ``options`` of ``calls.Question``. Raise GenerationFailed, ClaimLost."""
         messages = render(task, material, template_of(self.owner_id, task))
         request = GenerationRequest(task, messages, material, max_tokens)
-        return calls.ask(self.run, self.stage, self.backend, calls.Question(request, **options))
+        return calls.ask(self.run, self.stage, self.backend, calls.Question(request, watch=self.watch, **options))
 
     def vectors(self, texts: Sequence[str]) -> tuple[np.ndarray | None, str]:
         """Return the texts' vectors and the name of their model; None and "" if embeddings are unavailable."""

@@ -52,6 +52,7 @@ def run(context: Context, window: Window) -> StageOutcome:
     check = due_check(context)
     if check is None:
         return NO_OUTCOME
+    context.also_read = [check.reply]
     answer = context.ask("continuity", check.material, max_tokens=MAX_TOKENS, is_usable=is_check)
     return outcome_of(context, check, answer)
 
@@ -94,7 +95,7 @@ def outcome_of(context: Context, check: Check, answer: str) -> StageOutcome:
         text = "\n".join(issue["text"] for issue in issues)
         write_version(context.chat, VersionedText.Kind.CONTINUITY, text=text, parts=parts, **common)
         if note:
-            write_version(context.chat, VersionedText.Kind.REPAIR, text=note, **common)
+            write_version(context.chat, VersionedText.Kind.REPAIR, text=note, parts={"for_all": True}, **common)
         else:
             replace_current(context.chat, VersionedText.Kind.REPAIR)
         return Counter(contradictions=len(issues))
@@ -114,17 +115,28 @@ def _repair(context: Context, issues: list[dict[str, str]]) -> str:
         return ""
 
 
+def _is_divided(context: Context) -> bool:
+    """Return whether the chat is a group in which one member may know what another doesn't."""
+    return context.chat.is_group and context.settings.witnesses_only
+
+
 def _facts(context: Context, reply: Message) -> list[str]:
-    """Return the texts to check against: card, memories and summary, without memories learnt from the reply."""
+    """Return the texts to check against: card, memories and summary, without memories learnt from the reply.
+
+    In a group whose members know what they witnessed, they are the card and what all of them know, since the note is
+    for whoever answers.
+    """
     character = context.character
     names = context.chat.names_for(character)
     card_of = None if character and character.withheld else character
     fields = [card_of.description, card_of.personality, card_of.scenario] if card_of else []
     card = [resolve_card_text(text, names) for text in fields]
     memories: list[str] = []
-    for tier in (Memory.Tier.LONG_TERM, Memory.Tier.SESSION):
+    is_divided = _is_divided(context)
+    for tier in [Memory.Tier.SESSION] if is_divided else [Memory.Tier.LONG_TERM, Memory.Tier.SESSION]:
         rows = active_memories(context.chat, tier, character.pk if character else None).filter(hidden=False)
         rows = rows.exclude(valid_from=reply).order_by("-pinned", "-importance", "-pk")
+        rows = rows.filter(witnessed_by=[]) if is_divided else rows
         memories += rows.values_list("text", flat=True)[:MAX_FACTS]
-    summary = current_version(context.chat, VersionedText.Kind.SUMMARY)
+    summary = None if is_divided else current_version(context.chat, VersionedText.Kind.SUMMARY)
     return [text[:MAX_CARD] for text in [*card, *memories, summary.text if summary else ""] if text.strip()]

@@ -8,21 +8,27 @@ from typing import Any
 from uuid import UUID
 
 from apps.chats.models import Character, Message
+from apps.english.clauses import split_speaker
 from apps.english.dates import with_dates
+from apps.english.retelling import takes_back
 from apps.extraction.parsers.memories import Candidate, parse_memories
 from apps.extraction.parsers.reading import KINDS
 from apps.extraction.parsers.records import ParsedLines, has_lines
 from apps.extraction.settings.schema import Settings
 from apps.extraction.stages import judging
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
+from apps.extraction.stages.people import canonical_names, known_people
 from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import find_source_turn
 from apps.extraction.stages.relationships import find_relationship_changes
 from apps.extraction.stages.triggers import find_triggers
 from apps.llm.generation import Refused
+from apps.memories.candidates import NamedEntity
 from apps.memories.models import Memory
 from apps.memories.operations.verdicts import Limits, VerdictBatch, hash_of, write_verdicts
 from apps.memories.queries.memories import active_memories
+from apps.memories.search.questions import mentions
+from apps.memories.verdicts.corrections import open_to_change, with_former_texts
 from apps.memories.verdicts.judging import Outcome, Verdict, judge
 from apps.memories.verdicts.neighbours import (
     Scope,
@@ -39,6 +45,7 @@ EXPIRATION = {Memory.Tier.SESSION.value: "session", Memory.Tier.LONG_TERM.value:
 MAX_KNOWN_LONG_TERM = 15  # long-term memories shown in the prompt for session memories
 MAX_REEMBEDDED_PER_STEP = 2000  # memories re-embedded per step after a change of the model; a job does the rest
 MAX_LINE_TOKENS = 60  # maximum tokens of a line
+MAX_PEOPLE = 200  # newest people looked for in the texts of candidates
 
 
 def run_session(context: Context, window: Window) -> StageOutcome:
@@ -147,15 +154,16 @@ def _active_memories(context: Context, tier: str) -> Any:
 def _drop_unusable(parsed: ParsedLines[Candidate], turns: Mapping[int, Message]) -> ParsedLines[Candidate]:
     """Drop unusable candidates, and add a source to those that cite none: the turn that shares most words.
 
-    Unusable candidates cite unknown turns, or repeat text that an instruction in a message told the model to write
-    (prompt injection).
+    Unusable candidates cite unknown turns, repeat text that an instruction in a message told the model to write
+    (prompt injection), or ask to forget what was said.
     """
     texts = {number: turn.mes for number, turn in turns.items()}
     echoes = PromptEchoes(texts.values())
     usable: list[Candidate] = []
     unusable: list[str] = []
     for candidate in parsed.items:
-        if not set(candidate.sources) <= turns.keys() or candidate.text in echoes:
+        is_known = set(candidate.sources) <= turns.keys()
+        if not is_known or candidate.text in echoes or takes_back(split_speaker(candidate.text)[1]):
             unusable.append(candidate.text)
             continue
         source = find_source_turn(candidate.text, texts)
@@ -181,6 +189,7 @@ def propose(
     if witnessed is not None and context.character:
         names = {member.name.casefold() for member in participants} | {context.character.name.casefold()}
         candidates = [one for one in candidates if _is_learnt(one, context.character, names, witnessed)]
+    candidates = _with_entities(context, candidates)
     batch = VerdictBatch(
         chat=context.chat,
         tier=tier,
@@ -207,9 +216,33 @@ def propose(
     else:
         context.embed_memories(unembedded_memories(scope, hashes, previous_ids, model, MAX_REEMBEDDED_PER_STEP))
         neighbours = find_neighbours(scope, hashes, previous_ids, vectors, model)
+    neighbours = with_former_texts(texts, neighbours, vectors, lambda former: context.vectors(former)[0])
+    neighbours = [
+        open_to_change(found) if all(turns[number].is_user for number in one.sources) else found
+        for one, found in zip(ordered, neighbours, strict=True)
+    ]
     thresholds = judging.thresholds_of(context.settings, by_words=vectors is None)
     times = {number: turn.sent_at for number, turn in turns.items()}
     return Proposals(batch, ordered, neighbours, thresholds, times, set(previous_ids), parsed.unused)
+
+
+def _with_entities(context: Context, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return candidates whose model named no entities with the participants and the known people that they mention."""
+    if all(one.entities for one in candidates):
+        return list(candidates)
+    people = known_people(context, context.character)[:MAX_PEOPLE]
+    names = canonical_names(context.participants, people)
+    return [
+        one
+        if one.entities
+        else replace(one, entities=tuple(NamedEntity(name, "character") for name in _named_in(one.text, names)))
+        for one in candidates
+    ]
+
+
+def _named_in(text: str, names: Mapping[str, str]) -> list[str]:
+    folded = text.casefold()
+    return list(dict.fromkeys(name for key, name in names.items() if key in folded and mentions(text, name)))
 
 
 def _dated(candidate: Candidate, turns: Mapping[int, Message]) -> Candidate:

@@ -18,6 +18,15 @@ def known_people(context: Context, character: Character | None) -> list[Entity]:
     return list(rows.order_by("-pk"))
 
 
+def known_things(context: Context, character: Character | None) -> set[str]:
+    """Return the casefolded names of the places, objects, groups and concepts of the same registry."""
+    character_id = character.pk if character else context.chat.character_id
+    scope = Q(character=character_id) if character_id else Q(chat=context.chat)
+    rows = Entity.objects.for_owner(context.owner_id).filter(scope)
+    things = rows.exclude(kind__in=(Entity.Kind.CHARACTER, Entity.Kind.UNKNOWN)).values_list("name", "aliases")
+    return {name.casefold() for thing, aliases in things for name in (thing, *aliases)}
+
+
 def is_named(person: Entity, text: str) -> bool:
     """Return whether a text names a person, by the name or an alias."""
     return any(mentions(text, name) for name in [person.name, *person.aliases])

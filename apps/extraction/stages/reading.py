@@ -117,8 +117,10 @@ def _due_entries(context: Context, members: Sequence[Character | None]) -> list[
 
 
 def _due_check(context: Context, window: Window) -> continuity.Check | None:
-    """Return the check of the newest reply, if no other window follows before it."""
-    if "continuity" not in context.run.tiers or window.messages[-1].index < context.last_index:
+    """Return the check of the newest reply, if the run reads no other window before it."""
+    last = window.messages[-1]
+    is_last = last.index >= context.last_index or last.pk == context.run.last_id
+    if "continuity" not in context.run.tiers or not is_last:
         return None
     return continuity.due_check(context, review.MAX_FACT_TOKENS)
 

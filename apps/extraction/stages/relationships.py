@@ -7,17 +7,19 @@ from typing import Any
 from apps.chats.models import Character, Chat, Message
 from apps.extraction.parsers.relationships import RelationshipLine, parse_relationships
 from apps.extraction.stages.context import Context, turns_material
-from apps.extraction.stages.people import canonical_names, is_named, known_people
+from apps.extraction.stages.people import canonical_names, is_named, known_people, known_things
 from apps.extraction.stages.provenance import find_source_turn
 from apps.memories.candidates import MAGNITUDES
 from apps.memories.models import Entity, Relationship
 from apps.memories.operations.relationships import write_relationships
 from apps.memories.operations.verdicts import VerdictBatch
 from apps.memories.queries.endings import endings_seen_in, has_ended
+from apps.memories.search.questions import mentions
 
 MAX_TOKENS = 300
 MAX_OTHERS = 40  # people shown to the model whom the turns don't name
 MAX_DESCRIPTORS = 6  # per directed pair, shown to the model
+_THINGS = (Entity.Kind.PLACE, Entity.Kind.OBJECT, Entity.Kind.FACTION, Entity.Kind.CONCEPT)
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ def find_relationship_changes(context: Context, batch: VerdictBatch) -> Relation
     names = _names(context, batch, people)
     material = {"turns": turns_material(batch.turns), "names": names, "known": known_relationships(context)}
     parsed = parse_relationships(context.ask("relationships", material, max_tokens=MAX_TOKENS))
-    canonical = canonical_names(context.participants, people)
+    canonical = {**_new_people(context, batch, parsed.items), **canonical_names(context.participants, people)}
     texts = {number: f"{turn.name}: {turn.mes}" for number, turn in batch.turns.items()}
     witnessed = context.witnessed(batch.turns)  # one reading is for all members of a group
     lines = []
@@ -52,6 +54,20 @@ def find_relationship_changes(context: Context, batch: VerdictBatch) -> Relation
             if (source := _source_of(line, texts)) in witnessed:
                 lines.append((line, batch.turns[source]))
     return RelationshipChanges(context.chat, batch.character, lines, context.run.pk)
+
+
+def _new_people(context: Context, batch: VerdictBatch, lines: Sequence[RelationshipLine]) -> dict[str, str]:
+    """Return the people whom lines name for the first time, by casefolded name: the turns must name them too."""
+    text = "\n".join(turn.mes for turn in batch.turns.values())
+    candidates = [verdict.candidate for verdict in batch.verdicts]
+    things = known_things(context, batch.character)
+    things |= {item.name.casefold() for one in candidates for item in one.entities if item.kind in _THINGS}
+    names = {name for line in lines for name in (line.subject, line.target)}
+    return {
+        name.casefold(): name
+        for name in names
+        if not name[:1].islower() and name.casefold() not in things and mentions(text, name)
+    }
 
 
 def _was_invalidated(context: Context, batch: VerdictBatch) -> bool:
@@ -76,6 +92,8 @@ def _names(context: Context, batch: VerdictBatch, people: Sequence[Entity]) -> l
     """Return the names that the model is shown: speakers, people named in the turns, then the newest others."""
     text = "\n".join(turn.mes for turn in batch.turns.values())
     named = [person.name for person in people if is_named(person, text)]
+    candidates = [verdict.candidate for verdict in batch.verdicts]
+    named += [item.name for one in candidates for item in one.entities if item.kind == Entity.Kind.CHARACTER]
     others = [person.name for person in people[:MAX_OTHERS]]
     return list(dict.fromkeys([*context.participants, *named, *others]))
 

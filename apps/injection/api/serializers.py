@@ -16,7 +16,7 @@ from apps.common.api.serializer_fields import (
 from apps.common.scoping import Owner
 from apps.graph.building import graph_of
 from apps.injection.models import Recall
-from apps.injection.queries import entities_by_memory
+from apps.injection.queries import entities_by_memory, is_outdated
 
 MAX_TEXT_LENGTH = 100_000  # characters of an edited recall
 MAX_CONTEXT_TOKENS = 10_000_000
@@ -117,6 +117,9 @@ class RecallSerializer(serializers.Serializer[Any]):
     index = serializers.IntegerField(source="message.index", allow_null=True)
     text = serializers.CharField()
     edited = serializers.BooleanField()
+    outdated = serializers.SerializerMethodField(
+        help_text="Whether the text of the turn has changed since. An edited text is used nevertheless."
+    )
     source = serializers.ChoiceField(choices=["fresh", "persistent"])  # type: ignore[assignment]
     memories = RecalledMemorySerializer(many=True)
     graph = GraphSerializer(source="*")
@@ -126,6 +129,9 @@ class RecallSerializer(serializers.Serializer[Any]):
     tokens = serializers.IntegerField()
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
+
+    def get_outdated(self, recall: Recall) -> bool:
+        return is_outdated(recall)
 
 
 class PromptSerializer(serializers.Serializer[Any]):

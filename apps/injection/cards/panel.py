@@ -14,9 +14,8 @@ from apps.chats.pages.markup import plain_text
 from apps.common.scoping import Owner
 from apps.injection.cards.bodies import CardBody
 from apps.injection.models import Recall
-from apps.injection.queries import awaits_recall, recalls_of_messages
+from apps.injection.queries import awaits_recall, is_outdated, recalls_of_messages
 from apps.injection.retrieval.related import MESSAGES_TIER
-from apps.injection.turns import text_hash
 
 TURN_LENGTH = 300  # characters
 RECALL_EXPECTED_WITHIN = dt.timedelta(minutes=1)  # maximum age of a message with a pending card
@@ -32,7 +31,7 @@ class Card:
     @property
     def outdated(self) -> bool:
         """Return whether the turn's text has changed since the recall was made."""
-        return self.recall.turn_hash != text_hash(self.recall.sent_message.mes)
+        return is_outdated(self.recall)
 
     @property
     def turn(self) -> str:

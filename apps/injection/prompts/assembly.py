@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from apps.chats.models import Character, Chat
 from apps.common.database.compiled_queries import CompiledQuery
-from apps.injection.models import PromptState, Recall
+from apps.injection.models import PromptState, Recall, is_for
 from apps.injection.operations import mark_reused, store_recall, unstored_recall
 from apps.injection.prompts.history import History, insert_slots
 from apps.injection.prompts.placement import budgets_in_mode, place
@@ -120,7 +120,7 @@ def _recalled_slots(
 ) -> tuple[Recall | None, list[FilledSlot], RetrievalResult | None]:
     """Return the recall of the turn, or None, the slots filled with it, and what was retrieved.
 
-    Use a recall that the user edited or deleted for this text, else a fresh one. A member of a group gets no edited
+    Use a recall that the user edited, or deleted for this text, else a fresh one. A member of a group gets no edited
     text about what they did not witness, but a fresh recall. If retrieval fails, had no embeddings
     or finds nothing, use the stored recall for this text, if any.
     """
@@ -154,13 +154,13 @@ def _savepoint() -> AbstractContextManager[Any]:
 
 
 def _stored_recall(turn: UserTurn) -> Recall | None:
-    """Return the recall stored for the turn, if it was made for the turn's current text."""
+    """Return the recall stored for the turn, if it was made for the turn's current text or edited by a person."""
     return STORED.first(turn.owner_id, turn.chat.pk, turn.hash, turn.message.pk if turn.message else None)
 
 
 def _of_text(owner_id: Any, chat_id: Any, turn_hash: Any, message_id: Any) -> QuerySet[Recall]:
-    recalls: QuerySet[Recall] = Recall.objects.for_owner(owner_id).filter(chat=chat_id, turn_hash=turn_hash)
-    return recalls.filter(message=message_id)
+    recalls: QuerySet[Recall] = Recall.objects.for_owner(owner_id).filter(chat=chat_id, message=message_id)
+    return recalls.filter(is_for(turn_hash))
 
 
 STORED = CompiledQuery(_of_text)

@@ -1,5 +1,7 @@
 """Entries from the story itself: recaps of finished scenes, and the note that repairs a contradiction."""
 
+from uuid import UUID
+
 from apps.chats.models import Character
 from apps.injection.repair.notes import pending_note
 from apps.injection.slots.blocks import one_line
@@ -38,14 +40,18 @@ def repair_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
     """Return the note that repairs a contradiction, if it is about a reply before the turn and has no answer yet.
 
     A preview has the note of a reply to its turn too: the prompt of a new turn will have it. Another version of that
-    reply is written without it. A group's note may tell what the character did not witness, so it is left out there.
+    reply is written without it. In a group it is for members who heard the reply; it is made of what all know.
     """
     note = pending_note(turn.chat)
     if note is None or note.source is None:
         return []
     if note.source.index >= turn.index and not turn.is_previewed:
         return []
-    if turn.chat.is_group:
+    if turn.chat.is_group and not (note.parts.get("for_all") and _has_heard(turn, character, note.source.pk)):
         return []
     why = "repairs a contradiction"
     return [Entry(note.pk, "repair", "note", one_line(note.text), 1.0, 0.0, why, note.source_id)]
+
+
+def _has_heard(turn: UserTurn, character: Character | None, message_id: UUID) -> bool:
+    return not Viewpoint(turn.chat, character).unheard([message_id])

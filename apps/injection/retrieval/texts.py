@@ -1,5 +1,6 @@
 """Entries from texts that are derived from a chat: the summary, profiles and the canon."""
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -18,11 +19,15 @@ from apps.memories.models import VersionedText
 from apps.memories.queries.texts import versions_in
 
 # Sections of a profile, in the order of the prompt. The later ones are the last to be left out.
+# Sections of a summary on what has happened: key events, relationships, and what was revealed. All others are on the
+# present, which is never cut before them.
+PAST_SECTIONS = (3, 4, 5)
+_SECTION = re.compile(r"^\W{0,4}([1-9])[.)]\s")
 SECTIONS = {"character_state": "State", "world_state": "World", "relationship_matrix": "Relationships"}
 
 
 def summary_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
-    """Return the sentences of the summary. The oldest are left out first.
+    """Return the sentences of the summary. The oldest are left out first, and those on the present last.
 
     A group's summary is only for members who witnessed all that it covers.
     """
@@ -31,8 +36,23 @@ def summary_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
         return []
     if not _has_witnessed(turn, character, version):
         return []
-    sentences = _sentences(version.text)
-    return _entries(version, sentences, range(len(sentences)))
+    sentences, priorities = _by_section(version.text)
+    return _entries(version, sentences, priorities)
+
+
+def _by_section(text: str) -> tuple[list[str], list[int]]:
+    """Return the sentences of a summary, and priorities that rise, but those of the past are below all others.
+
+    A text without numbered sections, such as a person may have written, is told in order.
+    """
+    lines = [(line, _sentences_of_line(line)) for line in text.splitlines()]
+    number, sentences, sections = 0, list[str](), list[int]()
+    for line, of_line in lines:
+        match = _SECTION.match(line)
+        number = int(match[1]) if match and int(match[1]) > number else number
+        sentences += of_line
+        sections += [number] * len(of_line)
+    return sentences, [n + len(sections) * (section not in PAST_SECTIONS) for n, section in enumerate(sections)]
 
 
 def profile_entries(turn: UserTurn, character: Character | None) -> list[Entry]:

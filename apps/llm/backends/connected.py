@@ -1,6 +1,7 @@
 """Generation and embedding backends on a user's connection, within the daily limit. Each call is counted as usage."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -26,12 +27,13 @@ from apps.llm.http.addresses import AddressNotAllowed
 from apps.llm.http.endpoint import MAX_ATTEMPTS, CallPolicy
 from apps.llm.models import Connection
 from apps.llm.operations import address_policy, record_dimensions, record_usage
-from apps.llm.places import place_on
+from apps.llm.places import GaveWay, place_at_once, place_on
 from apps.llm.replies.reply import Reply
 from apps.llm.replies.values import storable_text
 from apps.llm.tokens import count_tokens
 from apps.llm.usage.limits import check_limit
 
+MAX_YIELDS = 3  # times that a call gives way to others, so that it is made at last
 BATCH_SIZE = 64  # texts per embedding call
 MAX_QUERY_TEXTS = 8  # calls with at most this many texts are taken for search queries, for which a user waits
 QUERY_TIMEOUT = 10  # total seconds for such a call
@@ -61,7 +63,8 @@ def api_client_of(connection: Connection) -> OpenAICompatible | Ollama:
 class ConnectedBackend:
     """Generation backend on an owner's connection.
 
-    Calls wait for a place on the connection, and are tried several times, unless a person waits (``is_urgent``).
+    Calls wait for a place on the connection, and are tried several times, unless a person waits (``is_urgent``): then
+    those under way give way where there is one place.
     """
 
     def __init__(self, connection: Connection, *, is_urgent: bool = False) -> None:
@@ -111,11 +114,16 @@ class ConnectedBackend:
                 client, self.model, request, stream, lambda chunks: reply.read(chunks, api_client.parse_delta)
             )
 
-        if self._is_urgent:
+        if self._connection._state.adding:  # the test of a connection that isn't stored yet
             policy.call(work, watch, attempts=1)
+        elif self._is_urgent:
+            with place_at_once(self._connection, watch) as renewing_watch:
+                policy.call(work, renewing_watch, attempts=1)
         else:
-            with place_on(self._connection, watch) as renewing_watch:
-                policy.call(work, renewing_watch)
+            for left in range(MAX_YIELDS, -1, -1):
+                with suppress(GaveWay), place_on(self._connection, watch, gives_way=left > 0) as renewing_watch:
+                    policy.call(work, renewing_watch)
+                    break
 
     def _record_usage(self, completions: Sequence[Completion]) -> None:
         """Count the tokens of all attempts. Attempts that failed before the model replied used none."""

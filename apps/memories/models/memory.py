@@ -166,6 +166,9 @@ class Memory(StoryModel):
         default=False, editable=False, help_text="Moderators have hidden it, and its owner can't show it."
     )
     edited_by = models.CharField(max_length=100, blank=True, default="")
+    former_texts = ArrayField(
+        models.TextField(), default=list, blank=True, help_text="Texts that a person corrected, the latest last."
+    )
     version = models.PositiveIntegerField(default=1)
     source_instance = models.CharField(max_length=100, blank=True, default="")
     participating_instances = ArrayField(models.CharField(max_length=100), default=list, blank=True)

@@ -1,12 +1,14 @@
 """Keep what is remembered of a character with it: under another name, and when it is merged with another one."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 from django.db.models import Q
 
-from apps.chats.models import Character
+from apps.chats.models import Character, Chat
 from apps.common.problems import Invalid
+from apps.common.scoping import Owner
 from apps.memories.models import Arc, Entity, Memory, VersionedText
 from apps.memories.operations.entities import edit_entity, move_references
 
@@ -18,12 +20,24 @@ def on_character_renamed(*, character: Character, former: str, **kwargs: Any) ->
     already, both stay as they are: a person may merge them.
     """
     registries = Q(character=character) | Q(chat__participants__character=character)
-    people = Entity.objects.for_owner(character.owner_id).filter(
+    _rename_people(character.owner_id, registries, former, character.name)
+
+
+def on_persona_renamed(*, name: str, former: str, chats: Sequence[Chat], **kwargs: Any) -> None:
+    """Receive ``persona_renamed``: rename the person of that name in the registries of the chats, likewise."""
+    for chat in chats:
+        registry = Q(character=chat.character_id) if chat.character_id else Q(chat=chat)
+        members = Q(character__participations__chat=chat)
+        _rename_people(chat.owner_id, registry | members, former, name)
+
+
+def _rename_people(owner: Owner, registries: Q, former: str, name: str) -> None:
+    people = Entity.objects.for_owner(owner).filter(
         registries, name__iexact=former, kind__in=(Entity.Kind.CHARACTER, Entity.Kind.UNKNOWN)
     )
     for person in people.order_by("pk").distinct():
         with suppress(Invalid):
-            edit_entity(person, name=character.name)
+            edit_entity(person, name=name)
 
 
 def on_characters_merged(*, character: Character, into: Character, **kwargs: Any) -> None:

@@ -14,6 +14,7 @@ from apps.common.problems import Invalid
 from apps.memories.candidates import NamedEntity
 from apps.memories.models import Entity, Knowledge, LedgerEntry, Memory, Relationship
 from apps.memories.operations.layer_entries import has_current_counterpart
+from apps.memories.operations.renaming import rename_in_memories
 
 
 def get_or_create_entities(
@@ -50,7 +51,7 @@ def get_or_create_entity(chat: Chat, name: str, kind: str = "unknown", character
 def edit_entity(entity: Entity, **changes: Any) -> Entity:
     """Change name, kind or aliases by hand. Unless aliases are given, the old name becomes one.
 
-    Raise Invalid if another entity of the registry has the new name.
+    Memories get the new name. Raise Invalid if another entity of the registry has the new name.
     """
     if "name" in changes and changes["name"].casefold() != entity.name.casefold():
         same_name = Entity.objects.for_owner(entity.owner_id).filter(
@@ -59,9 +60,12 @@ def edit_entity(entity: Entity, **changes: Any) -> Entity:
         if same_name.exists():
             raise Invalid.at("/name", gettext("Another entity has this name. Merge the two."))
         changes.setdefault("aliases", [*entity.aliases, entity.name])
+    former = entity.name
     for name, value in changes.items():
         setattr(entity, name, value)
     entity.save(update_fields=list(changes))
+    if entity.name != former:
+        rename_in_memories(entity, former)
     return entity
 
 

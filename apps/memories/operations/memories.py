@@ -20,6 +20,8 @@ from apps.memories.signals import memories_written, tombstones_changed
 from apps.memories.trigger_words import after_rewriting
 from apps.memories.witnesses import participants_of, witnessed_by_all_of
 
+MAX_FORMER_TEXTS = 5  # of a memory that a person corrected again and again
+
 
 @transaction.atomic
 def create_memory(
@@ -69,8 +71,9 @@ def edit_memory(memory: Memory, *, editor: str, **changes: Any) -> Memory:
         raise Conflict(gettext("Moderators have hidden this. You can answer their decision in the settings."))
     changed = [*changes, "edited_by", "version", "updated_at"]
     if "text" in changes:
+        memory.former_texts = _former_texts(memory, changes["text"])
         set_text(memory, changes.pop("text"))
-        changed += ["triggers", "lexemes", "embedding", "embedding_model"]
+        changed += ["former_texts", "triggers", "lexemes", "embedding", "embedding_model"]
     for name, value in changes.items():
         setattr(memory, name, value)
     memory.edited_by = editor
@@ -80,6 +83,14 @@ def edit_memory(memory: Memory, *, editor: str, **changes: Any) -> Memory:
     if "embedding" in changed:
         memories_written.send(Memory, owner_id=memory.owner_id, ids=[memory.pk])
     return memory
+
+
+def _former_texts(memory: Memory, text: str) -> list[str]:
+    """Return the texts that a person replaces by ``text``. A return to one of them takes the later ones back."""
+    former = list(memory.former_texts)
+    if text in former:
+        return former[: former.index(text)]
+    return [*former, memory.text][-MAX_FORMER_TEXTS:] if text != memory.text else former
 
 
 def set_text(memory: Memory | JournalEntry, text: str) -> None:

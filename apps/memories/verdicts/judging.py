@@ -16,7 +16,8 @@ import numpy as np
 
 from apps.english.clauses import split_speaker
 from apps.english.comparison import Comparison
-from apps.english.differences import actuality_differs, contradicts, roles_swapped
+from apps.english.differences import actuality_differs, contradicts, people_differ, roles_swapped
+from apps.english.retelling import brings_back, is_retold
 from apps.english.words import jaccard
 from apps.memories.candidates import Candidate
 from apps.memories.verdicts.questions import Relation
@@ -178,8 +179,13 @@ def _model_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[Sta
 
 
 def _replacement(candidate: Candidate, known: Statement, reason: str) -> Verdict:
-    """Return the verdict that the earlier one of two statements is replaced, or neither if the order is unknown."""
+    """Return the verdict that the earlier one of two statements is replaced, or neither if the order is unknown.
+
+    What a person wrote or corrected replaces what others say of it, also later.
+    """
     target = known.memory.id if known.memory else None
+    if known.is_persons:
+        return Verdict(candidate, Outcome.PASSED, reason="a person has corrected it", replaced_by=target)
     if known.is_later is None:
         return Verdict(candidate, Outcome.PASSED, reason="may replace or be replaced", contradicts=target)
     if known.is_later:
@@ -204,26 +210,40 @@ def _is_repetition(batch: _Batch, candidate: Candidate, known: Statement) -> boo
     answer = batch.answers.get(comparison_key(candidate, known)[:2])
     if answer == Relation.INDEPENDENT or (answer == Relation.UPDATE and not known.is_removed):
         return False  # a new version of what a person deleted is not wanted either
+    if known.is_removed and _says_what_was_removed(known, candidate):
+        return True
     if batch.comparisons is None:
         limits = batch.thresholds
         is_similar = known.similarity >= (limits.duplicate if known.same_kind else limits.cross_kind_duplicate)
         return is_similar and not contradicts(known.text, candidate.text)
     comparison = batch.comparison(candidate, known)
-    # The training pairs have too few exchanged roles and ended or merely supposed states to learn them.
+    # The training pairs have too few exchanged roles and people, and ended or merely supposed states, to learn them.
     pair = known.text, candidate.text
-    if comparison is None or roles_swapped(*pair) or actuality_differs(*pair):
+    if comparison is None or roles_swapped(*pair) or actuality_differs(*pair) or people_differ(*pair):
         return False
     return comparison.duplicate >= MIN_DUPLICATE and comparison.superseded <= MAX_SUPERSEDED_IN_DUPLICATE
 
 
+def _says_what_was_removed(known: Statement, candidate: Candidate) -> bool:
+    """Return whether a candidate retells what a person deleted, or brings back what they corrected."""
+    corrected_to = known.memory.corrected_to if known.memory else ""
+    if corrected_to and brings_back(known.text, corrected_to, candidate.text):
+        return True
+    return is_retold(known.text, candidate.text)
+
+
 def _replacement_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[Statement]) -> Verdict | None:
-    """Find the statement of the same kind that the candidate most probably replaces, or that replaces it if later."""
+    """Find the statement of the same kind that the candidate most probably replaces, or that replaces it if later.
+
+    A statement about one person never replaces one about another.
+    """
     replaced = [
         (comparison.superseded, -index, known)
         for index, known in enumerate(statements)
         if known.same_kind and not known.is_removed and batch.is_active(known)
         if (comparison := batch.comparison(candidate, known))
         if comparison.superseded >= MIN_SUPERSEDED and comparison.passed <= MAX_PASSED_IN_SUPERSEDED
+        if not people_differ(known.text, candidate.text)
     ]
     if not replaced:
         return None

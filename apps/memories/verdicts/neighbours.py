@@ -8,7 +8,7 @@ from uuid import UUID
 
 import numpy as np
 from django.db import connection
-from django.db.models import F, Max, OuterRef, Q, Subquery
+from django.db.models import Exists, F, Max, OuterRef, Q, Subquery
 from pgvector import Vector
 
 from apps.chats.models import Character, Chat, Message
@@ -41,11 +41,12 @@ class Scope:
         return self.character.pk if self.character else self.chat.character_id
 
 
-# Deleted memories are ranked on their own, in all tiers: nearer ones must not crowd them out. A window function never
-# uses an approximate index on the distance, so that the search is exact.
+# Deleted and corrected memories of all tiers are ranked on their own: nearer ones must not crowd them out. A window
+# function never uses an approximate index on the distance, so that the search is exact.
 _NEAREST_SQL = f"""
 SELECT batch.number, nearest.id, nearest.kind, nearest.text, nearest.similarity, nearest.inactive, source.index,
-       nearest.same_hash, coalesce(said.at, nearest.written_at)
+       nearest.same_hash, coalesce(said.at, nearest.written_at), nearest.former_texts,
+       nearest.is_corrected AND coalesce(said.by_person, true), nearest.same_tier
 FROM unnest(%(vectors)s::halfvec[], %(hashes)s::text[]) WITH ORDINALITY AS batch (vector, hash, number)
 CROSS JOIN LATERAL (
     SELECT memory.id, kind, text, coalesce(inherited.valid_from_id, memory.valid_from_id) AS valid_from_id,
@@ -53,8 +54,11 @@ CROSS JOIN LATERAL (
            effective.state <> 'active' OR deleted_at IS NOT NULL AS inactive,
            candidate_hash = batch.hash AS same_hash,
            CASE WHEN memory.edited_by <> '' AND memory.valid_from_id IS NULL THEN memory.created_at END AS written_at,
+           former_texts, memory.tier = %(tier)s AS same_tier,
+           memory.edited_by <> '' AND (former_texts <> '{{}}' OR candidate_hash = '') AS is_corrected,
            row_number() OVER (
-               PARTITION BY deleted_at IS NULL ORDER BY candidate_hash = batch.hash DESC, embedding <=> batch.vector
+               PARTITION BY deleted_at IS NULL AND memory.tier = %(tier)s
+               ORDER BY candidate_hash = batch.hash DESC, embedding <=> batch.vector
            ) AS rank
     FROM memories_memory AS memory
     LEFT JOIN memories_inheritance AS inherited
@@ -75,12 +79,13 @@ CROSS JOIN LATERAL (
                ELSE memory.character_id = %(character)s AND (inherited.id IS NOT NULL OR memory.chat_id = %(chat)s
                     OR memory.story IS DISTINCT FROM %(story)s AND memory.id NOT IN ({SAID_IN_OTHER_BRANCHES_SQL}))
           END
-      AND (deleted_at IS NOT NULL OR memory.tier = %(tier)s AND NOT effective.reason = ANY(%(lost)s)
+      AND (deleted_at IS NOT NULL OR former_texts <> '{{}}' AND effective.state = 'active'
+           OR memory.tier = %(tier)s AND NOT effective.reason = ANY(%(lost)s)
            AND (effective.state = 'active' OR candidate_hash = batch.hash OR memory.id = ANY(%(previous)s)))
 ) AS nearest
 LEFT JOIN chats_message AS source ON source.id = nearest.valid_from_id AND source.chat_id = %(chat)s
 LEFT JOIN LATERAL (
-    SELECT max(message.sent_at) AS at FROM memories_memorysource AS origin
+    SELECT max(message.sent_at) AS at, bool_and(message.is_user) AS by_person FROM memories_memorysource AS origin
     JOIN chats_message AS message ON message.id = origin.message_id
     WHERE origin.memory_id = nearest.id AND NOT origin.lost
 ) AS said ON true
@@ -96,9 +101,9 @@ def find_neighbours(
 
     A memory without a source that a person wrote counts as said when it was written.
 
-    A candidate is given by its hash and its vector. Included are memories that a person deleted, of any tier, and those
-    from the same messages (``previous_ids``, so that reading a text again adds nothing). Memories that lost their
-    source are excluded.
+    A candidate is given by its hash and its vector. Included are memories that a person deleted or corrected, of any
+    tier, and those from the same messages (``previous_ids``, so that reading a text again adds nothing). Memories that
+    lost their source are excluded.
     """
     neighbours: list[list[Neighbour]] = [[] for _ in vectors]
     if not len(vectors):
@@ -142,7 +147,7 @@ def neighbours_by_words(
     rows = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat, memory__in=memories)
     inherited = {row.memory_id: row for row in rows.select_related("valid_from")}
     return [
-        _nearest_by_words(chat, hash_, text, memories, inherited) for hash_, text in zip(hashes, texts, strict=True)
+        _nearest_by_words(scope, hash_, text, memories, inherited) for hash_, text in zip(hashes, texts, strict=True)
     ]
 
 
@@ -159,9 +164,12 @@ def _comparable(scope: Scope, hashes: Sequence[str], previous_ids: Sequence[UUID
         memories = Memory.objects.for_owner(chat.owner_id).as_in(chat).filter(ids)
     sources = MemorySource.objects.for_owner(chat.owner_id).filter(memory=OuterRef("pk"), lost=False).order_by()
     said_at = sources.values("memory").annotate(at=Max("message__sent_at")).values("at")
-    compared = memories.comparable(hashes, previous_ids).annotate(said_at=Subquery(said_at))
+    compared = memories.comparable(hashes, previous_ids).annotate(
+        said_at=Subquery(said_at), said_by_others=Exists(sources.filter(message__is_user=False))
+    )
     is_kept = Q(tier=scope.tier) & ~Q(reason_here__in=LOST_REASONS)
-    return compared.filter(Q(deleted_at__isnull=False) | is_kept)
+    is_corrected = Q(former_texts__len__gt=0, state_here=Memory.State.ACTIVE)
+    return compared.filter(Q(deleted_at__isnull=False) | is_corrected | is_kept)
 
 
 def unembedded_memories(
@@ -176,7 +184,7 @@ def unembedded_memories(
 
 
 def _nearest_by_words(
-    chat: Chat,
+    scope: Scope,
     line_hash: str,
     text: str,
     memories: Sequence[Memory],
@@ -186,6 +194,7 @@ def _nearest_by_words(
     for memory in memories:
         effective = inherited.get(memory.pk, memory)
         valid_from = effective.valid_from
+        is_corrected = memory.edited_by and (memory.former_texts or not memory.candidate_hash)
         neighbours.append(
             Neighbour(
                 id=memory.pk,
@@ -193,14 +202,17 @@ def _nearest_by_words(
                 text=memory.text,
                 similarity=jaccard(text, memory.text),
                 inactive=effective.state != Memory.State.ACTIVE or memory.deleted_at is not None,
-                valid_from_index=valid_from.index if valid_from and valid_from.chat_id == chat.pk else None,
+                valid_from_index=valid_from.index if valid_from and valid_from.chat_id == scope.chat.pk else None,
                 same_hash=memory.candidate_hash == line_hash,
                 said_at=memory.said_at or _written_at(memory),  # type: ignore[attr-defined]
+                former_texts=memory.former_texts,
+                is_persons=bool(is_corrected and not memory.said_by_others),  # type: ignore[attr-defined]
+                same_tier=memory.tier == scope.tier,
             )
         )
     nearest = sorted(neighbours, key=lambda neighbour: (not neighbour.same_hash, -neighbour.similarity))
-    deleted = {memory.pk for memory in memories if memory.deleted_at}
-    active, removed = ([item for item in nearest if (item.id in deleted) is gone] for gone in (False, True))
+    apart = {memory.pk for memory in memories if memory.deleted_at or memory.tier != scope.tier}
+    active, removed = ([item for item in nearest if (item.id in apart) is gone] for gone in (False, True))
     return sorted([*active[:MAX_NEIGHBOURS], *removed[:MAX_NEIGHBOURS]], key=nearest.index)
 
 

@@ -20,7 +20,9 @@ class Neighbour:
 
     ``inactive``: a person deleted it, or it is no longer active. ``valid_from_index`` is the index of the message from
     which it was extracted, if that is in the candidates' chat; ``said_at`` is when it was last said. ``same_hash``: it
-    was created from the same words as the candidate, even if a person has edited it.
+    was created from the same words as the candidate, even if a person has edited it. ``former_texts`` are those that a
+    person corrected; one of them has the present text in ``corrected_to``. ``is_persons``: a person wrote or corrected
+    it, and nobody else has said it. ``same_tier``: it is of the candidates' tier.
     """
 
     id: UUID
@@ -31,6 +33,10 @@ class Neighbour:
     valid_from_index: int | None = None
     same_hash: bool = False
     said_at: dt.datetime | None = None
+    former_texts: Sequence[str] = ()
+    is_persons: bool = False
+    same_tier: bool = True
+    corrected_to: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,11 @@ class Statement:
     def is_removed(self) -> bool:
         """Return whether a person deleted the memory, or another one replaced it."""
         return self.memory is not None and self.memory.inactive
+
+    @property
+    def is_persons(self) -> bool:
+        """Return whether it is a person's own memory, which nothing said by others replaces."""
+        return self.memory is not None and self.memory.is_persons
 
     @property
     def has_same_hash(self) -> bool:

@@ -6,13 +6,16 @@ import pytest
 
 from apps.accounts.models import User
 from apps.chats.models import Character, Chat
+from apps.chats.operations import add_participant, append_messages, create_chat
 from apps.extraction.models import ExtractionRun
 from apps.extraction.prompts.overrides import set_template
 from apps.extraction.settings.operations import change_settings
 from apps.memories.models import VersionedText
 from apps.memories.queries.texts import current_version
+from tests.extraction.engine import storyteller
 from tests.extraction.engine.story import append, edit, read, settle, swipe, tell
 from tests.extraction.engine.test_replies import reply_to
+from tests.factories import make_character, make_memory, parsed
 from tests.llm.scripted_server import ScriptedServer
 
 CHECK, NOTE = VersionedText.Kind.CONTINUITY, VersionedText.Kind.REPAIR
@@ -150,3 +153,25 @@ def test_a_prompt_of_the_user_may_ask_for_a_canon_without_labels(chat: Chat, ser
     canon = current_version(chat, VersionedText.Kind.CANON, chat.character)
     assert canon is not None
     assert canon.text == RAMBLING
+
+
+def test_a_group_s_reply_is_compared_with_what_all_members_know(owner: User, server: ScriptedServer) -> None:
+    chat = create_chat(owner, title="The council", user_name="Alice")
+    ada, ben = (
+        add_participant(owner, chat.pk, name=name, character=make_character(owner, name)) for name in ("Ada", "Ben")
+    )
+    append_messages(owner, chat.pk, [parsed("Well?", is_user=True), parsed("Yes.", name="Ada")])
+    chat = Chat.objects.for_owner(owner).get(pk=chat.pk)
+    make_memory(chat, "The mill has burned down.", tier="session", kind="development")
+    make_memory(chat, "Ben stole the ledger.", tier="session", kind="revelation", witnessed_by=[ben.pk])
+    make_memory(chat, "Ada is an orphan.", character=ada.character)
+    change_settings(owner, {"profile": "B", "continuity_repair": True, "extract_every": 50}, chat=chat)
+    append_messages(owner, chat.pk, [parsed("WRONG: The mill is as it was.", name="Ben")])
+    settle(chat)
+    (request,) = [one for one in server.requests if storyteller.task_of(one) == "continuity"]
+    assert "burned down" in request.prompt
+    assert "stole the ledger" not in request.prompt
+    assert "orphan" not in request.prompt
+    note = current_version(chat, NOTE)
+    assert note is not None
+    assert note.parts["for_all"] is True
