@@ -14,10 +14,12 @@ import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
+from apps.launcher.management.commands.up import ready_message
 from config.env import ROOT
 
 pytestmark = pytest.mark.worker
@@ -141,3 +143,14 @@ def test_a_busy_port_is_named(installation: Installation) -> None:
 
     assert str(installation.port) in line
     assert "LOCI_PORT" in line
+
+
+def test_the_login_of_the_demo_stands_at_the_end_of_each_start(settings: Any) -> None:
+    settings.DEMO, settings.DEMO_EMAIL, settings.DEMO_PASSWORD = True, "demo@example.com", "blue-stone"
+    lines = ready_message().splitlines()
+    assert lines[0] == ""  # apart from the log
+    assert "Loci is ready" in lines[1]
+    assert lines[2].endswith("demo@example.com")
+    assert lines[3].endswith("blue-stone")
+    settings.DEMO = False
+    assert "blue-stone" not in ready_message()
