@@ -151,8 +151,8 @@ def _without_copies(results: Sequence[SearchResult]) -> list[SearchResult]:
     first: dict[Any, SearchResult] = {}
     for result in results:
         row = result.memory
-        is_in_story = row is not None and row.story is not None
-        first.setdefault((row.story, row.tier, row.character_id, row.text) if is_in_story else result.id, result)
+        in_story = (row.story, row.tier, row.character_id, row.text) if row and row.story else None
+        first.setdefault(in_story or result.id, result)
     return list(first.values())
 
 
