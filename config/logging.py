@@ -1,7 +1,10 @@
-"""Logging with structlog: a line of JSON for each event, or coloured text on a terminal."""
+"""Logging with structlog: a line of text for each event, coloured on a terminal, or of JSON for machines."""
 
 import logging
+import os
 import re
+import stat
+import sys
 from typing import Any
 
 import structlog
@@ -71,6 +74,20 @@ def configure_structlog() -> None:
     )
 
 
+def default_format(stream: Any) -> str:
+    """Return ``json`` for a stream that goes into a file, else ``console``: people read a terminal, or its pipe."""
+    try:
+        is_file = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (AttributeError, OSError, ValueError):  # there is no stream, or it has no file descriptor
+        return "console"
+    return "json" if is_file else "console"
+
+
+def is_terminal(stream: Any) -> bool:
+    """Return whether a stream goes to a terminal."""
+    return stream is not None and stream.isatty()
+
+
 def logging_settings(level: str, log_format: str) -> dict[str, Any]:
     """Return the ``LOGGING`` setting. ``log_format`` is ``json`` or ``console``."""
     return {
@@ -80,7 +97,7 @@ def logging_settings(level: str, log_format: str) -> dict[str, Any]:
             "json": formatter(
                 structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)
             ),
-            "console": formatter(structlog.dev.ConsoleRenderer()),
+            "console": formatter(structlog.dev.ConsoleRenderer(colors=is_terminal(sys.stderr))),
         },
         "filters": {"no-routine": {"()": lambda: is_not_routine}, "no-probe": {"()": lambda: is_not_probe}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": log_format}},

@@ -38,7 +38,11 @@ urlpatterns = [
     path(settings.ADMIN_PATH, admin.site.urls),
     path("api/v1/", include("config.api_urls")),
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
-    path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="api-docs"),
+    path(
+        "api/docs/",
+        SpectacularSwaggerSplitView.as_view(url_name="schema", template_name="api/docs.html"),
+        name="api-docs",
+    ),
     path("", include("apps.moderation.report_urls")),
     path("memories/", include("apps.exchange.urls")),
     path("memories/", include("apps.graph.urls")),

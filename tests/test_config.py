@@ -1,6 +1,8 @@
 """What an installation sets by its environment has its effect, and stands in the documentation."""
 
 import ast
+import os
+import pty
 import re
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from config import env as environment
 from config.env import ROOT, Environment
-from config.logging import ROUTINE_TASKS
+from config.logging import ROUTINE_TASKS, default_format
 from config.variables import VARIABLES, page
 
 
@@ -158,3 +160,13 @@ def test_what_the_scheduler_sends_every_few_minutes_is_not_logged_each_time() ->
     assert {
         entry["task"] for entry in entries if isinstance(entry["schedule"], float) and entry["schedule"] <= 300
     } == ROUTINE_TASKS
+
+
+def test_logs_are_text_for_people_and_json_in_files(tmp_path: Path) -> None:
+    _, terminal = pty.openpty()
+    reading, writing = os.pipe()
+    with (tmp_path / "log").open("w") as file, os.fdopen(terminal, "w") as screen, os.fdopen(writing, "w") as pipe:
+        assert [default_format(stream) for stream in (file, screen, pipe, None)] == [
+            *("json", "console", "console", "console"),
+        ]
+    os.close(reading)

@@ -9,7 +9,9 @@ _MONTHS = (
     *("july", "august", "september", "october", "november", "december"),
 )
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_MAX_SECONDS = 1e11  # in the year 5138; as milliseconds, March 1973, before any chat
 
+_NUMBER_PATTERN = re.compile(r"\d+(?:\.\d*)?", re.ASCII)
 # 2024-07-12@01h31m37s123ms and 2023-6-5 @14h 56m 50s 682ms
 _HUMANIZED_PATTERN = re.compile(
     r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})\s*@\s*"
@@ -30,14 +32,14 @@ _CLOCK_FIRST_PATTERN = re.compile(
 def parse_date(value: Any) -> dt.datetime | None:
     """Parse a JSON value from a chat file as a date. Return an aware datetime in UTC, or None if it is not a date.
 
-    Numbers and strings of digits are milliseconds since 1970. A date without an offset is read as UTC, since the file
-    doesn't say in which time zone it was written.
+    Numbers, also as text, are seconds or milliseconds since 1970, whichever is plausible. A date without an offset is
+    read as UTC, since the file doesn't say in which time zone it was written.
     """
     try:
         if isinstance(value, str):
             return _from_text(value.strip())
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return _from_milliseconds(value)
+            return _from_number(value)
     except (ValueError, OverflowError):
         pass
     return None
@@ -55,8 +57,8 @@ def humanized_date(moment: dt.datetime) -> str:
 
 
 def _from_text(text: str) -> dt.datetime | None:
-    if text.isascii() and text.isdigit():
-        return _from_milliseconds(int(text))
+    if _NUMBER_PATTERN.fullmatch(text):
+        return _from_number(float(text))
     if match := _HUMANIZED_PATTERN.fullmatch(text):
         return _from_humanized(match)
     if match := _MONTH_FIRST_PATTERN.fullmatch(text) or _CLOCK_FIRST_PATTERN.fullmatch(text):
@@ -65,8 +67,10 @@ def _from_text(text: str) -> dt.datetime | None:
     return moment.astimezone(dt.UTC) if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
 
 
-def _from_milliseconds(milliseconds: float) -> dt.datetime | None:
-    return _EPOCH + dt.timedelta(milliseconds=milliseconds) if milliseconds > 0 else None
+def _from_number(number: float) -> dt.datetime | None:
+    if not number > 0:
+        return None
+    return _EPOCH + (dt.timedelta(seconds=number) if number < _MAX_SECONDS else dt.timedelta(milliseconds=number))
 
 
 def _from_humanized(match: re.Match[str]) -> dt.datetime:

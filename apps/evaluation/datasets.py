@@ -15,7 +15,6 @@ ANSWERABLE_CATEGORIES = {1, 2, 3, 4}  # LoCoMo's categories; the fifth has no an
 _SESSION_KEY = re.compile(r"session_(\d+)")
 _TURN_ID = re.compile(r"D:?(\d+):0*(\d+)")
 _WEEKDAY = re.compile(r"\s*\([A-Za-z]+\)\s*")
-_MAX_SECONDS = 1e11  # larger numbers are milliseconds since 1970
 
 
 class UnusableDataset(ValueError):
@@ -158,10 +157,8 @@ def _answerable_queries(queries: list[Query], document_ids: set[str]) -> list[Qu
 
 def _parse_time(value: Any) -> dt.datetime | None:
     """Parse a time in any of the formats that data sets use. Return None if it is in no such format."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return parse_date(value * 1000 if value < _MAX_SECONDS else value)
     if not isinstance(value, str):
-        return None
+        return parse_date(value)
     plain = _WEEKDAY.sub(" ", value).strip()
     return parse_date(value) or parse_date(plain) or parse_date(plain.replace("/", "-"))
 

@@ -15,6 +15,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.models import User
+from apps.common.pages.forms import refused_into
 from apps.journal.calendar import around, at_each_level, months_of, neighbours, period_named, title_of, weeks_of
 from apps.journal.forms import EntryForm, SignificantForm
 from apps.journal.operations import request_consolidation
@@ -32,9 +33,10 @@ def index(request: HttpRequest) -> HttpResponse:
     form = SignificantForm(request.POST or None, initial={"day": at_each_level(period, _today(request))[-1].first})
     if form.is_valid():
         date = form.cleaned_data.pop("day")
-        entry = write_significant(request.user, period=date, editor=str(request.user), **form.cleaned_data)
-        messages.success(request, gettext("Written."))
-        return redirect(url_of(entry.period))
+        with refused_into(form):
+            entry = write_significant(request.user, period=date, editor=str(request.user), **form.cleaned_data)
+            messages.success(request, gettext("Written."))
+            return redirect(url_of(entry.period))
     return render(request, "journal/index.html", _context(request, period, form), status=400 if form.errors else 200)
 
 
@@ -45,9 +47,10 @@ def edit(request: HttpRequest, journal_id: UUID) -> HttpResponse:
     entry = get_object_or_404(JournalEntry.objects.for_owner(request.user).present(), pk=journal_id)
     form = EntryForm(request.POST or None, initial={"title": entry.title, "text": entry.text})
     if form.is_valid():
-        edit_entry(entry, editor=str(request.user), **form.cleaned_data)
-        messages.success(request, gettext("Saved."))
-        return redirect(url_of(entry.period))
+        with refused_into(form):
+            edit_entry(entry, editor=str(request.user), **form.cleaned_data)
+            messages.success(request, gettext("Saved."))
+            return redirect(url_of(entry.period))
     context = {"form": form, "entry": entry, "title": title_of(period_of(entry)), "url": url_of(entry.period)}
     return render(request, "journal/edit.html", context, status=400 if form.errors else 200)
 

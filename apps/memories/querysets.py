@@ -5,7 +5,7 @@ from typing import Self
 from uuid import UUID
 
 from django.db import models
-from django.db.models import Case, F, FilteredRelation, OuterRef, Q, Subquery, Value, When
+from django.db.models import Case, Exists, F, FilteredRelation, OuterRef, Q, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
 from apps.chats.models import Message
@@ -27,6 +27,16 @@ def is_learnt_in(chat: ChatOrKeys) -> Q:
 def is_inherited_by(chat: ChatOrKeys) -> Q:
     """Return the condition of memories of ``as_in`` that the chat inherited."""
     return Q(inherited__isnull=False) if _is_branch(chat) else Q(pk__in=[])
+
+
+def is_copy() -> Q:
+    """Return the condition of memories that another branch of the outer memory's story learnt in the same words.
+
+    Each branch reads the messages that both have, so that what was not learnt yet when it was made is learnt twice.
+    """
+    same = {name: OuterRef(name) for name in ("owner", "story", "tier", "kind", "text", "state")}
+    is_of_same = Q(character=OuterRef("character")) | Q(character=None)
+    return Q(**same) & is_of_same & ~Q(chat=OuterRef("chat"))
 
 
 def _messages_after(chat: ChatOrKeys, index: int) -> models.QuerySet[Message]:
@@ -51,6 +61,11 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
     def active(self) -> Self:
         """Exclude superseded, retired and deleted memories."""
         return self.present().filter(state="active")
+
+    def without_copies(self) -> Self:
+        """Exclude copies in branches of one story, except the first of each: to people they are one memory."""
+        first = self.model._base_manager.filter(is_copy(), pk__lt=OuterRef("pk"), deleted_at=None, in_bin=False)
+        return self.filter(~Exists(first))
 
     def as_in(self, chat: ChatOrKeys) -> Self:
         """Join what the chat inherited, and add aliases for lookups: how each memory stands in the chat.
@@ -196,7 +211,7 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         """Prefetch everything that a page or an API response shows: sources, entities, predecessors and successor."""
         visible = self._related("sources").filter(message__chat__deleted_at=None)
         sources = models.Prefetch("sources", visible.select_related("message__chat"))
-        predecessors = self._related("supersedes").filter(in_bin=False).select_related("valid_to")
+        predecessors = self._related("supersedes").filter(in_bin=False, deleted_at=None).select_related("valid_to")
         return self.select_related("superseded_by").prefetch_related(
             sources, models.Prefetch("supersedes", predecessors), "entities"
         )

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from apps.accounts.models import User
 from apps.accounts.suspension import is_suspended
 from apps.chats.views.access import or_404
-from apps.common.problems import Problem
+from apps.common.problems import Invalid, Problem
 from apps.moderation.forms import AnswerForm, ReportForm
 from apps.moderation.models import Kind, Notice
 from apps.moderation.operations.notices import answer as answer_notice
@@ -47,8 +47,7 @@ def answer(request: HttpRequest, notice_id: UUID) -> HttpResponse:
     notice = or_404(access_notice, request.user, notice_id)
     form = AnswerForm(request.POST)
     if not form.is_valid():
-        messages.error(request, gettext("Your answer: %(value)s") % {"value": form.errors["text"][0]})
-        return redirect("moderation:index")
+        raise Invalid(gettext("Your answer: %(value)s") % {"value": form.errors["text"][0]})
     try:
         answer_notice(cast(User, request.user), notice.pk, form.cleaned_data["text"])
     except Problem as problem:

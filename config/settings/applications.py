@@ -53,6 +53,7 @@ MIDDLEWARE = [
     "apps.common.metrics.MetricsMiddleware",
     "apps.common.http.compression.CompressionMiddleware",
     "apps.common.http.caching.NoStoreMiddleware",
+    "apps.common.http.caching.PageCacheMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -7,8 +7,9 @@ SECTION = Section(
     variables=(
         Variable(
             "LOG_FORMAT",
-            "`console` on a terminal, else `json`",
-            "`json`: one JSON object a line, for machines; `console`: coloured text.",
+            "`json` into a file, else `console`",
+            "`json`: one JSON object a line, for machines, as in the container image; `console`: text, coloured on a"
+            " terminal.",
         ),
         Variable(
             "LOG_LEVEL",

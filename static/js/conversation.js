@@ -124,12 +124,13 @@ function watchViews() {
   });
 }
 
-// Reload the sidebar when a run has ended.
+// Reload the sidebar when a run has begun, which it says, or has ended.
 function watchRun() {
-  let active = false;
+  const isActive = () => Boolean(document.querySelector(".run-progress.active"));
+  let active = isActive();
   document.body.addEventListener("htmx:afterSettle", () => {
-    const now = Boolean(document.querySelector(".run-progress.active"));
-    if (active && !now) window.htmx.trigger(document.body, "remembered");
+    const now = isActive();
+    if (active !== now) window.htmx.trigger(document.body, "remembered");
     active = now;
   });
 }

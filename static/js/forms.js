@@ -1,4 +1,5 @@
-// Forms: ask before what can't be undone, send by Ctrl+Enter or Enter, empty the composer once its text is stored.
+// Forms: ask before what can't be undone, send by Ctrl+Enter or Enter, empty the composer once its text is stored, say
+// where the clock stands to whoever needs it.
 
 document.addEventListener("submit", (event) => {
   const question = event.submitter?.dataset.confirm ?? event.target.dataset.confirm;
@@ -29,6 +30,10 @@ document.body.addEventListener("htmx:afterRequest", (event) => {
   const form = event.target.closest?.("form[data-reset]");
   if (form && event.detail.successful && event.detail.elt === form) form.reset();
 });
+
+for (const field of document.querySelectorAll("input[data-time-zone]")) {
+  field.value = new Intl.DateTimeFormat().resolvedOptions().timeZone ?? "";
+}
 
 window.addEventListener("beforeunload", (event) => {
   const unsent = [...document.querySelectorAll("textarea[data-keep]")];

@@ -138,3 +138,14 @@ def test_by_default_strangers_are_not_told_who_has_an_account(variables: dict[st
     command = [sys.executable, "-c", code]
     output = subprocess.run(command, env=environment | variables, check=True, capture_output=True, text=True).stdout
     assert output.split("\n")[-2] == expected
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [("Europe/Berlin", "Europe/Berlin"), ("Asia/Calcutta", "Asia/Calcutta"), ("", "UTC"), ("Moon/Base", "UTC")],
+)
+def test_the_time_zone_is_the_browsers(db: None, sent: str, kept: str) -> None:
+    client = Client()
+    assert "data-time-zone" in client.get("/accounts/signup/").content.decode()
+    client.post("/accounts/signup/", {**form_of("alice"), "time_zone": sent})
+    assert User.objects.get(email="alice@example.com").time_zone == kept

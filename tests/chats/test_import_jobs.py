@@ -291,6 +291,25 @@ def test_a_large_file_is_read_in_the_background(site: Client, monkeypatch: pytes
     assert "heist.jsonl" in site.get("/imports/").content.decode()
 
 
+def test_a_small_import_stands_among_the_recent_ones_and_its_message_leads_there(site: Client, alice: User) -> None:
+    reply = site.post("/chats/import/", {"file": upload(content(2, b"{"), "small.jsonl")}, follow=True)
+    [job] = ImportJob.objects.for_owner(alice)
+    assert f'href="/imports/{job.pk}/"' in reply.content.decode()
+    shown = site.get(f"/imports/{job.pk}/").content.decode()
+    assert "2 messages imported" in shown
+    assert "1 left out" in shown
+    assert f"/chats/{chats_of(alice)[0].pk}/" in shown
+    assert "small.jsonl" in site.get("/imports/").content.decode()
+
+
+def test_what_was_no_import_is_not_among_the_recent_ones(site: Client, alice: User) -> None:
+    chat = content(2, json.dumps({"name": "Alice", "is_user": True, "mes": "Who said that?"}).encode())
+    for data in (b"{", chat, chat):  # the same once more: it asks first
+        site.post("/chats/import/", {"file": upload(data)})
+    jobs_of_alice = ImportJob.objects.for_owner(alice).order_by("pk")
+    assert [job.state for job in jobs_of_alice] == ["succeeded", "paused"]
+
+
 def test_when_all_went_well_the_page_goes_on_to_the_chat(site: Client, alice: User) -> None:
     job = request_import(alice, upload(content(2)))
     import_jobs.run_import_job(job.pk)

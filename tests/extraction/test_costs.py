@@ -254,3 +254,50 @@ def test_the_runs_of_a_chat_lead_to_reading_it_again(site: Client, chat: Chat, o
     page = site.get(link).content.decode()
     assert str(chat.pk) in page
     assert str(other.pk) not in page
+
+
+def test_the_first_connection_leads_to_the_first_chat(site: Client) -> None:
+    page = site.get(AGAIN).content.decode()
+    assert "No chat to read again" not in page
+    assert 'href="/chats/new/"' in page
+
+
+def say_none(request: Any) -> str:
+    return "NONE"
+
+
+def test_a_reading_in_which_the_model_kept_nothing_says_so(site: Client, chat: Chat, server: ScriptedServer) -> None:
+    server.reply_to(lambda request: request.kind == "generation", say_none)
+    rail = f"/memories/chats/{chat.pk}/rail/"
+    assert "Nothing yet" in site.get(rail).content.decode()
+    run, _ = start_run(chat.owner, chat)
+    assert "is reading this chat" in site.get(rail).content.decode()
+    pipeline.execute(run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.kept_nothing) == ("succeeded", True)
+    count = run.messages_read
+    for url in (f"/memories/runs/{run.pk}/", rail, f"/memories/chats/{chat.pk}/book/"):
+        page = site.get(url).content.decode()
+        assert f"read {count} messages and kept nothing of them" in page, url
+        assert 'href="/settings/models/test/"' in page, url
+        assert "Use the built-in extractor" in page, url
+    assert "Nothing yet" not in site.get(rail).content.decode()
+    ended = site.get(f"/memories/chats/{chat.pk}/progress/?was_active", headers={"HX-Request": "true"})
+    assert f"/memories/runs/{run.pk}/" in ended.content.decode()
+
+
+def test_a_reading_in_which_something_was_kept_does_not(site: Client, chat: Chat) -> None:
+    run = read(chat)
+    assert not run.kept_nothing
+    assert "kept nothing" not in site.get(f"/memories/runs/{run.pk}/").content.decode()
+
+
+def test_the_built_in_extractor_offers_no_test_of_a_model(db: None) -> None:
+    alice = UserFactory()
+    small = tell(alice, "Hm.", "Well.", "Hm.")
+    run = read(small)
+    site = Client()
+    site.force_login(alice)
+    page = site.get(f"/memories/runs/{run.pk}/").content.decode()
+    assert "built-in extractor read" in page
+    assert "Test the model" not in page

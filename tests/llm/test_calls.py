@@ -151,7 +151,9 @@ def test_an_unreachable_server(connect: Connect):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    failing(connect(base_url=f"http://127.0.0.1:{port}/v1"), TransientFailure, "can't be reached")
+    failure = failing(connect(base_url=f"http://127.0.0.1:{port}/v1"), TransientFailure, "can't be reached")
+    assert "nothing answers at this address" in str(failure)
+    assert "Errno" not in str(failure)
 
 
 def test_a_server_that_closes_the_connection(connect: Connect, server: ScriptedServer):

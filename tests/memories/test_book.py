@@ -242,7 +242,7 @@ def test_what_cannot_be_merged_says_why(site: Client, chat: Chat) -> None:
     one, other = learnt(chat, 1, "Tom likes tea."), learnt(chat, 2, "They met.", tier="session")
     chosen = [str(one.pk), str(other.pk), "nonsense"]
     html = site.get("/memories/merge/", {"memory": chosen}).content.decode()
-    assert "They must have the same tier" in html
+    assert "They must be of one tier" in html
     assert "Choose at least two" in site.get("/memories/merge/").content.decode()
     assert site.post("/memories/merge/", {"memory": [one.pk, other.pk], "text": "x"}).status_code == 400
     assert Memory.objects.for_owner(chat.owner_id).active().count() == 2

@@ -263,3 +263,26 @@ def test_results_are_narrowed_to_days_and_kinds(owner, chat):
     assert found(owner, query, until=dt.date(2024, 3, 4)) == []
     assert found(owner, query, kind="event") == ["Mira slept in a tent beside the frozen lake."]
     assert found(owner, query, kind="event", until=dt.date(2024, 3, 31)) == []
+
+
+SMALL_TALK = ["hello!", "Hello there", "good morning", "Good morning, Mira!", "thanks a lot", "yes", "Guten Morgen!"]
+
+
+@pytest.mark.parametrize("query", SMALL_TALK)
+def test_a_greeting_finds_nothing_unrelated(owner, query):
+    chat = make_chat(owner, "It was a good, cold morning with snow on the hills.", "The weather turned at noon.")
+    index_messages(owner, chat)
+    remember(chat, "Mira hopes for good weather in the morning.")
+    assert found(owner, query, tiers=("messages", "long_term")) == []
+
+
+def test_a_greeting_finds_who_said_it(owner, chat):
+    greeted = make_chat(owner, "Good morning, you two!", "Say hello to the dogs.")
+    index_messages(owner, greeted)
+    assert found(owner, "good morning") == ["Good morning, you two!"]
+    assert found(owner, "hello!") == ["Say hello to the dogs."]
+
+
+@pytest.mark.parametrize("query", ["morning in the tent", "good violin", "no violin"])
+def test_what_asks_for_something_is_no_greeting(owner, chat, query):
+    assert found(owner, query)

@@ -18,6 +18,7 @@ from apps.memories.search import SearchResponse, SearchResult
 from apps.memories.search.lexemes import Lexemes
 from apps.memories.search.reasons import describe_signals
 from apps.memories.views import memories as views
+from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 
 HTMX = {"HTTP_HX_REQUEST": "true"}
@@ -446,3 +447,27 @@ def test_the_search_page_narrows_its_results(site: Client, alice: User, chat: Ch
     foreign = make_chat(UserFactory(), "Tea.", title="A secret chat")
     assert "A secret chat" not in page(site, f"{search}&chat={foreign.pk}")
     assert shown("&kind=nothing&from=someday") == ["Alice drinks", "Tom sells"]
+
+
+def test_what_was_forgotten_stands_in_no_other_card(site: Client, chat: Chat) -> None:
+    now = make_memory(chat, "Tom lives in Lyon.")
+    before = make_memory(chat, "Tom lives in Paris.", state="superseded", superseded_by=now)
+    assert "Tom lives in Paris." in page(site, "/memories/")
+    site.post(f"/memories/{before.pk}/delete/")
+    for url in ("/memories/", f"/memories/chats/{chat.pk}/book/", f"/memories/{now.pk}/"):
+        assert "Tom lives in Paris." not in page(site, url)
+    site.post(f"/memories/{before.pk}/restore/")
+    site.post(f"/memories/{now.pk}/delete/")
+    assert "Tom lives in Lyon." not in page(site, "/memories/?state=superseded")
+
+
+def test_the_list_of_programs_has_retired_memories_only_if_asked(alice: User, chat: Chat) -> None:
+    lasting = [make_memory(chat, f"It is {state}.", state=state) for state in ("active", "superseded", "retired")]
+    api = client_of(alice)
+
+    def listed(**query: str) -> list[str]:
+        return sorted(row["text"] for row in api.get("/api/v1/memories/", query).json()["results"])
+
+    for of in ({}, {"chat": str(chat.pk)}):
+        assert listed(**of) == ["It is active.", "It is superseded."]
+        assert listed(**of, state="retired") == [lasting[2].text]

@@ -4,10 +4,12 @@ import datetime as dt
 import hashlib
 import secrets
 from typing import Any
+from zoneinfo import available_timezones
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.forms import SignupForm
 from allauth.core import context
+from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -47,9 +49,21 @@ class AccountAdapter(DefaultAccountAdapter):
             return usable_invitations(request.session.get(SESSION_KEY, "")).exists()
         return settings.SIGN_UP == OPEN
 
+    def save_user(self, request: HttpRequest, user: User, form: Any, commit: bool = True) -> User:
+        """Set the fields of a new user: also the time zone, in which their days begin and end."""
+        user.time_zone = form.cleaned_data.get("time_zone") or user.time_zone
+        return super().save_user(request, user, form, commit)
+
 
 class InvitedSignupForm(SignupForm):
-    """Form that uses up the visitor's invitation, where one is needed."""
+    """Form that uses up the visitor's invitation, where one is needed. A script fills in the browser's time zone."""
+
+    time_zone = forms.CharField(required=False, widget=forms.HiddenInput({"data-time-zone": True}))
+
+    def clean_time_zone(self) -> str:
+        """Return the name of a time zone; an empty string for one that is not known here."""
+        name: str = self.cleaned_data["time_zone"]
+        return name if name in available_timezones() else ""
 
     def validate_unique_email(self, value: str) -> str:
         """Return the address. Raise ValidationError for a known one, where verification does not hide that.

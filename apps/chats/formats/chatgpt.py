@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, BinaryIO
 
+from apps.chats.dates import parse_date
 from apps.chats.formats import conversion as convert
 from apps.chats.formats.documents import parse_conversations
 from apps.chats.formats.json_lines import Warn
@@ -24,7 +25,7 @@ def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
 
 
 def _chat(conversation: dict[str, Any], report: Report) -> ParsedChat:
-    created_at = convert.from_seconds(conversation.get("create_time"))
+    created_at = parse_date(conversation.get("create_time"))
     other_fields = convert.other_chat_fields(conversation, ("mapping", "title"), report)
     header = convert.build_header("", NAME, created_at, chatgpt=other_fields)
     return ParsedChat(header, _messages(conversation, report), report, convert.title_of(conversation.get("title")))
@@ -77,7 +78,7 @@ def _node(raw_message: Mapping[str, Any], warn: Warn) -> Node:
     if others:
         warn(_NO_TEXT)
     extra = _extra(raw_message, others, warn)
-    return Node(role == "user", text, "", extra, convert.from_seconds(raw_message.get("create_time")))
+    return Node(role == "user", text, "", extra, parse_date(raw_message.get("create_time")))
 
 
 def _is_shown(raw_message: Mapping[str, Any], role: Any, content: Mapping[str, Any]) -> bool:

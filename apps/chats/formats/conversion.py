@@ -8,7 +8,6 @@ from typing import Any
 
 from django.utils.translation import gettext_noop
 
-from apps.chats.dates import parse_date
 from apps.chats.formats.json_lines import Warn
 from apps.chats.formats.layout import dump
 from apps.chats.formats.parsed import ParsedHeader, ParsedMessage, ParsedSwipe, Report
@@ -60,16 +59,6 @@ def build_header(user: str, character: str, created_at: dt.datetime | None = Non
 def iso_date(moment: dt.datetime | None) -> str:
     """Format a date as RFC 3339 in UTC. Return an empty string for None."""
     return "" if moment is None else moment.isoformat().replace("+00:00", "Z")
-
-
-def from_seconds(value: Any) -> dt.datetime | None:
-    """Convert seconds since 1970 into a date. Return None if `value` is not a number or is out of range."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        return parse_date(value * 1000)
-    except OverflowError:
-        return None
 
 
 def title_of(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Imports of files in the background."""
+"""Imports of files: large ones in the background, small ones during their request."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _

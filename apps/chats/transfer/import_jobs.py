@@ -13,10 +13,11 @@ from uuid import UUID
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
+from django.utils import timezone
 from django.utils.translation import gettext
 
 from apps.chats.models import Character, ImportJob
-from apps.chats.transfer.imports import AlreadyImported, import_chats
+from apps.chats.transfer.imports import AlreadyImported, ImportResult, import_chats
 from apps.chats.transfer.repeats import Match
 from apps.common import jobs
 from apps.common.database.rows import first_or_missing
@@ -65,6 +66,29 @@ def create_import_job(
     job.file.save(str(job.pk), upload, save=False)
     job.save(force_insert=True)
     return job
+
+
+@transaction.atomic
+def import_at_once(owner: Owner, upload: UploadedFile) -> tuple[ImportJob, ImportResult]:
+    """Import a small file during the request. Its job has succeeded already, so that it stands in the list of imports.
+
+    Raise AlreadyImported, and what ``import_chats`` raises; then there is no job either.
+    """
+    now = timezone.now()
+    job = ImportJob.objects.create(
+        owner_id=owner_id_of(owner),
+        filename=(upload.name or "chat")[-255:],
+        state=ImportJob.State.SUCCEEDED,
+        done=upload.size or 0,
+        total=upload.size or 0,
+        started_at=now,
+        finished_at=now,
+    )
+    file, asks = cast(BinaryIO, upload), ImportJob.Existing.ASK
+    result = import_chats(owner, file, filename=job.filename, existing=asks, job=job)
+    job.messages, job.report = result.report.messages, result.report.as_dict()
+    job.save(update_fields=["messages", "report"])
+    return job, result
 
 
 def decide(job: ImportJob, existing: str) -> ImportJob:

@@ -26,6 +26,7 @@ from apps.chats.quotas import QuotaExceeded
 from apps.chats.transfer.cards import CardImportResult, import_card
 from apps.chats.views.access import own_character, redirect_page, wants_partial
 from apps.chats.views.uploads import received_files, shown_name, tell_failure
+from apps.common.pages.forms import refused_into
 from apps.common.problems import Problem
 
 PAGE_SIZE = 48
@@ -75,10 +76,11 @@ def _sheet(
 def new(request: HttpRequest) -> HttpResponse:
     form = CharacterForm(request.POST, request.FILES) if request.method == "POST" else CharacterForm()
     if form.is_bound and form.is_valid():
-        character = operations.create_character(request.user, **form.character_fields())
-        if form.cleaned_data["picture"]:
-            operations.set_character_image(character, *form.cleaned_data["picture"])
-        return redirect("characters:detail", character_id=character.pk)
+        with refused_into(form), transaction.atomic():
+            character = operations.create_character(request.user, **form.character_fields())
+            if form.cleaned_data["picture"]:
+                operations.set_character_image(character, *form.cleaned_data["picture"])
+            return redirect("characters:detail", character_id=character.pk)
     return render(request, "chats/characters/new.html", {"form": form}, status=400 if form.errors else 200)
 
 
@@ -90,10 +92,11 @@ def edit(request: HttpRequest, character_id: UUID) -> HttpResponse:
     if request.method == "POST":
         form = CharacterForm(request.POST, request.FILES)
     if form.is_bound and form.is_valid():
-        operations.update_character(character, **form.changes(character))
-        if form.cleaned_data["picture"]:
-            operations.set_character_image(character, *form.cleaned_data["picture"])
-        return redirect("characters:detail", character_id=character.pk)
+        with refused_into(form), transaction.atomic():
+            operations.update_character(character, **form.changes(character))
+            if form.cleaned_data["picture"]:
+                operations.set_character_image(character, *form.cleaned_data["picture"])
+            return redirect("characters:detail", character_id=character.pk)
     context = {"character": character, "form": form}
     return render(request, "chats/characters/edit.html", context, status=400 if form.errors else 200)
 
@@ -118,11 +121,12 @@ def merge(request: HttpRequest, character_id: UUID) -> HttpResponse:
     character = own_character(request, character_id)
     form = MergeForm(character, request.POST if request.method == "POST" else None)
     if form.is_valid():
-        into = operations.merge_characters(character, form.cleaned_data["into"])
-        messages.success(
-            request, gettext("The two are one. %(name)s has the chats and memories of both.") % {"name": into.name}
-        )
-        return redirect("characters:detail", character_id=into.pk)
+        with refused_into(form):
+            into = operations.merge_characters(character, form.cleaned_data["into"])
+            messages.success(
+                request, gettext("The two are one. %(name)s has the chats and memories of both.") % {"name": into.name}
+            )
+            return redirect("characters:detail", character_id=into.pk)
     context = {"character": character, "form": form}
     return render(request, "chats/characters/merge.html", context, status=400 if form.is_bound else 200)
 

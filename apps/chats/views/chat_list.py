@@ -28,8 +28,8 @@ from apps.chats.operations.bin import BIN_PERIOD
 from apps.chats.pages.chat_list import chat_entries
 from apps.chats.pages.plugins import activities_of
 from apps.chats.queries import list_chats, overview_of
-from apps.chats.quotas import QuotaExceeded
 from apps.chats.views.access import or_404, own_chat, wants_partial
+from apps.common.pages.forms import refused_into
 
 PAGE_SIZE = 40
 
@@ -74,12 +74,8 @@ def new(request: HttpRequest) -> HttpResponse:
     user = cast(User, request.user)
     form = NewChatForm(user, request.POST or None)
     if form.is_valid():
-        try:
-            chat = _create(user, form)
-        except QuotaExceeded as problem:
-            form.add_error(None, problem.detail)
-        else:
-            return redirect("chats:detail", chat_id=chat.pk)
+        with refused_into(form):
+            return redirect("chats:detail", chat_id=_create(user, form).pk)
     names = Character.objects.for_owner(user).order_by("name").values_list("name", flat=True).distinct()
     context = {"form": form, "names": names[:100]}
     return render(request, "chats/new.html", context, status=400 if form.errors else 200)
@@ -106,10 +102,10 @@ def rename(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     form = ChatForm(user, request.POST) if request.method == "POST" else ChatForm.from_chat(user, chat)
     if form.is_bound and form.is_valid():
         tags = form.cleaned_data.pop("tags")
-        with transaction.atomic():
+        with refused_into(form), transaction.atomic():
             operations.update_chat(chat, guard=Guard(writer=writer_of(request)), **form.cleaned_data)
             operations.organize_chat(chat, tags=tags)
-        return redirect("chats:detail", chat_id=chat.pk)
+            return redirect("chats:detail", chat_id=chat.pk)
     return render(request, "chats/rename.html", {"chat": chat, "form": form}, status=400 if form.errors else 200)
 
 

@@ -20,7 +20,7 @@ from apps.chats.models import ImportJob
 from apps.chats.pages.plugins import samples
 from apps.chats.tasks import request_decided_import, request_import
 from apps.chats.transfer.cards import CardImportResult, import_card
-from apps.chats.transfer.import_jobs import access_import_job, create_import_job
+from apps.chats.transfer.import_jobs import access_import_job, create_import_job, import_at_once
 from apps.chats.transfer.imports import AlreadyImported, ImportResult, import_chats
 from apps.chats.views.access import or_404, redirect_page, wants_partial
 from apps.chats.views.uploads import received_files, shown_name, tell_failure
@@ -68,7 +68,7 @@ def open_sample(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """List the user's background imports."""
+    """List the user's imports of chats."""
     rows = ImportJob.objects.for_owner(request.user).order_by("-pk")
     page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     return render(request, "chats/imports.html", {"page": page})
@@ -118,8 +118,7 @@ def _import_file(request: HttpRequest, upload: UploadedFile) -> str | None:
         if (upload.size or 0) > MAX_SYNC_BYTES or is_archive(file):
             job = request_import(request.user, upload, existing=ImportJob.Existing.ASK)
             return reverse("chats:import-job", args=[job.pk])
-        result = import_chats(request.user, file, filename=name, existing=ImportJob.Existing.ASK)
-        return _show_imported_chats(request, result)
+        return _show_imported_chats(request, *import_at_once(request.user, upload))
     except AlreadyImported as found:
         job = create_import_job(request.user, upload, existing=ImportJob.Existing.ASK, matches=found.matches)
         return reverse("chats:import-job", args=[job.pk])
@@ -138,9 +137,10 @@ def _import_card(request: HttpRequest, file: BinaryIO, name: str) -> str | None:
         return None
 
 
-def _show_imported_chats(request: HttpRequest, result: ImportResult) -> str:
+def _show_imported_chats(request: HttpRequest, job: ImportJob, result: ImportResult) -> str:
     level = messages.WARNING if result.report.skipped else messages.SUCCESS
-    messages.add_message(request, level, report_text(result.report))
+    link = f"link {reverse('chats:import-job', args=[job.pk])}"
+    messages.add_message(request, level, report_text(result.report), extra_tags=link)
     is_single = len(result.chats) == 1
     return reverse("chats:detail", args=[result.chats[0].pk]) if is_single else reverse("chats:index")
 

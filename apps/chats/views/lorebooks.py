@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods
 from apps.chats import operations
 from apps.chats.forms.lorebooks import LorebookUseForm
 from apps.chats.views.access import own_lorebook
+from apps.common.pages.forms import refused_into
 
 
 @login_required
@@ -21,9 +22,10 @@ def detail(request: HttpRequest, lorebook_id: UUID) -> HttpResponse:
     book = own_lorebook(request, lorebook_id)
     form = LorebookUseForm(request.POST if request.method == "POST" else None, book=book)
     if form.is_bound and form.is_valid():
-        operations.update_lorebook(book, **form.cleaned_data)
-        messages.success(request, gettext("Saved."))
-        return redirect("characters:lorebook", book.pk)
+        with refused_into(form):
+            operations.update_lorebook(book, **form.cleaned_data)
+            messages.success(request, gettext("Saved."))
+            return redirect("characters:lorebook", book.pk)
     context = {"book": book, "form": form}
     return render(request, "chats/lorebooks/detail.html", context, status=400 if form.errors else 200)
 

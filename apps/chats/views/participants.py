@@ -13,7 +13,8 @@ from apps.chats.forms.chats import ParticipantForm
 from apps.chats.models import Character
 from apps.chats.operations import add_member, remove_participant, update_participant
 from apps.chats.views.access import own_chat
-from apps.common.problems import Missing, Problem
+from apps.common.pages.forms import refused_into
+from apps.common.problems import Missing
 
 
 @login_required
@@ -23,11 +24,8 @@ def index(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     chat = own_chat(request, chat_id)
     form = ParticipantForm(request.POST or None)
     if form.is_valid():
-        try:
+        with refused_into(form):
             add_member(request.user, chat.pk, form.cleaned_data["name"])
-        except Problem as problem:
-            form.add_error("name", problem.detail)
-        else:
             return redirect("chats:people", chat_id=chat.pk)
     names = Character.objects.for_owner(request.user).order_by("name").values_list("name", flat=True).distinct()
     context = {"chat": chat, "people": chat.participants.order_by("position"), "form": form, "names": names[:100]}

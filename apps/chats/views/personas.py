@@ -16,6 +16,7 @@ from apps.chats.forms.personas import NameForm, PersonaForm
 from apps.chats.models import Persona
 from apps.chats.queries import access_persona, list_personas
 from apps.chats.views.access import or_404
+from apps.common.pages.forms import refused_into
 
 
 @login_required
@@ -29,10 +30,10 @@ def index(request: HttpRequest) -> HttpResponse:
 def new(request: HttpRequest) -> HttpResponse:
     form = PersonaForm(request.POST, request.FILES) if request.method == "POST" else PersonaForm()
     if form.is_bound and form.is_valid():
-        with transaction.atomic():
+        with refused_into(form), transaction.atomic():
             persona = operations.create_persona(request.user, **form.persona_fields())
             _set_avatar(persona, form)
-        return redirect("personas:index")
+            return redirect("personas:index")
     return render(request, "chats/personas/new.html", {"form": form}, status=400 if form.errors else 200)
 
 
@@ -57,10 +58,10 @@ def edit(request: HttpRequest, persona_id: UUID) -> HttpResponse:
     if request.method == "POST":
         form = PersonaForm(request.POST, request.FILES, persona=persona)
     if form.is_bound and form.is_valid():
-        with transaction.atomic():
+        with refused_into(form), transaction.atomic():
             operations.update_persona(persona, **form.persona_fields())
             _set_avatar(persona, form)
-        return redirect("personas:index")
+            return redirect("personas:index")
     context = {"persona": persona, "form": form}
     return render(request, "chats/personas/edit.html", context, status=400 if form.errors else 200)
 

@@ -15,6 +15,7 @@ from apps.chats.locking import Guard
 from apps.chats.message_data.scenes import access_scene, is_outdated, scene_change, scenes_of
 from apps.chats.operations import Patch, patch_messages
 from apps.chats.views.access import or_404, own_chat, wants_partial
+from apps.common.problems import Invalid
 
 
 @login_required
@@ -42,6 +43,5 @@ def edit(request: HttpRequest, chat_id: UUID, scene_id: UUID) -> HttpResponse:
         guard = Guard(optional=True, writer=writer_of(request))
         patch_messages(request.user, chat.pk, [Patch(id=scene_id, data=change)], guard)
         messages.success(request, gettext("The scene is saved."))
-    else:
-        messages.error(request, gettext("The scene was not saved: its name may have up to 200 characters."))
-    return redirect("chats:scenes", chat_id=chat.pk)
+        return redirect("chats:scenes", chat_id=chat.pk)
+    raise Invalid(gettext("The scene was not saved: its name may have up to 200 characters."))

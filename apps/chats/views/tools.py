@@ -24,9 +24,9 @@ from apps.chats.message_data.namespaces import leave_out_change
 from apps.chats.message_data.scenes import scene_break_change, scene_break_removal
 from apps.chats.models import Chat, Message
 from apps.chats.operations import Patch, PatchResult, branch_chat, patch_messages, undo_change
-from apps.chats.quotas import QuotaExceeded
 from apps.chats.views.access import own_chat, own_message, redirect_page, wants_partial
 from apps.chats.views.conversation import turn_response
+from apps.common.pages.forms import refused_into
 from apps.common.problems import Problem
 
 
@@ -57,8 +57,9 @@ def version(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespon
     row = own_message(request, chat_id, message_id)
     form = VersionForm(request.POST or None)
     if form.is_valid():
-        _patch(request, row, add_swipe=form.parsed())
-        return turn_response(request, own_message(request, chat_id, message_id))
+        with refused_into(form):
+            _patch(request, row, add_swipe=form.parsed())
+            return turn_response(request, own_message(request, chat_id, message_id))
     return _render_form(
         request, row, form, gettext("Another version"), gettext("Existing versions are kept."), "version"
     )
@@ -116,11 +117,8 @@ def insert(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespons
     row = own_message(request, chat_id, message_id)
     form = MessageForm(request.POST or None, chat=row.chat, user=cast(User, request.user))
     if form.is_valid():
-        try:
+        with refused_into(form):
             result = _patch(request, row, insert_before=form.parsed())
-        except QuotaExceeded as problem:
-            form.add_error("text", problem.detail)
-        else:
             return _redirect_with_undo(request, result, row.index, gettext("The message is inserted."))
     return _render_form(
         request, row, form, gettext("Insert before message %(index)s") % {"index": row.index}, "", "insert"

@@ -1,8 +1,9 @@
-"""Middleware that keeps replies with private text out of caches."""
+"""Middleware that keeps replies with private text out of caches, and parts of pages apart from the pages."""
 
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponseBase
+from django.utils.cache import patch_vary_headers
 
 API_PREFIXES = ("/api/v1/", "/v1/")
 
@@ -17,4 +18,23 @@ class NoStoreMiddleware:
         response = self.get_response(request)
         if request.path.startswith(API_PREFIXES):
             response.setdefault("Cache-Control", "no-store")
+        return response
+
+
+class PageCacheMiddleware:
+    """Keep pages and the parts of them that htmx asks for apart in the browser's cache.
+
+    Both have the same address: without ``Vary``, the browser's back button shows the part where the page was. A part is
+    not stored at all, and a page is asked for again whenever its address is opened.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if response.headers.get("Content-Type", "").startswith("text/html"):
+            patch_vary_headers(response, ("HX-Request", "HX-Boosted"))
+            is_part = "HX-Request" in request.headers and "HX-Boosted" not in request.headers
+            response.headers.setdefault("Cache-Control", "no-store" if is_part else "private, no-cache")
         return response

@@ -15,6 +15,8 @@ from apps.common.jobs import ACTIVE_STATES, OPEN_STATES, Job
 from apps.common.scoping import OwnedModel
 from apps.llm.models import Connection
 
+MADE_IN_ANY_CASE = frozenset({"scenes", "summary", "profiles", "canon", "contradictions"})  # counts of a run
+
 
 class ExtractionRun(Job):
     """One pass of the pipeline over the new messages of a chat. ``done`` and ``total`` are steps."""
@@ -75,6 +77,20 @@ class ExtractionRun(Job):
     def kept(self) -> int:
         """Return how many new memories the run made."""
         return self.counts.get("passed", 0) + self.counts.get("superseded", 0)
+
+    @property
+    def messages_read(self) -> int:
+        """Return the length of the part of the chat that the run has read."""
+        return self.last.index - self.first.index + 1 if self.first and self.last else 0
+
+    @property
+    def kept_nothing(self) -> bool:
+        """Return whether the run has read messages to its end, and nothing that it was told could become a memory.
+
+        What it repeated or rejected was told. Scenes and texts, such as the summary, are made in any case.
+        """
+        told = sum(count for name, count in self.counts.items() if name not in MADE_IN_ANY_CASE)
+        return self.state == self.State.SUCCEEDED and self.messages_read > 0 and not told
 
 
 class RunStep(OwnedModel):

@@ -56,6 +56,9 @@ def search_related(turn: UserTurn, character: Character | None, shown: Collectio
         witness=view.ids,
     )
     found = find(turn.owner_id, query)
+    near = [hit.id for hit in found.hits if hit.is_memory]
+    if found.small_talk:
+        return Related(found.method, vectors=found.vectors, near=near)
     shown = _in_history(turn) if shown is None else shown
     hits = _best(found.hits, SEARCH_LIMIT, SEARCH_LIMIT)
     hits = [hit for hit in hits if hit.id not in shown]
@@ -69,7 +72,6 @@ def search_related(turn: UserTurn, character: Character | None, shown: Collectio
     results = [result for result in loaded if _is_known(view, result)]
     memories = [result for result in results if result.memory][:MAX_MEMORIES]
     messages = [result for result in results if result.message][:MAX_MESSAGES]
-    near = [hit.id for hit in found.hits if hit.is_memory]
     return Related(found.method, memories + messages, found.vectors, near)
 
 

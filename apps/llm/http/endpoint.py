@@ -1,8 +1,10 @@
 """Call a model server, with timeouts and retries, and classify its errors."""
 
 import email.utils
+import errno
 import math
 import random
+import re
 from collections.abc import Callable, Set
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -28,6 +30,7 @@ NO_CREDIT_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_
 CONNECTION_CODES = {"invalid_api_key", "API_KEY_INVALID", "model_not_found"}
 FILTER_CODES = {"content_filter", "content_policy_violation", "flagged_input"}
 T = TypeVar("T")
+_ERROR_NUMBER = re.compile(r"\[Errno -?\d+\]\s*")
 
 
 @dataclass(frozen=True)
@@ -111,14 +114,20 @@ class CallPolicy:
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
             return Misconfigured(gettext("This installation does not trust the server's certificate."))
         if isinstance(error, httpx2.ConnectError):
-            return TransientFailure(
-                gettext("The server can't be reached: %(value)s") % {"value": excerpt_of(str(error))}
-            )
+            return TransientFailure(unreachable_message(error))
         return TransientFailure(gettext("The connection to the server broke."))
 
     def redacted(self, text: str) -> str:
         """Return the text with the key masked: some servers quote it in their errors."""
         return text.replace(self.key, "•••") if self.key else text
+
+
+def unreachable_message(error: Exception) -> str:
+    """Return why no connection was made, without the number that the operating system gives the error."""
+    if f"[Errno {errno.ECONNREFUSED}]" in str(error):
+        return gettext("The server can't be reached: nothing answers at this address. Is the server running?")
+    reason = _ERROR_NUMBER.sub("", str(error))
+    return gettext("The server can't be reached: %(value)s") % {"value": excerpt_of(reason)}
 
 
 def http_failure(status: int, message: str, codes: Set[str] = frozenset()) -> GenerationFailed:

@@ -36,7 +36,10 @@ class MemoryFilter(django_filters.FilterSet):
     tier = django_filters.ChoiceFilter(choices=[*Memory.Tier.choices, ("journal", "Journal")])
     kind = django_filters.ChoiceFilter(choices=Memory.Kind.choices)
     entity = django_filters.CharFilter(method="filter_entity", max_length=200)
-    state = django_filters.ChoiceFilter(choices=Memory.State.choices)
+    state = django_filters.ChoiceFilter(
+        choices=Memory.State.choices,
+        help_text="Without one, active and superseded memories: a retired one may say what was deleted.",
+    )
     at = IndexFilter(min_value=0, max_value=2**31 - 1)
 
     class Meta:
@@ -54,13 +57,14 @@ class MemoryFilter(django_filters.FilterSet):
         chat_id, state, at = (self.form.cleaned_data.pop(name) for name in ("chat", "state", "at"))
         memories: MemoryQuerySet = super().filter_queryset(queryset)
         if chat_id is None:
-            return memories.filter(state=state) if state else memories
+            return memories.filter(state=state) if state else memories.exclude(state=Memory.State.RETIRED)
         chat = Chat.objects.for_owner(self.request.user).filter(pk=chat_id).first()
         if chat is None:
             return memories.none()
         memories = memories.with_inheritance(chat)
         if at is None:
-            return memories.learnt_in(chat).filter(state_here=state) if state else memories.learnt_in(chat)
+            learnt = memories.learnt_in(chat)
+            return learnt.filter(state_here=state) if state else learnt.exclude(state_here=Memory.State.RETIRED)
         if state in ("", Memory.State.ACTIVE):
             return memories.valid_at(chat, at)
         # What was superseded later was active then.

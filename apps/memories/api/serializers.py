@@ -149,8 +149,6 @@ class MergeSerializer(StrictSerializer):
     def validate_memories(self, memories: list[Memory]) -> list[Memory]:
         if len({memory.pk for memory in memories}) < len(memories):
             raise serializers.ValidationError("It names a memory twice.")
-        if len({(memory.tier, memory.character_id) for memory in memories}) > 1:
-            raise serializers.ValidationError("They must be of one tier and of one character.")
         return memories
 
 

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from apps.chats.models import Character, Chat
 from apps.common.scoping import Owner
 from apps.memories.models import Memory
+from apps.memories.operations.merging import obstacle_to_merge
 from apps.memories.queries.memory_book import MemoryBook
 from apps.memories.querysets import MemoryQuerySet
 from apps.memories.search import SearchQuery
@@ -120,20 +121,20 @@ class MergeForm(forms.Form):
 
     @classmethod
     def of(cls, memories: list[Memory], data: Any) -> "MergeForm":
-        return cls(memories, data, initial={"text": " ".join(memory.text for memory in memories)})
+        texts = dict.fromkeys(memory.text for memory in memories)
+        return cls(memories, data, initial={"text": " ".join(texts)})
 
     @property
     def problem(self) -> str:
         """Return why the memories can't be merged, or an empty string."""
         if len(self.memories) < 2:
             return gettext("Choose at least two active memories.")
-        if len({(memory.tier, memory.character_id, tuple(memory.witnessed_by)) for memory in self.memories}) > 1:
-            return gettext("They must have the same tier, character and witnesses.")
-        return ""
+        return obstacle_to_merge(self.memories)
 
     @property
-    def can_be_merged(self) -> bool:
-        return not self.problem
+    def is_open(self) -> bool:
+        """Return whether the form is shown: also with a problem, once somebody has written a text."""
+        return self.is_bound or not self.problem
 
     def clean(self) -> dict[str, Any]:
         if self.problem:

@@ -35,18 +35,26 @@ def merge_memories(chat: Chat, members: Sequence[Memory], text: str, *, run_id: 
     return len(locked)
 
 
+def obstacle_to_merge(memories: Sequence[Memory]) -> str:
+    """Return why memories can't become one, or an empty string."""
+    if len({(memory.tier, memory.character_id) for memory in memories}) > 1:
+        return gettext("They must be of one tier and of one character.")
+    if len({tuple(memory.witnessed_by) for memory in memories}) > 1:
+        return gettext("They were not witnessed by the same people.")
+    chats = {(memory.story, memory.chat_id) for memory in memories if memory.story}
+    if len(chats) > len({story for story, _ in chats}):
+        return gettext("They were learnt in different branches of one story.")
+    return ""
+
+
 @transaction.atomic
 def merge_by_hand(memories: Sequence[Memory], text: str, *, editor: str) -> Memory:
     """Merge memories for a person. Return the new one, which belongs to the chat of the newest.
 
-    Raise Invalid if their witnesses differ, or if they were learnt in different branches of one story; Conflict if one
-    is no longer active.
+    Raise Invalid if they can't become one memory, Conflict if one is no longer active.
     """
-    if len({tuple(memory.witnessed_by) for memory in memories}) > 1:
-        raise Invalid.at("/memories", gettext("They were not witnessed by the same people."))
-    chats = {(memory.story, memory.chat_id) for memory in memories if memory.story}
-    if len(chats) > len({story for story, _ in chats}):
-        raise Invalid.at("/memories", gettext("They were learnt in different branches of one story."))
+    if obstacle := obstacle_to_merge(memories):
+        raise Invalid.at("/memories", obstacle)
     for memory in sorted(memories, key=lambda memory: memory.pk):
         _lock_active(memory)
     successor = _successor(memories, text, editor=editor)

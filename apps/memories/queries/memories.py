@@ -1,11 +1,14 @@
 """Read memories by tier, by position in the chat, and along the chain of replacements."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from uuid import UUID
 
+from django.db.models import Exists, Q
+
 from apps.chats.models import Chat, Participant
+from apps.common.scoping import Owner
 from apps.memories.models import Memory
-from apps.memories.querysets import MemoryQuerySet
+from apps.memories.querysets import MemoryQuerySet, is_copy
 
 MAX_CHAIN_LENGTH = 200
 
@@ -22,9 +25,22 @@ def active_memories(chat: Chat, tier: str, character_id: UUID | None) -> MemoryQ
     return memories.learnt_in(chat).present().filter(state_here=Memory.State.ACTIVE)
 
 
+def with_copies(owner: Owner, ids: Collection[UUID]) -> MemoryQuerySet:
+    """Return the memories with these ids and their copies in branches: on pages they are changed as one."""
+    chosen = Memory.objects.for_owner(owner).filter(pk__in=ids)
+    memories: MemoryQuerySet = Memory.objects.for_owner(owner)
+    is_listed = Q(pk__in=ids)
+    copies = Q(story__in=chosen.values("story")) & Exists(chosen.filter(is_copy()))
+    return memories.filter(is_listed | copies).order_by("pk")
+
+
 def memories_between(chat: Chat, start: int, end: int) -> MemoryQuerySet:
-    """Return memories that are valid from a message of the chat with an index from ``start`` to ``end``."""
+    """Return memories that are valid from a message of the chat with an index from ``start`` to ``end``.
+
+    Those that lost their messages, or that a fresh start set aside, are excluded.
+    """
     memories: MemoryQuerySet = Memory.objects.for_owner(chat.owner_id).present().learnt_in(chat)
+    memories = memories.exclude(state_here=Memory.State.RETIRED)
     return memories.filter(begins_here__gte=start, begins_here__lte=end).order_by("pk")
 
 

@@ -32,6 +32,7 @@ from apps.memories.search.lexemes import lexemes_of
 from apps.memories.search.presets import PRESETS, Preset
 from apps.memories.search.questions import ParsedQuery, parse_query, vector_preference
 from apps.memories.search.ranking import RankedHit, rank
+from apps.memories.search.small_talk import says_any, small_talk_in
 
 TIERS = (*Memory.Tier.values, MESSAGES)  # of a prompt
 ALL_TIERS = (*TIERS, JOURNAL)
@@ -86,6 +87,10 @@ class SearchResult:
         return (self.memory or self.message or self.entry).pk  # type: ignore[union-attr]
 
     @property
+    def text(self) -> str:
+        return text_of(self.memory, self.message, self.entry)
+
+    @property
     def said_at(self) -> dt.datetime:
         """Return when it was said; where that is not known, when it was stored."""
         if self.entry:
@@ -116,11 +121,15 @@ NO_VECTORS = QueryVectors()
 
 @dataclass(frozen=True)
 class FoundHits:
-    """All hits of a query, best first, without their rows. ``method`` is as in SearchResponse."""
+    """All hits of a query, best first, without their rows. ``method`` is as in SearchResponse.
+
+    ``small_talk``: the query consists of these phrases, so that hits are related only if they say one of them.
+    """
 
     method: str
     hits: list[RankedHit]
     vectors: QueryVectors
+    small_talk: tuple[str, ...] = ()
 
 
 def search(owner: Owner, query: SearchQuery) -> SearchResponse:
@@ -130,8 +139,21 @@ def search(owner: Owner, query: SearchQuery) -> SearchResponse:
 
 def _search(owner: Owner, query: SearchQuery) -> SearchResponse:
     found = find(owner_id_of(owner), query)
-    best = [ranked_hit for ranked_hit in found.hits if ranked_hit.score >= query.min_score][: query.limit]
-    return SearchResponse(found.method, load(owner, best, query.query))
+    best = [ranked_hit for ranked_hit in found.hits if ranked_hit.score >= query.min_score]
+    if found.small_talk:
+        said = [each for each in load(owner, best, query.query) if says_any(each.text, found.small_talk)]
+        return SearchResponse(found.method, _without_copies(said)[: query.limit])
+    return SearchResponse(found.method, _without_copies(load(owner, best[: query.limit], query.query)))
+
+
+def _without_copies(results: Sequence[SearchResult]) -> list[SearchResult]:
+    """Return the results, of memories that branches of one story learnt in the same words the best."""
+    first: dict[Any, SearchResult] = {}
+    for result in results:
+        row = result.memory
+        in_story = (row.story, row.tier, row.character_id, row.text) if row and row.story else None
+        first.setdefault(in_story or result.id, result)
+    return list(first.values())
 
 
 def find(owner_id: UUID, query: SearchQuery) -> FoundHits:
@@ -152,7 +174,8 @@ def find(owner_id: UUID, query: SearchQuery) -> FoundHits:
     messages, entries = others
     hits = [*messages, *memories, *entries]
     method = "text" if not terms.vectors else "hybrid" if terms.lexemes else "vector"
-    return FoundHits(method, rank(hits, preset, vector_preference(speakers)), vectors)
+    ranked = rank(hits, preset, vector_preference(speakers))
+    return FoundHits(method, ranked, vectors, small_talk_in(parsed.text))
 
 
 def _uses(preset: Preset, retriever: str) -> bool:
@@ -185,10 +208,15 @@ def load(owner: Owner, ranked: Sequence[RankedHit], query: str, *, with_history:
     ]
 
 
+def text_of(memory: Memory | None, message: Message | None, entry: JournalEntry | None) -> str:
+    """Return the text of the one that is given."""
+    return memory.text if memory else message.mes if message else entry.text if entry else ""
+
+
 def _result(
     ranked: RankedHit, memory: Memory | None, message: Message | None, entry: JournalEntry | None, query: str
 ) -> SearchResult:
-    text = memory.text if memory else message.mes if message else entry.text if entry else ""
+    text = text_of(memory, message, entry)
     sentence = best_sentence(text, query)
     return SearchResult(
         tier=ranked.hit.tier,

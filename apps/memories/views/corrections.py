@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
-from apps.common.problems import Conflict
+from apps.common.problems import Conflict, Invalid
 from apps.memories.forms.layers import ArcForm, SceneForm
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Relationship, Scene
 from apps.memories.operations.arcs import close_arc, reopen_arc
@@ -64,8 +64,7 @@ def change_arc(request: HttpRequest, arc_id: UUID, action: str) -> HttpResponse:
     else:
         form = ArcForm(request.POST)
         if not form.is_valid():
-            messages.error(request, ARC_NOT_SAVED)
-            return redirect_back(request, tab_url)
+            raise Invalid(str(ARC_NOT_SAVED))
         edit_entry(arc, editor=editor, text=form.cleaned_data["text"], summary=form.cleaned_data["summary"])
         message = gettext("The thread was saved.")
     return _redirect_done(request, tab_url, message, reverse(f"memories:arc-{undo}", args=[arc.pk]) if undo else "")
@@ -88,8 +87,7 @@ def change_scene(request: HttpRequest, found_scene_id: UUID, action: str) -> Htt
     if form.is_valid():
         edit_entry(scene, editor=editor, **form.cleaned_data)
         return _redirect_done(request, tab_url, gettext("The scene was saved."))
-    messages.error(request, gettext("The scene was not saved: its name can have at most 200 characters."))
-    return redirect_back(request, tab_url)
+    raise Invalid(gettext("The scene was not saved: its name can have at most 200 characters."))
 
 
 @login_required

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
+from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -17,12 +18,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from apps.chats.models import Character, Chat
 from apps.chats.views.access import own_chat, wants_partial
+from apps.common.pages.forms import refused_into
 from apps.llm.queries import generation_connection
 from apps.memories import operations
 from apps.memories.forms.memories import FilterForm, MemoryForm, SearchForm
 from apps.memories.models import Memory
 from apps.memories.operations.merging import is_merge
-from apps.memories.queries.memories import add_witness_names, replacement_chain
+from apps.memories.queries.memories import add_witness_names, replacement_chain, with_copies
 from apps.memories.search import search
 from apps.memories.search.reasons import describe_signals
 from apps.memories.search.unindexed import find_unindexed
@@ -43,6 +45,8 @@ def index(request: HttpRequest) -> HttpResponse:
     form = FilterForm(request.GET)
     own_memories = Memory.objects.for_owner(request.user)
     rows = form.apply(own_memories.with_history()).order_by("-pinned", "-pk")
+    if not form.values().get("chat"):
+        rows = rows.without_copies()
     page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     page.object_list = add_witness_names(list(page.object_list))
     chat_id = form.values().get("chat")
@@ -119,9 +123,10 @@ def edit(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     form = MemoryForm(request.POST) if request.method == "POST" else MemoryForm.of(memory)
     if request.method == "POST" and form.is_valid():
         before = {name: getattr(memory, name) for name in form.cleaned_data}
-        operations.edit_memory(memory, editor=str(request.user), **form.cleaned_data)
-        request.session[EDIT_SESSION_KEY] = {"memory": str(memory.pk), "values": before}
-        return change_response(request, memory, gettext("Saved."), undo="revert")
+        with refused_into(form):
+            _edit(request, memory, **form.cleaned_data)
+            request.session[EDIT_SESSION_KEY] = {"memory": str(memory.pk), "values": before}
+            return change_response(request, memory, gettext("Saved."), undo="revert")
     status = 400 if request.method == "POST" else 200
     return render(request, _template(request, "edit"), {"memory": memory, "form": form}, status=status)
 
@@ -133,7 +138,7 @@ def revert(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     memory = own_memory(request, memory_id)
     before = request.session.pop(EDIT_SESSION_KEY, {})
     if before.get("memory") == str(memory.pk):
-        operations.edit_memory(memory, editor=str(request.user), **before["values"])
+        _edit(request, memory, **before["values"])
         return change_response(request, memory, gettext("The edit was undone."))
     messages.error(request, UNDO_EXPIRED)
     return change_response(request, memory)
@@ -144,7 +149,9 @@ def revert(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 def delete(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     """Delete a memory, leaving a tombstone."""
     memory = own_memory(request, memory_id)
-    operations.delete_memory(memory)
+    with transaction.atomic():
+        for copy in with_copies(request.user, [memory.pk]).present():
+            operations.delete_memory(copy)
     return change_response(request, memory, gettext("Forgotten."), undo="restore")
 
 
@@ -153,7 +160,9 @@ def delete(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 def restore(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     """Undo a deletion."""
     memory = own_memory(request, memory_id)
-    operations.restore_memory(memory)
+    with transaction.atomic():
+        for copy in with_copies(request.user, [memory.pk]):
+            operations.restore_memory(copy)
     return change_response(request, memory)
 
 
@@ -162,8 +171,16 @@ def restore(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 def toggle(request: HttpRequest, memory_id: UUID, flag: str) -> HttpResponse:
     """Toggle a flag of a memory: ``pinned`` or ``hidden``."""
     memory = own_memory(request, memory_id)
-    operations.edit_memory(memory, editor=str(request.user), **{flag: not getattr(memory, flag)})
+    _edit(request, memory, **{flag: not getattr(memory, flag)})
     return change_response(request, memory)
+
+
+@transaction.atomic
+def _edit(request: HttpRequest, memory: Memory, **changes: Any) -> None:
+    """Correct a memory and its copies in branches."""
+    copies = with_copies(request.user, [memory.pk]).filter(deleted_at__isnull=memory.deleted_at is None)
+    for copy in list(copies):
+        operations.edit_memory(copy, editor=str(request.user), **changes)
 
 
 def change_response(request: HttpRequest, memory: Memory, message: str = "", undo: str = "") -> HttpResponse:

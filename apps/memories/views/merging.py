@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
+from apps.common.pages.forms import refused_into
 from apps.common.problems import Conflict
 from apps.memories import operations
 from apps.memories.forms.memories import MergeForm, SplitForm
@@ -28,12 +29,11 @@ def merge(request: HttpRequest) -> HttpResponse:
     memories = list(active.filter(pk__in=_valid_ids(chosen.getlist("memory"))).order_by("pk"))
     form = MergeForm.of(memories, request.POST if request.method == "POST" else None)
     if form.is_valid():
-        memory = operations.merge_by_hand(memories, form.cleaned_data["text"], editor=str(request.user))
-        undo = reverse("memories:unmerge", args=[memory.pk])
-        messages.success(
-            request, gettext("%(count)s memories were merged.") % {"count": len(memories)}, extra_tags=f"undo {undo}"
-        )
-        return redirect("memories:detail", memory_id=memory.pk)
+        with refused_into(form):
+            memory = operations.merge_by_hand(memories, form.cleaned_data["text"], editor=str(request.user))
+            undo, count = reverse("memories:unmerge", args=[memory.pk]), {"count": len(memories)}
+            messages.success(request, gettext("%(count)s memories were merged.") % count, extra_tags=f"undo {undo}")
+            return redirect("memories:detail", memory_id=memory.pk)
     status = 400 if request.method == "POST" else 200
     chat_id = next((memory.chat_id for memory in memories if memory.chat_id), None)
     back_url = reverse("memories:book-timeline", args=[chat_id]) if chat_id else reverse("memories:index")
@@ -60,12 +60,13 @@ def split(request: HttpRequest, memory_id: UUID) -> HttpResponse:
         return redirect("memories:detail", memory_id=memory.pk)
     form = SplitForm(request.POST) if request.method == "POST" else SplitForm(initial={"texts": memory.text})
     if request.method == "POST" and form.is_valid():
-        parts = operations.split_memory(memory, form.cleaned_data["texts"], editor=str(request.user))
-        undo = reverse("memories:unsplit", args=[parts[0].pk])
-        messages.success(
-            request, gettext("The memory was split into %(count)s.") % {"count": len(parts)}, extra_tags=f"undo {undo}"
-        )
-        return redirect("memories:detail", memory_id=parts[0].pk)
+        with refused_into(form):
+            parts = operations.split_memory(memory, form.cleaned_data["texts"], editor=str(request.user))
+            undo, count = reverse("memories:unsplit", args=[parts[0].pk]), {"count": len(parts)}
+            messages.success(
+                request, gettext("The memory was split into %(count)s.") % count, extra_tags=f"undo {undo}"
+            )
+            return redirect("memories:detail", memory_id=parts[0].pk)
     status = 400 if request.method == "POST" else 200
     return render(request, "memories/split.html", {"form": form, "memory": memory}, status=status)
 

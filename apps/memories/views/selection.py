@@ -16,6 +16,7 @@ from django.views.decorators.http import require_POST
 
 from apps.memories import operations
 from apps.memories.forms.memories import ChosenForm
+from apps.memories.queries.memories import with_copies
 from apps.memories.views.access import redirect_back
 
 SESSION_KEY = "memories_before_change"  # holds the id of the last change of several memories, and their former values
@@ -34,11 +35,12 @@ def change(request: HttpRequest) -> HttpResponse:
     if action == "merge":
         return redirect(f"{reverse('memories:merge')}?{urlencode({'memory': chosen}, doseq=True)}")
     changes: Mapping[str, Any] = {"deleted_at": timezone.now()} if action == "forget" else ChosenForm.CHANGES[action]
-    former = operations.change_memories(request.user, chosen, editor=str(request.user), **changes)
+    ids = [memory.pk for memory in with_copies(request.user, chosen).only("pk", "owner")]
+    former = operations.change_memories(request.user, ids, editor=str(request.user), **changes)
     change_id = uuid4()
     request.session[SESSION_KEY] = {"change": str(change_id), "former": former}
     undo = reverse("memories:undo-chosen", args=[change_id])
-    text = ChosenForm.DONE[action] % {"count": len(former)}
+    text = ChosenForm.DONE[action] % {"count": sum(str(memory_id) in former for memory_id in chosen)}
     messages.success(request, text, extra_tags=f"undo {undo}" if former else "")
     return redirect_back(request, back_url)
 

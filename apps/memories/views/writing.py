@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 from apps.chats.models import Chat, Message
 from apps.chats.pages.markup import plain_text
 from apps.chats.views.access import own_message, wants_partial
+from apps.common.pages.forms import refused_into
 from apps.english.dates import with_dates
 from apps.memories import operations
 from apps.memories.forms.memories import NewMemoryForm
@@ -31,16 +32,17 @@ def remember(request: HttpRequest, **scope: UUID) -> HttpResponse:
     text = proposed_text(message, request.GET.get("text", ""))
     form = NewMemoryForm(book, request.POST if request.method == "POST" else None, text=text)
     if form.is_valid():
-        memory = operations.create_memory(
-            request.user, editor=str(request.user), sources=[message] if message else [], **form.values(book)
-        )
-        if wants_partial(request):
-            response = change_response(request, memory, gettext("Remembered."), undo="delete")
-            response["HX-Trigger"] = "remembered"  # makes the sidebar reload itself
-            return response
-        undo = reverse("memories:delete", args=[memory.pk])
-        messages.success(request, gettext("Remembered."), extra_tags=f"undo {undo}")
-        return redirect(book.url("timeline"))
+        with refused_into(form):
+            memory = operations.create_memory(
+                request.user, editor=str(request.user), sources=[message] if message else [], **form.values(book)
+            )
+            if wants_partial(request):
+                response = change_response(request, memory, gettext("Remembered."), undo="delete")
+                response["HX-Trigger"] = "remembered"  # makes the sidebar reload itself
+                return response
+            undo = reverse("memories:delete", args=[memory.pk])
+            messages.success(request, gettext("Remembered."), extra_tags=f"undo {undo}")
+            return redirect(book.url("timeline"))
     template = "memories/_remember.html" if wants_partial(request) else "memories/remember.html"
     context = {"book": book, "chat": book.chat, "character": book.character, "message": message, "form": form}
     return render(request, template, context, status=400 if form.errors else 200)

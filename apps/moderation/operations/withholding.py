@@ -101,5 +101,8 @@ def _copies_of(message: Message) -> list[UUID]:
     texts = swipes.filter(message=message).exclude(mes="").values_list("mes", flat=True)
     story = Chat._base_manager.filter(pk=message.chat_id).values("story")
     copies = swipes.filter(message__chat__story__in=story, mes__in=list(texts))
-    same = {"message__send_date": message.send_date} if message.send_date else {"message__index": message.index}
-    return list(copies.filter(**same).values_list("message", flat=True))
+    found = copies.values_list("message", "message__index", "message__send_date")
+    # The database has no equality of `json`, so the moments, which a file may write in any form, are compared here.
+    if message.send_date:
+        return [pk for pk, _, send_date in found if send_date == message.send_date]
+    return [pk for pk, index, _ in found if index == message.index]

@@ -14,7 +14,7 @@ from apps.chats.locking import Guard
 from apps.chats.operations import patch_metadata
 from apps.chats.views.access import or_404, own_chat
 from apps.common.documents.patches import DocumentPatch
-from apps.common.problems import TooLarge
+from apps.common.pages.forms import refused_into
 from apps.replies.forms import NoteForm
 from apps.replies.prompts.notes import note_of
 
@@ -28,11 +28,8 @@ def edit(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     form = NoteForm(request.POST or None, initial={"text": note.text, "depth": note.depth})
     if form.is_valid():
         patch = DocumentPatch(merge=form.note().metadata_patch())
-        try:
+        with refused_into(form):
             or_404(patch_metadata, request.user, chat.pk, patch, Guard(optional=True, writer=writer_of(request)))
-        except TooLarge as problem:
-            form.add_error("text", problem.detail)
-        else:
             messages.success(request, gettext("Saved. Applies from the next reply."))
             return redirect("chats:detail", chat_id=chat.pk)
     return render(request, "replies/note.html", {"chat": chat, "form": form}, status=400 if form.errors else 200)

@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.chats.views.access import or_404
+from apps.common.pages.forms import refused_into
 from apps.replies.forms import PresetForm
 from apps.replies.models import GenerationPreset
 from apps.replies.presets import access_preset, create_preset, list_presets, update_preset
@@ -26,8 +27,9 @@ def index(request: HttpRequest) -> HttpResponse:
 def new(request: HttpRequest) -> HttpResponse:
     form = PresetForm(request.POST) if request.method == "POST" else PresetForm.from_preset(GenerationPreset())
     if form.is_valid():
-        create_preset(request.user, **form.cleaned_data)
-        return redirect("replies:presets")
+        with refused_into(form):
+            create_preset(request.user, **form.cleaned_data)
+            return redirect("replies:presets")
     return render(request, "replies/presets/new.html", {"form": form}, status=400 if form.errors else 200)
 
 
@@ -37,9 +39,10 @@ def edit(request: HttpRequest, preset_id: UUID) -> HttpResponse:
     preset = or_404(access_preset, request.user, preset_id)
     form = PresetForm(request.POST) if request.method == "POST" else PresetForm.from_preset(preset)
     if form.is_valid():
-        or_404(lambda: update_preset(preset, **form.cleaned_data))
-        messages.success(request, gettext("Saved. Applies from the next reply."))
-        return redirect("replies:presets")
+        with refused_into(form):
+            or_404(lambda: update_preset(preset, **form.cleaned_data))
+            messages.success(request, gettext("Saved. Applies from the next reply."))
+            return redirect("replies:presets")
     context = {"preset": preset, "form": form}
     return render(request, "replies/presets/edit.html", context, status=400 if form.errors else 200)
 

@@ -140,6 +140,9 @@ def is_ready() -> bool:
 
 
 def ready_message() -> str:
-    """Return the message with the URL and the demo login."""
-    message = f"Loci is ready: {settings.LOCI_URL.rstrip('/')}/"
-    return f"{message}  demo login: {settings.DEMO_EMAIL} / {settings.DEMO_PASSWORD}" if settings.DEMO else message
+    """Return the message with the URL and the demo login, a block of its own between the lines of the log."""
+    lines = [f"Loci is ready: {settings.LOCI_URL.rstrip('/')}/"]
+    if settings.DEMO:
+        lines += [f"  Demo login: {settings.DEMO_EMAIL}", f"  Password:   {settings.DEMO_PASSWORD}"]
+        lines += ["  They stand here at each start. DEMO=off starts without the demo."]
+    return "\n".join(["", *lines, "  Ctrl-C stops it.", ""])
