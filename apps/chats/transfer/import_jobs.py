@@ -67,14 +67,16 @@ def create_import_job(
     return job
 
 
-def decide(job: ImportJob, existing: str) -> ImportJob:
+def decide(job: ImportJob, existing: str) -> bool:
     """Queue a paused import again, with what becomes of chats that are stored already.
 
-    Do nothing if it is not paused.
+    Do nothing and return False if it is not paused.
     """
     rows = ImportJob.objects.for_owner(job.owner_id).filter(pk=job.pk, state=ImportJob.State.PAUSED)
-    rows.update(existing=existing, matches=[])
-    return jobs.resume(job)
+    is_paused = bool(rows.update(existing=existing, matches=[]))
+    if is_paused:
+        jobs.resume(job)
+    return is_paused
 
 
 def access_import_job(owner: Owner, job_id: UUID) -> ImportJob:
