@@ -2,15 +2,12 @@
 
 import io
 import json
-import time
 import uuid
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
 import pytest
-from django.db import connection, transaction
 from loci_client import (
     IntegrityConflict,
     IntegrityRequired,
@@ -29,7 +26,7 @@ from loci_client import (
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.memories.search.indexing import index_messages
-from tests.clients.unreliable import Answer, Lost, Passing, Proxy, answering, losing_replies
+from tests.clients.unreliable import Answer, Lost, Proxy, answering, losing_replies
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -216,29 +213,6 @@ def test_a_busy_server_is_given_the_time_it_asks_for(client: Any, proxy: Proxy, 
     with pytest.raises(Throttled) as caught:
         client.append(chat["id"], [{"mes": "On."}])
     assert caught.value.headers["retry-after"] == "3600"
-
-
-def test_a_write_that_waits_for_a_lock_too_long_is_sent_again(
-    client: Any, proxy: Proxy, chat: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    options = connection.settings_dict["OPTIONS"]
-    monkeypatch.setitem(options, "options", f"{options.get('options', '')} -c lock_timeout=200ms")
-    statuses: list[int] = []
-
-    def rule(passing: Passing) -> httpx.Response:
-        reply = passing.send()
-        statuses.append(reply.status_code)
-        return reply
-
-    proxy.rule = rule
-    with ThreadPoolExecutor(1) as threads:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SELECT FROM chats_chat FOR UPDATE")
-            appending = threads.submit(client.append, chat["id"], [{"mes": "On."}])
-            while not statuses:
-                time.sleep(0.02)
-        assert appending.result(60)["message_count"] == 4
-    assert statuses == [503, 201]
 
 
 def test_it_gives_up_in_the_end(proxy: Proxy, token: str, chat: dict[str, Any]) -> None:
