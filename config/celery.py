@@ -71,17 +71,6 @@ def record_worker_heartbeat(**kwargs: object) -> None:
 
 
 @celeryd_init.connect
-def declare_queues(**kwargs: object) -> None:
-    """Let only the worker's main process declare its queues.
-
-    A declaration replaces a queue's notification trigger, which deadlocks with other processes that declare or
-    publish at the same time.
-    """
-    for queue in app.amqp.queues.values():
-        queue.no_declare = False
-
-
-@celeryd_init.connect
 def apply_niceness_to_session(**kwargs: object) -> None:
     """Let this worker's session give way to others as far as its process does.
 
@@ -111,13 +100,6 @@ def load_embedding_model(**kwargs: object) -> None:
 
         with suppress(EmbeddingUnavailable):
             get_embedder()
-
-
-@worker_process_init.connect
-def forbid_queue_declaration(**kwargs: object) -> None:
-    """Undo ``declare_queues`` in the worker's child processes."""
-    for queue in app.amqp.queues.values():
-        queue.no_declare = True
 
 
 @task_postrun.connect

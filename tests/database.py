@@ -1,5 +1,6 @@
 """What the tests do to the database between each other."""
 
+from django.conf import settings
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
 from django.db import OperationalError, connection, transaction
@@ -18,7 +19,7 @@ KEPT = {Permission._meta.db_table, ContentType._meta.db_table}
 
 
 def empty_tables(test_case: TransactionTestCase) -> None:
-    """Delete all rows, in some milliseconds.
+    """Delete all rows and what waits in queues, in some milliseconds.
 
     Django would truncate all tables, most of them empty, and write permissions anew, which takes half a second.
     As a truncation does, this waits until whoever is writing is done.
@@ -44,5 +45,5 @@ def _delete_all(tables: list[str]) -> None:
         cursor.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
         if cursor.fetchone()[0]:
             cursor.execute("SET LOCAL session_replication_role = replica")
-        for table in used:
+        for table in [*used, *(f"pgmq.q_{queue}" for queue in settings.QUEUES)]:
             cursor.execute(f"DELETE FROM {table}")

@@ -9,12 +9,10 @@ import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
-from functools import partial
 from itertools import accumulate
 from typing import Any, Self
 from uuid import UUID
 
-import structlog
 from celery import current_app
 from django.conf import settings
 from django.db import transaction
@@ -28,8 +26,6 @@ from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.problems import Conflict, Missing, Problem, ProblemType
 from apps.common.scoping import Owner, owner_id_of
 from apps.common.words import Words
-
-logger = structlog.get_logger(__name__)
 
 DISPATCH_TASK = "apps.chats.tasks.dispatch_chat_committed"
 # Excluded since clients don't send them: the layout of an imported line, the date parsed from send_date, and the hash
@@ -191,10 +187,12 @@ def record_change(
         at=timezone.now(), forced=guard.force, writer=guard.writer, **vars(event), **columns
     )
     chat_changed.send(sender=Chat, event=event)
-    if settings.BROKER_IN_DATABASE:
+    if settings.BROKER_IN_DATABASE and kind != ChatChange.Kind.IMPORT:
         enqueue_dispatch(event)  # part of the transaction: neither lost after it, nor a commit of its own
     else:
-        transaction.on_commit(partial(enqueue_dispatch, event))
+        # A file or a snapshot may take minutes, in which nothing is to be held of a queue. If the broker is down, the
+        # write must not fail: it is committed, and periodic sweeps find the chats whose changes were missed.
+        transaction.on_commit(lambda: enqueue_dispatch(event), robust=True)
     return change
 
 
@@ -202,13 +200,7 @@ def enqueue_dispatch(event: ChatChanged) -> None:
     """Enqueue one task for all receivers of ``chat_committed``: a task each would cost half as much as the write."""
     # A file may hold many chats, whose tasks must not precede those of other users' messages.
     options = {"queue": "scheduled"} if event.kind == ChatChange.Kind.IMPORT else {}
-    try:
-        current_app.send_task(DISPATCH_TASK, kwargs=vars(event), **options)
-    except Exception:
-        if settings.BROKER_IN_DATABASE:
-            raise  # the transaction has failed
-        # The write is committed and must not fail because the broker is down. Periodic sweeps find missed changes.
-        logger.exception("could not enqueue the dispatch of a change", chat_id=str(event.chat_id), rev=event.rev)
+    current_app.send_task(DISPATCH_TASK, kwargs=vars(event), **options)
 
 
 def fingerprint_of(kind: str, guard: Guard, parts: Iterable[Any] = ()) -> str:

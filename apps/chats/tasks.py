@@ -63,7 +63,7 @@ def send_import_job(job_id: UUID) -> None:
 @shared_task
 def sweep_import_jobs(**kwargs: Any) -> None:
     """Restart imports whose worker or task message was lost, and delete old ones."""
-    for job_id in jobs.take_overdue(ImportJob):
+    for job_id in jobs.take_lost(ImportJob, "indexing"):
         send_import_job(job_id)
     import_jobs.delete_ended_import_jobs(timezone.now())
 
@@ -71,8 +71,8 @@ def sweep_import_jobs(**kwargs: Any) -> None:
 def request_decided_import(job: ImportJob, existing: str) -> None:
     """Queue a paused import again with ``decide``, and send it to a worker after the commit."""
     with transaction.atomic():
-        import_jobs.decide(job, existing)
-        run_import_job.delay_on_commit(job_id=str(job.pk))
+        if import_jobs.decide(job, existing):
+            run_import_job.delay_on_commit(job_id=str(job.pk))
 
 
 def request_import(owner: Owner, upload: UploadedFile, **options: Any) -> ImportJob:

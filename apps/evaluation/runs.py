@@ -1,4 +1,7 @@
-"""Run the queries of an evaluation. Each store is imported as a chat, indexed, searched and rolled back."""
+"""Run the queries of an evaluation, in a database of its own.
+
+Each store is imported as a chat, indexed, searched and rolled back.
+"""
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +17,7 @@ from apps.chats.models import Chat
 from apps.chats.operations import append_messages, create_chat
 from apps.evaluation.datasets import Document, Store
 from apps.evaluation.metrics import measure
+from apps.evaluation.own_database import own_database
 from apps.memories.search.hits import MESSAGES
 from apps.memories.search.indexing import index_messages
 from apps.memories.search.service import SearchQuery, find
@@ -33,12 +37,13 @@ class QueryResult:
 
 
 def run(stores: Sequence[Store], report: Callable[[str], None] = lambda line: None) -> list[QueryResult]:
-    """Return the measures of every method for every query. Call ``report`` with progress lines."""
+    """Return the measures of every method for every query. Call ``report`` with progress lines. Raise NoDatabase."""
     query_results = []
-    for number, store in enumerate(stores, 1):
-        with _imported(store) as (chat, documents):
-            report(f"{number}/{len(stores)} {store.id}: {len(documents)} messages, {len(store.queries)} queries")
-            query_results += list(_query_results(store, chat, documents))
+    with own_database():
+        for number, store in enumerate(stores, 1):
+            with _imported(store) as (chat, documents):
+                report(f"{number}/{len(stores)} {store.id}: {len(documents)} messages, {len(store.queries)} queries")
+                query_results += list(_query_results(store, chat, documents))
     return query_results
 
 

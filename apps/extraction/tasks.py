@@ -20,7 +20,7 @@ from apps.extraction.jobs import embedding_jobs, index_jobs, model_tests
 from apps.extraction.models import EmbeddingJob, ExtractionRun, IndexJob, ModelTest
 from apps.extraction.runs import pipeline
 from apps.extraction.runs.continuity_checks import check_is_due
-from apps.extraction.runs.operations import end_with_round, start_run
+from apps.extraction.runs.operations import end_with_round, mark_as_asked, start_run
 from apps.extraction.runs.queries import is_due, latest_run
 from apps.extraction.runs.waiting import waiting_runs
 from apps.extraction.settings.queries import settings_of
@@ -137,20 +137,26 @@ def sweep_chats(**kwargs: Any) -> None:
 # Runs
 
 
-def request_run(owner: Owner, chat: Chat, **options: Any) -> tuple[ExtractionRun, bool]:
-    """Start a run as ``start_run`` does, and queue it on commit."""
+def request_run(owner: Owner, chat: Chat, *, asked: bool = False, **options: Any) -> tuple[ExtractionRun, bool]:
+    """Start a run as ``start_run`` does, and queue it on commit. ``asked`` tells that a person waits for it."""
     with transaction.atomic():
         run, created = start_run(owner, chat, **options)
+        if asked:
+            mark_as_asked(run)
         if created and run.is_active:
             transaction.on_commit(partial(send_run, run.pk))
     return run, created
 
 
-def resume_run(run: ExtractionRun) -> ExtractionRun:
-    """Resume a paused run, and queue it on commit."""
+def resume_run(run: ExtractionRun, *, asked: bool = False) -> ExtractionRun:
+    """Resume a paused run, and queue it on commit. ``asked`` tells that a person waits for it."""
     with transaction.atomic():
+        run = ExtractionRun.objects.for_owner(run.owner_id).select_for_update(no_key=True).get(pk=run.pk)
+        is_sent = run.is_active and not run.is_waiting
+        if asked:
+            mark_as_asked(run)
         run = jobs.resume(run)
-        if run.is_active:
+        if run.is_active and not is_sent:
             transaction.on_commit(partial(send_run, run.pk))
     return run
 
@@ -186,7 +192,7 @@ def send_run(run_id: UUID) -> None:
 @shared_task
 def sweep_runs(**kwargs: Any) -> None:
     """Re-queue runs that lost their worker or their queue message."""
-    for run_id in jobs.take_overdue(ExtractionRun):
+    for run_id in jobs.take_lost(ExtractionRun, "extraction"):
         send_run(run_id)
 
 
@@ -208,10 +214,10 @@ def run_model_test(*, test_id: str, **kwargs: Any) -> None:
 
 
 def request_embedding_job(owner: Owner) -> EmbeddingJob | None:
-    """Start a job as ``embedding_jobs.start_embedding_job`` does, and queue it on commit."""
+    """Start a job as ``embedding_jobs.start_embedding_job`` does, and queue it on commit if it is a new one."""
     with transaction.atomic():
-        job = embedding_jobs.start_embedding_job(owner)
-        if job and job.claim is None:
+        job, created = embedding_jobs.start_embedding_job(owner)
+        if job and created:
             transaction.on_commit(partial(send_embedding_job, job.pk))
     return job
 
@@ -256,9 +262,9 @@ def send_index_job(job_id: UUID) -> None:
 def sweep_jobs(**kwargs: Any) -> None:
     """Re-queue jobs that lost their worker or their queue message. Fail tests that lost their worker."""
     jobs.fail_orphans(ModelTest, model_tests.WORKER_LOST)
-    for test_id in jobs.take_overdue(ModelTest):
+    for test_id in jobs.take_lost(ModelTest, "extraction"):
         run_model_test.delay(test_id=str(test_id))
-    for job_id in jobs.take_overdue(EmbeddingJob):
+    for job_id in jobs.take_lost(EmbeddingJob, "indexing"):
         send_embedding_job(job_id)
-    for job_id in jobs.take_overdue(IndexJob):
+    for job_id in jobs.take_lost(IndexJob, "indexing"):
         send_index_job(job_id)

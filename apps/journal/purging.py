@@ -1,6 +1,5 @@
 """Remove what the journal tells of a chat that is deleted for good."""
 
-from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -48,7 +47,7 @@ def on_chat_purged(chat: Chat, **kwargs: Any) -> None:
     for period in periods_told_of(chat):
         if (above := entry_of(chat.owner_id, period)) and above.stale:
             consolidate(chat.owner_id, period, with_vector=False)
-    transaction.on_commit(partial(on_embedding_changed, chat.owner_id), robust=True)
+    transaction.on_commit(lambda: on_embedding_changed(chat.owner_id), robust=True)
 
 
 def periods_told_of(chat: Chat) -> list[Period]:

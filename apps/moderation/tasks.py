@@ -32,7 +32,7 @@ def send_scan(job_id: UUID) -> None:
 
 
 def request_scans(owner: Owner, kind: str, target_id: UUID, message_ids: list[UUID]) -> None:
-    """Create scans, or join those that wait, and send them to workers after the commit."""
+    """Create scans, or join those that wait, and send the new ones to workers after the commit."""
     with transaction.atomic():
         for job in create_scans(owner, kind, target_id, message_ids):
             transaction.on_commit(partial(send_scan, job.pk))
@@ -69,7 +69,7 @@ def scan_thing(*, owner_id: str, kind: str, ids: list[str], **kwargs: Any) -> No
 @shared_task
 def sweep_scans(**kwargs: Any) -> None:
     """Re-queue scans that lost their worker or their message, and delete old ones."""
-    for job_id in jobs.take_overdue(ScanJob):
+    for job_id in jobs.take_lost(ScanJob, "indexing"):
         send_scan(job_id)
     delete_ended_scans(timezone.now())
 

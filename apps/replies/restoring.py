@@ -1,7 +1,6 @@
 """Keep what replies lose when their message or swipe is deleted, and give it back when the deletion is undone."""
 
 from collections.abc import Collection, Mapping
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -28,4 +27,4 @@ def restore_generations(chat: Chat, saved: Mapping[str, Mapping[str, Any]]) -> N
         if (message_id := UUID(before["message"])) in present:
             update_fields(generation, message_id=message_id, settled=before["settled"])
     # If it fails, the sweep writes the texts.
-    transaction.on_commit(partial(settle_ended, chat), robust=True)
+    transaction.on_commit(lambda: settle_ended(chat), robust=True)

@@ -36,5 +36,5 @@ def sweep_generations(**kwargs: Any) -> None:
                 operations.settle(generation)
         except Exception:  # which must not keep the others from being stored
             logger.exception("could not store the text of a generation", generation=str(generation.pk))
-    for generation_id in jobs.take_overdue(Generation):
+    for generation_id in jobs.take_lost(Generation, "replies"):
         operations.send(generation_id)

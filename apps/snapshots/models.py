@@ -16,6 +16,7 @@ class Snapshot(Job):
     """An archive of the owner's rows, and the job that makes it. ``done`` and ``total`` are rows."""
 
     runs_suspended = True  # suspended users may take their data along
+    awaited = Q(reason="manual")
 
     class Kind(models.TextChoices):
         ACCOUNT = "account", _("Account")
@@ -37,6 +38,9 @@ class Snapshot(Job):
     file = models.FileField(upload_to="snapshots/", blank=True)
     size = models.PositiveBigIntegerField(default=0, help_text="Bytes.")
     counts = models.JSONField(default=dict, help_text="Number of rows by table.")
+    moment = models.CharField(
+        max_length=64, blank=True, default="", help_text="Name of the moment that it is to hold, as long as it is kept."
+    )
     taken_at = models.DateTimeField(default=timezone.now, help_text="The moment of the rows, also of an uploaded one.")
 
     class Meta:
@@ -46,7 +50,7 @@ class Snapshot(Job):
                 name="snapshot_chat",
             ),
             models.UniqueConstraint(
-                fields=["owner", "kind", "chat_id"],
+                fields=["owner", "kind", "chat_id", "reason"],
                 condition=Q(state__in=OPEN_STATES),
                 nulls_distinct=False,
                 name="snapshot_one_at_a_time",
@@ -67,6 +71,7 @@ class Restore(Job):
     """
 
     revivable: ClassVar[bool] = False
+    awaited = True
 
     snapshot = models.ForeignKey(Snapshot, on_delete=models.CASCADE, related_name="restores", db_index=False)
     safety = models.ForeignKey(

@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext
 
 from apps.accounts.models import User
+from apps.chats.locking import lock_chat
 from apps.chats.models import Chat
 from apps.common import jobs
 from apps.common.database.rows import first_or_missing
@@ -37,24 +38,29 @@ def scope_of(snapshot: Snapshot) -> Scope:
     return Scope(snapshot.kind, snapshot.owner_id, snapshot.chat_id)
 
 
-def create_snapshot(owner: Owner, chat: Chat | None = None, reason: str = Snapshot.Reason.MANUAL) -> Snapshot:
-    """Create the job that makes a snapshot of a chat, or of the account; return the one under way if there is one.
+def take_chat_snapshot(owner: Owner, chat: Chat) -> Snapshot:
+    """Store a snapshot of a chat as it is now, made by hand. Raise Missing, and Conflict if there are MAX_SNAPSHOTS."""
+    with transaction.atomic():
+        lock_chat(owner, chat.pk)
+        jobs.lock_owner(owner)
+        _check_number(owner)
+        return store_snapshot(Scope(Snapshot.Kind.CHAT, chat.owner_id, chat.pk), Snapshot.Reason.MANUAL)
 
-    Raise Conflict if the owner has MAX_SNAPSHOTS.
+
+def create_snapshot(owner: Owner, reason: str = Snapshot.Reason.MANUAL, moment: str = "") -> tuple[Snapshot, bool]:
+    """Return a job that makes a snapshot of the account, and whether it was created, or is one that is under way.
+
+    It holds what ``moment`` shows, the name of a ``Moment``. Raise Conflict if the owner has MAX_SNAPSHOTS.
     """
     with transaction.atomic():
         jobs.lock_owner(owner)
-        kind = Snapshot.Kind.ACCOUNT if chat is None else Snapshot.Kind.CHAT
-        chat_id = chat.pk if chat else None
-        same = Snapshot.objects.for_owner(owner).filter(kind=kind, chat_id=chat_id)
+        same = Snapshot.objects.for_owner(owner).filter(kind=Snapshot.Kind.ACCOUNT, reason=reason)
         if found := same.open().first():
-            return found
+            return found, False
         if reason == Snapshot.Reason.MANUAL:
             _check_number(owner)
-        title = chat.title if chat else ""
-        return Snapshot.objects.create(
-            owner_id=owner_id_of(owner), kind=kind, chat_id=chat_id, title=title, reason=reason
-        )
+        fields = {"kind": Snapshot.Kind.ACCOUNT, "reason": reason, "moment": moment}
+        return Snapshot.objects.create(owner_id=owner_id_of(owner), **fields), True
 
 
 def receive_snapshot(owner: Owner, upload: UploadedFile) -> Snapshot:

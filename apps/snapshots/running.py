@@ -1,7 +1,9 @@
 """Make and restore snapshots in the background."""
 
+from collections.abc import Callable
 from typing import BinaryIO, cast
 
+import structlog
 from django.conf import settings
 from django.core.files import File
 from django.db import transaction
@@ -11,28 +13,37 @@ from django.utils.translation import gettext_noop
 from apps.common import jobs
 from apps.common.jobs.progress import Progress
 from apps.common.problems import Missing, Problem
-from apps.snapshots.archives import Archive
+from apps.snapshots.archives import Archive, Manifest
 from apps.snapshots.models import Restore, Snapshot
 from apps.snapshots.operations import scope_of
 from apps.snapshots.restoring import restore_archive
 from apps.snapshots.storing import keep_file, scratch_file, trim_snapshots
-from apps.snapshots.writing import write_archive_of_one_moment
+from apps.snapshots.writing import MomentLost, write_archive_of_moment, write_archive_of_one_moment
+
+log = structlog.get_logger(__name__)
 
 
 def run_snapshot(job: Snapshot) -> None:
-    """Make the snapshot of a claimed job, of one moment. A chat that is gone fails the job."""
+    """Make the snapshot of a claimed job: of the moment at which it was asked for, or of now if that isn't kept."""
     scope = scope_of(job)
     with jobs.fail_on_error(job, Problem), scratch_file() as file:
         with Progress(job) as progress:
-            manifest = write_archive_of_one_moment(
-                scope, file, lambda rows, total: progress.update(done=rows, total=total)
-            )
+            manifest = _write(job, file, lambda rows, total: progress.update(done=rows, total=total))
         with transaction.atomic():
             jobs.heartbeat(job)  # the job is still ours, and its row is locked
             keep_file(job, manifest, File(file))
             jobs.end(job, Snapshot.State.SUCCEEDED, done=manifest.rows, total=manifest.rows)
             if job.reason == Snapshot.Reason.DAILY:
                 trim_snapshots(scope, job.reason, settings.SNAPSHOTS_DAILY)
+
+
+def _write(job: Snapshot, file: BinaryIO, on_progress: Callable[[int, int], None]) -> Manifest:
+    if job.moment:
+        try:
+            return write_archive_of_moment(scope_of(job), file, on_progress, job.moment, job.taken_at)
+        except MomentLost:
+            log.warning("moment_of_snapshot_lost", snapshot=str(job.pk))
+    return write_archive_of_one_moment(scope_of(job), file, on_progress)
 
 
 def run_restore(job: Restore) -> None:

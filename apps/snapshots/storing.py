@@ -20,7 +20,8 @@ from apps.snapshots.tables import Scope
 from apps.snapshots.writing import write_archive
 
 MAX_IN_MEMORY = 4 * 2**20  # bytes of an archive that is being written
-KEPT = 10  # newest snapshots before forced writes, and before restores, of an account, a chat or the settings
+KEPT = 10  # newest snapshots, with each of the reasons below, of an account, a chat or the settings
+TRIMMED = (Snapshot.Reason.FORCED, Snapshot.Reason.RESTORE)
 STRAY_RETENTION = dt.timedelta(days=1)  # for files without a snapshot, whose row may not be committed yet
 JOB_RETENTION = dt.timedelta(days=7)  # of snapshots that failed, after their end
 
@@ -45,12 +46,13 @@ def scratch_file() -> Iterator[BinaryIO]:
 def store_snapshot(scope: Scope, reason: str, on_progress: Callable[[int], None] = lambda rows: None) -> Snapshot:
     """Write and store a snapshot. The caller's transaction holds the locks of what is written.
 
-    Of those with this reason, only the newest are kept.
+    Of those that nobody asked for, only the newest are kept.
     """
     with scratch_file() as file:
         manifest = write_archive(scope, file, on_progress)
         snapshot = store_archive(scope, manifest, reason, File(file))
-    trim_snapshots(scope, reason, KEPT)
+    if reason in TRIMMED:
+        trim_snapshots(scope, reason, KEPT)
     return snapshot
 
 

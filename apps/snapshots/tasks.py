@@ -1,5 +1,6 @@
 """Celery tasks of snapshots."""
 
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -9,12 +10,12 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
-from apps.chats.models import Chat
 from apps.common import jobs
 from apps.common.database.restriction import restricted_to
 from apps.common.scoping import Owner
 from apps.snapshots import mirror, operations, running, storing
 from apps.snapshots.models import Restore, Snapshot
+from apps.snapshots.moments import Moment
 
 INTERRUPTED = gettext_noop("The restore was interrupted, and nothing was changed. Start it again.")
 
@@ -47,12 +48,27 @@ def execute_restore(job: Restore) -> bool:
     return False
 
 
-def request_snapshot(owner: Owner, chat: Chat | None = None, reason: str = Snapshot.Reason.MANUAL) -> Snapshot:
-    """Create a snapshot with ``create_snapshot``, and send it to a worker after the commit."""
+def request_snapshot(owner: Owner) -> Snapshot:
+    """Have workers make a snapshot of the account as it is now, after the commit; return the one under way, if any."""
+    moment = Moment.now()
+    try:
+        with transaction.atomic():
+            snapshot, created = _send_snapshot(owner, Snapshot.Reason.MANUAL, moment.name if moment else "")
+            if moment and created:
+                transaction.on_commit(partial(moment.keep_for, snapshot.pk))
+                moment = None
+        return snapshot
+    finally:
+        if moment:
+            moment.release()
+
+
+def _send_snapshot(owner: Owner, reason: str, moment: str = "") -> tuple[Snapshot, bool]:
     with transaction.atomic():
-        snapshot = operations.create_snapshot(owner, chat, reason)
-        run_snapshot_job.delay_on_commit(job_id=str(snapshot.pk))
-    return snapshot
+        snapshot, created = operations.create_snapshot(owner, reason, moment)
+        if created:
+            run_snapshot_job.delay_on_commit(job_id=str(snapshot.pk))
+    return snapshot, created
 
 
 def request_restore(snapshot: Snapshot) -> Restore:
@@ -69,7 +85,7 @@ def make_daily_snapshots(**kwargs: Any) -> None:
     if settings.SNAPSHOTS_DAILY:
         for owner_id in operations.owners_with_changes():
             with restricted_to(owner_id):
-                request_snapshot(owner_id, reason=Snapshot.Reason.DAILY)
+                _send_snapshot(owner_id, Snapshot.Reason.DAILY)
 
 
 @shared_task
@@ -77,7 +93,7 @@ def sweep_snapshots(**kwargs: Any) -> None:
     """Restart snapshots whose worker or message was lost, fail restores whose worker was, and delete leftovers."""
     jobs.fail_orphans(Restore, INTERRUPTED)
     for model in (Snapshot, Restore):
-        for job_id in jobs.take_overdue(model):
+        for job_id in jobs.take_lost(model, "indexing"):
             send_snapshot(job_id)
     storing.delete_leftovers(timezone.now())
 

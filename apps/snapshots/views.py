@@ -17,7 +17,7 @@ from apps.chats.views.access import or_404, wants_partial
 from apps.common.problems import Conflict, Missing, Problem
 from apps.snapshots.downloads import download
 from apps.snapshots.models import Restore, Snapshot
-from apps.snapshots.operations import access_snapshot, delete_snapshot, receive_snapshot
+from apps.snapshots.operations import access_snapshot, delete_snapshot, receive_snapshot, take_chat_snapshot
 from apps.snapshots.tasks import request_restore, request_snapshot
 
 PAGE_SIZE = 20
@@ -38,7 +38,7 @@ def index(request: HttpRequest) -> HttpResponse:
     chat = _chat(request)
     if request.method == "POST":
         try:
-            request_snapshot(request.user, chat)
+            take_chat_snapshot(request.user, chat) if chat else request_snapshot(request.user)
         except Conflict as problem:
             messages.error(request, problem.detail)
         return redirect(request.get_full_path())

@@ -1,10 +1,11 @@
 """Write the rows of an owner into an archive."""
 
+import datetime as dt
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from django.db import models, transaction
+from django.db import DatabaseError, models, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
@@ -19,11 +20,20 @@ from apps.snapshots.tables import ONLY, Scope, Table
 FETCHED_ROWS = 500
 
 
-def write_archive(scope: Scope, file: BinaryIO, on_progress: Callable[[int], None] = lambda rows: None) -> Manifest:
+class MomentLost(Exception):
+    """No transaction sees the rows of a moment any more."""
+
+
+def write_archive(
+    scope: Scope,
+    file: BinaryIO,
+    on_progress: Callable[[int], None] = lambda rows: None,
+    at: dt.datetime | None = None,
+) -> Manifest:
     """Write an archive and return its manifest. ``on_progress`` receives the number of rows written so far.
 
-    The rows are those of one moment only within a transaction that has a snapshot of its own (repeatable read), or that
-    holds the locks of what is written.
+    The manifest names the time ``at``, or now. The rows are those of one moment only within a transaction that has a
+    snapshot of its own (repeatable read), or that holds the locks of what is written.
     """
     user = User.objects.get(pk=scope.owner_id)
     written = 0
@@ -35,7 +45,7 @@ def write_archive(scope: Scope, file: BinaryIO, on_progress: Callable[[int], Non
             owner=scope.owner_id,
             chat=scope.chat_id,
             title=title_of(scope),
-            created_at=timezone.now().isoformat(),
+            created_at=(at or timezone.now()).isoformat(),
             profile=_profile_of(user) if scope.kind == Snapshot.Kind.ACCOUNT else {},
         )
 
@@ -43,24 +53,46 @@ def write_archive(scope: Scope, file: BinaryIO, on_progress: Callable[[int], Non
 def write_archive_of_one_moment(
     scope: Scope, file: BinaryIO, on_progress: Callable[[int, int], None] = lambda rows, total: None
 ) -> Manifest:
-    """Write an archive in a transaction of its own, which a replica of the database may give.
+    """Write an archive of the present in a transaction of its own, which a replica of the database may give.
 
     ``on_progress`` receives the number of rows written so far, and that of all. Raise Missing if the chat is gone.
     """
+    return from_replica(lambda: _write_in_transaction(scope, file, on_progress))
 
-    def write() -> Manifest:
-        connection = reading_connection()
-        file.seek(0)
-        file.truncate()
-        with transaction.atomic(using=connection.alias):
-            with connection.cursor() as cursor:
-                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            if scope.chat_id and not Table("chats.Chat", scope).rows.exists():
-                raise Missing(gettext_noop("There is no such chat."))
-            total = count_rows(scope)
-            return write_archive(scope, file, lambda rows: on_progress(rows, total))
 
-    return from_replica(write)
+def write_archive_of_moment(
+    scope: Scope, file: BinaryIO, on_progress: Callable[[int, int], None], moment: str, at: dt.datetime
+) -> Manifest:
+    """Write an archive of what ``moment`` shows, the name of a ``Moment`` at the time ``at``. Raise MomentLost."""
+    return _write_in_transaction(scope, file, on_progress, moment, at)
+
+
+def _write_in_transaction(
+    scope: Scope,
+    file: BinaryIO,
+    on_progress: Callable[[int, int], None],
+    moment: str = "",
+    at: dt.datetime | None = None,
+) -> Manifest:
+    connection = reading_connection()
+    file.seek(0)
+    file.truncate()
+    with transaction.atomic(using=connection.alias):
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            if moment:
+                _see(moment, cursor)
+        if scope.chat_id and not Table("chats.Chat", scope).rows.exists():
+            raise Missing(gettext_noop("There is no such chat."))
+        total = count_rows(scope)
+        return write_archive(scope, file, lambda rows: on_progress(rows, total), at)
+
+
+def _see(moment: str, cursor: Any) -> None:
+    try:
+        cursor.execute("SET TRANSACTION SNAPSHOT %s", [moment])
+    except DatabaseError as error:
+        raise MomentLost(moment) from error
 
 
 def _profile_of(user: User) -> dict[str, str]:

@@ -203,7 +203,7 @@ def test_a_job_that_every_worker_dies_of_is_given_up(alice: User, kept_files: Pa
     for _ in range(jobs.MAX_CLAIMS):
         assert jobs.claim(ImportJob, job.pk) is not None
         ImportJob.objects.for_owner(alice).update(heartbeat_at=timezone.now() - dt.timedelta(minutes=2))
-    assert jobs.take_overdue(ImportJob) == [job.pk]
+    assert jobs.take_lost(ImportJob, "indexing") == [job.pk]
     import_jobs.run_import_job(job.pk)
     assert fresh(job).state == "failed"
     assert chats_of(alice) == []
@@ -217,7 +217,7 @@ def test_a_job_that_waits_is_sent_to_a_worker_again_once_in_a_while(alice: User)
     found = []
     for seconds in (30, 70, 80, 140):
         with time_machine.travel(job.created_at + dt.timedelta(seconds=seconds)):
-            found.append(jobs.take_overdue(ImportJob))
+            found.append(jobs.take_lost(ImportJob, "indexing"))
     assert found == [[], [job.pk], [], [job.pk]]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import time_machine
 from django.db import NotSupportedError, OperationalError, connection, transaction
 from django.test import override_settings
 from django.utils import timezone
@@ -17,7 +18,8 @@ from apps.chats.models import ImportJob
 from apps.common import jobs
 from apps.common.jobs import turns
 from apps.common.registry import Registry
-from apps.extraction.models import EmbeddingJob, ExtractionRun, ModelTest
+from apps.extraction.models import EmbeddingJob, ExtractionRun, IndexJob, ModelTest
+from apps.snapshots.models import Snapshot
 from tests.database import WAITING
 from tests.factories import UserFactory, make_chat
 
@@ -146,16 +148,16 @@ def test_a_job_that_goes_back_to_the_queue_may_be_claimed_again_without_end(job:
 
 
 def test_lost_jobs_are_revived(job: ExtractionRun) -> None:
-    assert jobs.take_overdue(ExtractionRun) == []
+    assert jobs.take_lost(ExtractionRun, "extraction") == []
     update(job, created_at=timezone.now() - LONG_AGO)
-    assert jobs.take_overdue(ExtractionRun) == [job.pk]
-    assert jobs.take_overdue(ExtractionRun) == []  # it was sent a moment ago
+    assert jobs.take_lost(ExtractionRun, "extraction") == [job.pk]
+    assert jobs.take_lost(ExtractionRun, "extraction") == []  # it was sent a moment ago
     claimed(job)
-    assert jobs.take_overdue(ExtractionRun) == []
+    assert jobs.take_lost(ExtractionRun, "extraction") == []
     update(job, heartbeat_at=timezone.now() - LONG_AGO)
-    assert jobs.take_overdue(ExtractionRun) == [job.pk]
+    assert jobs.take_lost(ExtractionRun, "extraction") == [job.pk]
     jobs.cancel(job)
-    assert jobs.take_overdue(ExtractionRun) == []
+    assert jobs.take_lost(ExtractionRun, "extraction") == []
 
 
 def test_a_job_that_cannot_be_revived_is_never_claimed_twice() -> None:
@@ -301,12 +303,97 @@ def test_turns_count_across_the_kinds_of_jobs_of_a_queue(db: None) -> None:
     assert [jobs.claim_next(kinds) for _ in range(5)] == [imports[0], waiting, *imports[1:], None]
 
 
-def test_an_owners_import_comes_before_work_that_waits_longer(db: None) -> None:
+# Of one owner: what a person waits for
+
+INDEXING: Any = [kind.model for kind in jobs.kinds if kind.queue == "indexing"]
+
+
+def index_job(owner: User, **fields: Any) -> IndexJob:
+    job: IndexJob = IndexJob.objects.create(owner_id=owner.pk, chat=make_chat(owner), **fields)
+    return job
+
+
+def import_job(owner: User, **fields: Any) -> ImportJob:
+    job: ImportJob = ImportJob.objects.create(owner_id=owner.pk, filename="chat.jsonl", **fields)
+    return job
+
+
+def snapshot(owner: User, **fields: Any) -> Snapshot:
+    job: Snapshot = Snapshot.objects.create(owner_id=owner.pk, kind="account", **fields)
+    return job
+
+
+def claimed_in_turn(number: int, models: Any = INDEXING) -> list[Any]:
+    return [jobs.claim_next(models) for _ in range(number)]
+
+
+@pytest.mark.parametrize("ask", [import_job, snapshot])
+def test_what_a_person_waits_for_comes_before_work_that_waits_longer(db: None, ask: Callable[[User], Any]) -> None:
     owner = UserFactory()
-    older = EmbeddingJob.objects.create(owner_id=owner.pk, model="small")
-    newer = ImportJob.objects.create(owner_id=owner.pk, filename="chat.jsonl")
-    assert next(kind.model for kind in jobs.kinds if kind.queue == "indexing") is ImportJob
-    assert [jobs.claim_next([ImportJob, EmbeddingJob]) for _ in range(2)] == [newer, older]
+    waiting = [index_job(owner), index_job(owner), EmbeddingJob.objects.create(owner_id=owner.pk, model="small")]
+    asked = ask(owner)
+    first, *others = claimed_in_turn(4)
+    assert first == asked
+    assert {job.pk for job in others} == {job.pk for job in waiting}
+
+
+def test_a_daily_snapshot_waits_for_its_turn(db: None) -> None:
+    owner = UserFactory()
+    daily, asked = snapshot(owner, reason="daily"), import_job(owner)
+    assert claimed_in_turn(2) == [asked, daily]
+
+
+def test_a_run_that_a_person_asked_for_comes_before_those_that_began_by_themselves(db: None) -> None:
+    owner = UserFactory()
+    first, second, asked = queued_run(owner), queued_run(owner), queued_run(owner, asked=True)
+    assert claimed_in_turn(3, [ExtractionRun]) == [asked, first, second]
+
+
+def test_kinds_take_turns_within_an_owner(db: None) -> None:
+    owner = UserFactory()
+    indexing = [index_job(owner) for _ in range(3)]
+    embedding = EmbeddingJob.objects.create(owner_id=owner.pk, model="small")
+    imports = [import_job(owner) for _ in range(3)]
+    asked = snapshot(owner)
+    assert claimed_in_turn(4) == [imports[0], asked, *imports[1:]]
+    assert claimed_in_turn(4) == [indexing[0], embedding, *indexing[1:]]
+
+
+def test_what_nobody_waits_for_gets_a_turn_a_minute(db: None) -> None:
+    owner, now = UserFactory(), timezone.now()
+    long_ago = now - dt.timedelta(minutes=5)
+    with time_machine.travel(now, tick=False):
+        indexing = [index_job(owner, created_at=long_ago + dt.timedelta(seconds=n)) for n in range(2)]
+        imports = [import_job(owner, created_at=now - dt.timedelta(seconds=9 - n)) for n in range(5)]
+        assert claimed_in_turn(3) == [indexing[0], *imports[:2]]
+    with time_machine.travel(now + jobs.BACKGROUND_PERIOD + dt.timedelta(seconds=1), tick=False):
+        assert claimed_in_turn(1) == [indexing[1]]
+    with time_machine.travel(now + jobs.BACKGROUND_PERIOD + dt.timedelta(seconds=2), tick=False):
+        assert isinstance(claimed_in_turn(1)[0], ImportJob)
+
+
+# The place in the queue
+
+
+def test_a_job_tells_its_place_in_the_queue(db: None) -> None:
+    owner = UserFactory()
+    indexing, asked = [index_job(owner), index_job(owner)], snapshot(owner)
+    assert [job.place for job in (asked, *indexing)] == [1, 2, 3]
+    other = UserFactory()
+    import_job(other), index_job(other)
+    assert [job.place for job in (asked, *indexing)] == [2, 4, 5]
+    claimed_job = jobs.claim(Snapshot, asked.pk)
+    assert claimed_job is not None
+    assert (claimed_job.place, indexing[0].place) == (None, 2)
+    assert update(indexing[0], wait_until=timezone.now() + LONG_AGO).place is None
+    assert ModelTest.objects.create(owner_id=owner.pk).place is None  # its kind takes no turns
+
+
+def test_the_place_is_the_order_in_which_jobs_are_claimed(db: None) -> None:
+    owner = UserFactory()
+    waiting = [index_job(owner), index_job(owner), import_job(owner), snapshot(owner), import_job(owner)]
+    waiting.sort(key=lambda job: job.place or 0)
+    assert claimed_in_turn(5) == waiting
 
 
 def test_a_job_that_cannot_be_claimed_any_more_does_not_hold_up_the_queue(db: None) -> None:

@@ -4,8 +4,10 @@ import io
 import json
 from typing import Any
 
+import psycopg
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +16,9 @@ from apps.chats.models import Chat
 from apps.common.scoping import system_scope
 from apps.evaluation.datasets import UnusableDataset, read_locomo, read_stores
 from apps.evaluation.metrics import mean, measure, ndcg_at, recall_at, reciprocal_rank
+from apps.evaluation.registry import EVALUATIONS
+from apps.evaluation.report import report_document
+from apps.evaluation.runs import METHODS, QueryResult
 from apps.memories.models import Passage
 
 LOCOMO = [
@@ -134,21 +139,64 @@ def test_the_best_ranking_scores_one(gold: set[int]) -> None:
     assert reciprocal_rank(best, set(best[:-1])) == 1
 
 
-def test_a_run_prints_every_method_and_stores_nothing(db: None, tmp_path: Any) -> None:
-    results = json.loads(evaluated(write(tmp_path, LOCOMO), "--format=locomo", "--json"))
+class Onlooker(io.StringIO):
+    """Standard error of a run. At each line of its progress, it looks what is locked in the database in use."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        given = connection.get_connection_params()
+        names = ("dbname", "user", "password", "host", "port")
+        self.parameters = {name: given[name] for name in names if name in given}
+        self.locked: list[int] = []
+
+    def write(self, text: str) -> int:
+        held = """SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)
+            WHERE datname = current_database() AND pid <> pg_backend_pid() AND locktype = 'relation'
+            AND backend_type = 'client backend'"""
+        with psycopg.connect(**self.parameters) as other:
+            self.locked.append(other.execute(held).fetchone()[0])  # type: ignore[index]
+        return super().write(text)
+
+
+def test_a_run_measures_every_method_and_touches_nothing_that_is_in_use(transactional_db: None, tmp_path: Any) -> None:
+    out, onlooker = io.StringIO(), Onlooker()
+    file = write(tmp_path, LOCOMO)
+    call_command("evaluate", file, "--format=locomo", "--json", stdout=out, stderr=onlooker)
+    results = json.loads(out.getvalue())
     assert set(results["methods"]) == {"default", "dense", "ts_rank", "bm25", "seed"}
     for measures in results["methods"].values():
         assert set(measures) == {"recall@5", "recall@10", "recall@20", "ndcg@10", "mrr"}
     assert results["methods"]["default"]["recall@5"] == 1
     assert results["queries"] == 2
+    assert set(onlooker.locked) == {0}
     with system_scope():
         assert not User.objects.exists()
         assert not Chat.objects.exists()
         assert not Passage.objects.exists()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_database WHERE datname LIKE '%\\_evaluation'")
+        assert cursor.fetchone() == (0,)
 
 
-def test_the_table_is_aligned(db: None, tmp_path: Any) -> None:
-    lines = evaluated(write(tmp_path, STORES), "--format=stores").splitlines()
+def test_of_two_runs_at_once_one_is_refused(transactional_db: None, tmp_path: Any) -> None:
+    parameters = Onlooker().parameters
+    own = f"{parameters['dbname']}_evaluation"
+    with psycopg.connect(**parameters, autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {own}")
+        try:
+            with (
+                psycopg.connect(**parameters | {"dbname": own}),
+                pytest.raises(CommandError, match="being accessed by other users"),
+            ):
+                evaluated(write(tmp_path, STORES), "--format=stores")
+        finally:
+            server.execute(f"DROP DATABASE {own}")
+
+
+def test_the_table_is_aligned() -> None:
+    measures = {"recall@5": 1.0, "recall@10": 1.0, "recall@20": 1.0, "ndcg@10": 0.5, "mrr": 0.25}
+    found = [QueryResult("a", method, "1", measures) for method in METHODS for _ in range(2)]
+    lines = EVALUATIONS["stores"].table(report_document(found)).splitlines()
     assert lines[0].split() == ["recall@5", "recall@10", "recall@20", "ndcg@10", "mrr"]
     assert len({len(line) for line in lines[:6]}) == 1
     assert lines[-1] == "2 queries"

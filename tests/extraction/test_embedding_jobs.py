@@ -87,7 +87,7 @@ def models_of(owner: User) -> set[str]:
 
 
 def started(owner: User) -> EmbeddingJob:
-    job = embedding_jobs.start_embedding_job(owner)
+    job, _ = embedding_jobs.start_embedding_job(owner)
     assert job is not None
     return job
 
@@ -117,7 +117,7 @@ def test_everything_is_embedded_by_the_present_model(owner: User, chat: Chat) ->
 
 def test_there_is_no_job_where_nothing_is_to_do(owner: User, chat: Chat) -> None:
     done(started(owner))
-    assert embedding_jobs.start_embedding_job(owner) is None
+    assert embedding_jobs.start_embedding_job(owner) == (None, False)
 
 
 def test_another_connection_for_embeddings_starts_a_job(

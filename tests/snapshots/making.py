@@ -9,13 +9,15 @@ from apps.common import jobs
 from apps.common.database.restriction import restricted_to
 from apps.snapshots.archives import Archive
 from apps.snapshots.models import Restore, Snapshot
-from apps.snapshots.operations import create_restore, create_snapshot
+from apps.snapshots.operations import create_restore, create_snapshot, take_chat_snapshot
 from apps.snapshots.running import run_restore, run_snapshot
 
 
 def made(owner: User, chat: Chat | None = None) -> Snapshot:
     """A snapshot of the account or the chat. Needs a transaction of its own."""
-    snapshot = create_snapshot(owner, chat)
+    if chat:
+        return take_chat_snapshot(owner, chat)
+    snapshot, _ = create_snapshot(owner)
     with restricted_to(None):  # as each task is
         claimed = jobs.claim(Snapshot, snapshot.pk)
         assert claimed is not None

@@ -2,6 +2,7 @@
 
 import io
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -9,18 +10,20 @@ import pytest
 import time_machine
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.chats.models import Chat, Message
+from apps.chats.operations import append_messages
 from apps.common import jobs
 from apps.common.database.restriction import restricted_to
 from apps.snapshots import operations, tasks
 from apps.snapshots.models import Restore, Snapshot
 from tests.contract.conftest import client_of
-from tests.factories import UserFactory, make_chat, make_memory
-from tests.snapshots.making import made, restored
+from tests.factories import UserFactory, make_chat, make_memory, parsed
+from tests.snapshots.making import made, restored, rows_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 URL = "/api/v1/snapshots/"
@@ -50,13 +53,10 @@ def test_the_life_of_a_snapshot(alice: User, chat: Chat) -> None:
     client = client_of(alice)
     assert client.get(URL).json()["results"] == []
     reply = client.post(URL, {"chat": str(chat.pk)}, format="json")
-    assert (reply.status_code, reply.json()["state"], reply.json()["kind"]) == (202, "queued", "chat")
+    assert (reply.status_code, reply.json()["state"], reply.json()["kind"]) == (201, "succeeded", "chat")
     url = f"{URL}{reply.json()['id']}/"
-    assert client.post(URL, {"chat": str(chat.pk)}, format="json").json()["id"] == reply.json()["id"]
-    assert client.get(f"{url}download/").status_code == 409
-    assert client.post(f"{url}restore/").status_code == 409
-    work()
     done = client.get(url).json()
+    assert done == reply.json()
     assert (done["state"], done["reason"], done["title"]) == ("succeeded", "manual", chat.title)
     assert done["counts"]["chats.Message"] == 2
     assert done["done"] == done["total"] == sum(done["counts"].values())
@@ -91,6 +91,83 @@ def test_the_life_of_a_snapshot(alice: User, chat: Chat) -> None:
     assert not any(upload.json()["id"] in name for name in field.storage.listdir("snapshots/")[1])
 
 
+def test_a_snapshot_of_the_account_is_made_in_the_background(alice: User, chat: Chat) -> None:
+    client = client_of(alice)
+    reply = client.post(URL)
+    assert (reply.status_code, reply.json()["state"], reply.json()["kind"]) == (202, "queued", "account")
+    assert reply.json()["place"] == 1
+    url = f"{URL}{reply.json()['id']}/"
+    assert client.post(URL).json()["id"] == reply.json()["id"]
+    assert client.get(f"{url}download/").status_code == 409
+    assert client.post(f"{url}restore/").status_code == 409
+    work()
+    done = client.get(url).json()
+    assert (done["state"], done["place"], done["done"]) == ("succeeded", None, done["total"])
+
+
+@pytest.mark.parametrize("headers", [{}, {"HTTP_IDEMPOTENCY_KEY": "k1"}], ids=["without a key", "with a key"])
+@pytest.mark.parametrize("is_of_chat", [True, False], ids=["chat", "account"])
+def test_a_snapshot_holds_the_moment_at_which_it_was_asked_for(
+    alice: User, is_of_chat: bool, headers: dict[str, str]
+) -> None:
+    chat = make_chat(alice, *(f"Message {number}." for number in range(5)))
+    client = client_of(alice)
+    asked = client.post(URL, {"chat": str(chat.pk)} if is_of_chat else {}, format="json", **headers).json()
+    moment = timezone.now()
+    first, second = (str(message.pk) for message in chat.messages.order_by("index")[:2])
+    edits = [{"id": first, "delete": True}, {"id": second, "set": {"mes": "Another."}}]
+    assert client.post(f"/api/v1/chats/{chat.pk}/patch/", {"force": True, "patches": edits}).status_code == 200
+    work()
+    snapshot = Snapshot.objects.for_owner(alice).get(pk=asked["id"])
+    assert snapshot.state == "succeeded"
+    assert len(rows_of(snapshot, "chats.Message")) == 5
+    assert "Another." not in {row["mes"] for row in rows_of(snapshot, "chats.Swipe")}
+    assert snapshot.taken_at < moment
+
+
+def test_a_snapshot_whose_moment_is_lost_holds_and_names_a_later_one(alice: User, chat: Chat) -> None:
+    asked = client_of(alice).post(URL).json()
+    Snapshot.objects.for_owner(alice).update(moment="00000003-0000001B-1")
+    append_messages(alice, chat.pk, [parsed("Another.")])
+    later = timezone.now()
+    work()
+    snapshot = Snapshot.objects.for_owner(alice).get(pk=asked["id"])
+    assert (snapshot.state, len(rows_of(snapshot, "chats.Message"))) == ("succeeded", 3)
+    assert snapshot.taken_at > later
+
+
+def test_a_moment_is_kept_until_its_snapshot_is_made(alice: User, chat: Chat) -> None:
+    client_of(alice).post(URL)
+    assert kept_moments() == 1
+    work()
+    deadline = time.monotonic() + 60
+    while kept_moments():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def kept_moments() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+            AND state = 'idle in transaction' AND query LIKE '%pg_export_snapshot%'"""
+        )
+        return int(cursor.fetchone()[0])
+
+
+def test_a_snapshot_asked_for_is_made_beside_a_daily_one(alice: User, chat: Chat, settings: Any) -> None:
+    tasks.make_daily_snapshots()
+    client_of(alice).post(URL)
+    work()
+    assert {snapshot.reason for snapshot in Snapshot.objects.for_owner(alice)} == {"daily", "manual"}
+
+
+def test_no_snapshot_of_a_chat_that_somebody_asked_for_is_deleted_by_itself(alice: User, chat: Chat) -> None:
+    for _ in range(12):
+        client_of(alice).post(URL, {"chat": str(chat.pk)}, format="json")
+    assert Snapshot.objects.for_owner(alice).filter(state="succeeded").count() == 12
+
+
 @pytest.mark.parametrize("body", [{"chat": "x"}, {"chat": 7}, {"chats": None}, []])
 def test_a_bad_request_is_a_400(alice: User, body: Any) -> None:
     assert client_of(alice).post(URL, body, format="json").status_code == 400
@@ -100,14 +177,6 @@ def test_a_bad_request_is_a_400(alice: User, body: Any) -> None:
 def test_a_chat_of_somebody_else_is_no_chat(alice: User, chat: Chat) -> None:
     reply = client_of(UserFactory()).post(URL, {"chat": str(chat.pk)}, format="json")
     assert (reply.status_code, reply.json()["errors"][0]["pointer"]) == (400, "/chat")
-
-
-def test_a_chat_that_goes_before_its_turn_fails_the_snapshot(alice: User, chat: Chat) -> None:
-    snapshot = operations.create_snapshot(alice, chat)
-    Chat._base_manager.filter(pk=chat.pk).delete()
-    work()
-    snapshot.refresh_from_db()
-    assert (snapshot.state, snapshot.error) == ("failed", "There is no such chat.")
 
 
 def test_a_lost_file_is_said(alice: User, chat: Chat) -> None:
@@ -189,12 +258,15 @@ def test_the_pages(alice: User, chat: Chat) -> None:
     assert "There are no snapshots yet." in client.get(url).content.decode()
     of_chat = f"{url}?chat={chat.pk}"
     assert client.post(of_chat)["Location"] == of_chat
-    assert 'hx-trigger="load' in client.get(of_chat, headers={"HX-Request": "true"}).content.decode()
-    work()
     snapshot = Snapshot.objects.for_owner(alice).get()
     html = client.get(of_chat).content.decode()
     assert f"{url}{snapshot.pk}/download/" in html
     assert 'hx-trigger="load' not in html
+    assert client.post(url)["Location"] == url
+    html = client.get(url, headers={"HX-Request": "true"}).content.decode()
+    assert 'hx-trigger="load' in html
+    assert "It is next in the queue." in html
+    work()
     asked = client.get(f"{url}{snapshot.pk}/restore/").content.decode()
     assert "It holds 1 chat, 2 messages." in asked
     content = b"".join(client.get(f"{url}{snapshot.pk}/download/").streaming_content)

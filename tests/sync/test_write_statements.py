@@ -16,8 +16,8 @@ from tests.factories import UserFactory, make_chat
 pytestmark = pytest.mark.django_db(transaction=True)
 
 MESSAGE = {"name": "Alice", "is_user": True, "mes": "The gate is shut."}
-# Token, chat, two rows or three, chat, change, notification; of an append also the recall that waits for its text
-STATEMENTS = {"append": 8, "patch": 8}
+# Token, chat, two rows or three, chat, change, notification, task; of an append also the recall that waits for its text
+STATEMENTS = {"append": 9, "patch": 9}
 
 
 @pytest.fixture

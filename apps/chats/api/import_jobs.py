@@ -28,6 +28,7 @@ class ImportJobSerializer(serializers.Serializer[ImportJob]):
     id = serializers.UUIDField()
     filename = serializers.CharField()
     state = serializers.ChoiceField(choices=jobs.STATES)
+    place = serializers.IntegerField(allow_null=True, help_text=jobs.PLACE)
     bytes_done = serializers.IntegerField()
     bytes_total = serializers.IntegerField()
     messages = serializers.IntegerField(help_text="Messages read so far.")

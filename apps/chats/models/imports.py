@@ -11,6 +11,8 @@ from apps.common.jobs import Job
 class ImportJob(Job):
     """A background import of a file. ``done`` and ``total`` are bytes; its chats exist once it has succeeded."""
 
+    awaited = True
+
     class Existing(models.TextChoices):
         """What becomes of a chat in the file that is stored already."""
 

@@ -46,6 +46,7 @@ def import_job_document(job: ImportJob) -> dict[str, Any]:
         "id": str(job.pk),
         "filename": job.filename,
         "state": job.state,
+        "place": job.place,
         "bytes_done": job.done,
         "bytes_total": job.total,
         "messages": job.messages,

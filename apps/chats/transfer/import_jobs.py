@@ -91,14 +91,16 @@ def import_at_once(owner: Owner, upload: UploadedFile) -> tuple[ImportJob, Impor
     return job, result
 
 
-def decide(job: ImportJob, existing: str) -> ImportJob:
+def decide(job: ImportJob, existing: str) -> bool:
     """Queue a paused import again, with what becomes of chats that are stored already.
 
-    Do nothing if it is not paused.
+    Do nothing and return False if it is not paused.
     """
     rows = ImportJob.objects.for_owner(job.owner_id).filter(pk=job.pk, state=ImportJob.State.PAUSED)
-    rows.update(existing=existing, matches=[])
-    return jobs.resume(job)
+    is_paused = bool(rows.update(existing=existing, matches=[]))
+    if is_paused:
+        jobs.resume(job)
+    return is_paused
 
 
 def access_import_job(owner: Owner, job_id: UUID) -> ImportJob:

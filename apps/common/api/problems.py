@@ -143,8 +143,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def unavailable(request: HttpRequest, problem: Unavailable) -> HttpResponse:
     """Return the 503 for a database that can't answer now."""
-    if request.path.startswith("/api/"):
-        return problem_response(problem)
+    if request.path.startswith(tuple(settings.ERROR_FORMS)):
+        return refusal(request.path, problem)
     response = defaults.server_error(request)
     response.status_code = problem.status
     for name, value in problem.headers.items():

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Case, Q, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -40,10 +40,12 @@ class Job(OwnedModel):
         FAILED = "failed", _("Failed")
         CANCELLED = "cancelled", _("Cancelled")
 
-    # Whether another worker may continue a job whose worker died. If not, call fail_orphans before take_overdue.
+    # Whether another worker may continue a job whose worker died. If not, call fail_orphans before take_lost.
     revivable: ClassVar[bool] = True
     # Whether it also runs while its owner is suspended.
     runs_suspended: ClassVar[bool] = False
+    # Whether a person asked for it and waits: all jobs of this kind, none, or those that meet the condition.
+    awaited: ClassVar[bool | Q] = False
     # Values that fields get when no worker owns the job any more.
     idle_fields: ClassVar[dict[str, Any]] = {}
 
@@ -72,6 +74,12 @@ class Job(OwnedModel):
         queued = Q(state=cls.State.QUEUED) & (Q(wait_until=None) | Q(wait_until__lte=now))
         return queued | orphaned if cls.revivable else queued
 
+    @classmethod
+    def is_awaited(cls) -> Case:
+        """Return the expression for whether a person waits for a job."""
+        condition = cls.awaited if isinstance(cls.awaited, Q) else Value(cls.awaited)
+        return Case(When(condition, then=True), default=False, output_field=models.BooleanField())
+
     @property
     def is_active(self) -> bool:
         return self.state in ACTIVE_STATES
@@ -79,6 +87,13 @@ class Job(OwnedModel):
     @property
     def is_open(self) -> bool:
         return self.state in OPEN_STATES
+
+    @property
+    def place(self) -> int | None:
+        """Return the job's place in its queue, as ``place_in_queue``."""
+        from apps.common.jobs.places import place_in_queue  # which knows the kinds of jobs, and they this class
+
+        return place_in_queue(self)
 
     @property
     def is_waiting(self) -> bool:

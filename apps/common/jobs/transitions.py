@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 import structlog
+from celery import current_app
 from django.contrib.auth import get_user_model
 from django.db import InterfaceError, OperationalError
 from django.db.models import F, Q
@@ -15,6 +16,7 @@ from django.db.models.functions import Coalesce
 from django.dispatch import Signal
 from django.utils import timezone
 from django.utils.translation import gettext_noop
+from kombu.exceptions import ChannelError
 
 from apps.common.database.errors import is_rolled_back
 from apps.common.database.restriction import restrict
@@ -180,12 +182,14 @@ def fail_orphans(model: type[Job], error: str) -> None:
         orphans.update(state=Job.State.FAILED, claim=None, error=error, finished_at=now, **model.idle_fields)
 
 
-def take_overdue(model: type[Job]) -> list[UUID]:
-    """Return the ids of jobs to send to a worker: queued for too long, without a heartbeat, or whose wait is over.
+def take_lost(model: type[Job], queue: str) -> list[UUID]:
+    """Return the ids of jobs whose message was lost or has done its work, so that they are to be sent to a worker.
 
-    A queued job's wait ends here, and it gets a heartbeat: its message may still be in a long queue, and each sweep
-    would add another one.
+    They are queued for too long, without a heartbeat, or their wait is over, and no message waits in their queue: as
+    long as one does, it may be theirs. A queued job's wait ends here.
     """
+    if has_messages(queue):
+        return []
     now = timezone.now()
     latest = now - heartbeat_timeout()
     overdue = Q(heartbeat_at=None, created_at__lt=latest) | Q(heartbeat_at__lt=latest)
@@ -194,3 +198,12 @@ def take_overdue(model: type[Job]) -> list[UUID]:
         ids = list(model.objects.filter(overdue).active().values_list("pk", flat=True))
         model.objects.filter(pk__in=ids, state=Job.State.QUEUED).update(heartbeat_at=now, wait_until=None)
     return ids
+
+
+def has_messages(queue: str) -> bool:
+    """Return whether a message waits for a worker of the queue, as far as the broker says so."""
+    with current_app.producer_pool.acquire(block=True) as producer:
+        try:
+            return bool(producer.channel.queue_declare(queue=queue, passive=True).message_count)
+        except ChannelError:  # some brokers know no queue that is empty
+            return False

@@ -1,10 +1,10 @@
-"""Which job of a queue a worker runs next: owners take turns, however many jobs each of them has."""
+"""Which job of a queue a worker runs next: owners take turns, and of an owner comes first what they wait for."""
 
 import datetime as dt
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.db.models import Count, Max, Q
@@ -17,6 +17,9 @@ from apps.common.registry import Registry
 from apps.common.scoping import system_scope
 
 TURN_PERIOD = dt.timedelta(hours=1)  # owners without a turn within this time wait on equal terms
+# Of an owner's jobs, those that nobody waits for get a turn this often, however many there are that a person waits for.
+BACKGROUND_PERIOD = dt.timedelta(minutes=1)
+SINCE = Coalesce("claimed_at", "created_at")
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,25 @@ class Kind:
     send: Callable[[UUID], object]
 
 
+@dataclass
+class Line:
+    """The jobs of one kind of an owner: either those that a person waits for, or the others.
+
+    ``first`` is the one that has waited longest, ``since`` then. Without one, none can be claimed.
+    """
+
+    model: type[Job]
+    is_awaited: bool
+    last_turn: dt.datetime
+    running: int = 0
+    first: UUID | None = None
+    since: dt.datetime | None = None
+
+    def has_waited(self, now: dt.datetime) -> bool:
+        """Return whether a job has waited for longer than BACKGROUND_PERIOD."""
+        return self.since is not None and self.since < now - BACKGROUND_PERIOD
+
+
 kinds: Registry[Kind] = Registry()
 
 
@@ -47,8 +69,9 @@ def run_next(queue: str) -> None:
 def claim_next(models: Sequence[type[Job]]) -> Job | None:
     """Claim the next job of ``models``; owners take turns. Return None if there is none to claim.
 
-    First come owners with the fewest running jobs, then those whose last turn is the longest ago; of an owner's jobs
-    those of the model that is named first, then the one that has waited longest.
+    First come owners with the fewest running jobs, then those whose last turn is the longest ago. Of an owner's jobs
+    first come those that a person waits for, then those of the kind whose last turn is the longest ago, then the one
+    that has waited longest. If an owner's other jobs had no turn for BACKGROUND_PERIOD, one of them comes before.
     """
     while found := _next_in_turn(models):
         if job := claim(*found):  # else another worker was faster, or it was claimed too often
@@ -58,27 +81,57 @@ def claim_next(models: Sequence[type[Job]]) -> Job | None:
 
 def _next_in_turn(models: Sequence[type[Job]]) -> tuple[type[Job], UUID] | None:
     now = timezone.now()
-    waiting: dict[UUID, tuple[dt.datetime, type[Job], UUID]] = {}  # each owner's next job
-    running: Counter[UUID] = Counter()
-    last_turns: dict[UUID, dt.datetime] = {}
     with system_scope():
-        for model in models:
-            rows = model.objects.filter(model.claimable(now), owner__is_active=True)
-            rows = rows.annotate(since=Coalesce("claimed_at", "created_at"))
-            if not model.runs_suspended:
-                rows = rows.exclude(owner__suspended_until__gt=now)
-            firsts = rows.order_by("owner_id", "since", "pk").distinct("owner_id")
-            for owner, since, pk in firsts.values_list("owner_id", "since", "pk"):
-                waiting.setdefault(owner, (since, model, pk))
-            recent = model.objects.filter(claimed_at__gt=now - TURN_PERIOD).values_list("owner_id")
-            # A job whose worker died does not run, and its owner would come after all others while they have any.
-            is_running = Q(state=Job.State.RUNNING) & ~without_heartbeat(now)
-            turns = recent.annotate(last=Max("claimed_at"), running=Count("pk", filter=is_running))
-            for owner, last, count in turns:
-                running[owner] += count
-                last_turns[owner] = max(last, last_turns.get(owner, last))
+        lines = _lines_by_owner(models, now)
+    waiting = {owner: line for owner, of_owner in lines.items() if (line := _first_line(of_owner, now))}
     if not waiting:
         return None
+
+    def turn(owner: UUID) -> tuple[Any, ...]:
+        of_owner = lines[owner]
+        return sum(line.running for line in of_owner), max(line.last_turn for line in of_owner), waiting[owner].since
+
+    line = waiting[min(waiting, key=turn)]
+    return line.model, cast(UUID, line.first)
+
+
+def _lines_by_owner(models: Sequence[type[Job]], now: dt.datetime) -> dict[UUID, list[Line]]:
+    lines: dict[tuple[UUID, type[Job], bool], Line] = {}
     never = now - TURN_PERIOD
-    owner = min(waiting, key=lambda owner: (running[owner], last_turns.get(owner, never), waiting[owner][0]))
-    return waiting[owner][1:]
+    for model in models:
+        rows: Any = model.objects.annotate(is_asked=model.is_awaited())
+        # A job whose worker died does not run, and its owner would come after all others while they have any.
+        is_running = Q(state=Job.State.RUNNING) & ~without_heartbeat(now)
+        recent = rows.filter(claimed_at__gt=never).values_list("owner_id", "is_asked")
+        turns = recent.annotate(last=Max("claimed_at"), running=Count("pk", filter=is_running))
+        for owner, is_awaited, last, running in turns:
+            lines[owner, model, is_awaited] = Line(model, is_awaited, last, running)
+        for owner, is_awaited, since, pk in _firsts(model, rows, now):
+            line = lines.setdefault((owner, model, is_awaited), Line(model, is_awaited, never))
+            line.since, line.first = since, pk
+    by_owner: dict[UUID, list[Line]] = defaultdict(list)
+    for (owner, _, _), line in lines.items():
+        by_owner[owner].append(line)
+    return by_owner
+
+
+def _firsts(model: type[Job], rows: Any, now: dt.datetime) -> Iterable[tuple[UUID, bool, dt.datetime, UUID]]:
+    """Return the first job to claim of each line, with its owner, whether it is awaited, and since when it waits."""
+    rows = rows.filter(model.claimable(now), owner__is_active=True).annotate(since=SINCE)
+    if not model.runs_suspended:
+        rows = rows.exclude(owner__suspended_until__gt=now)
+    firsts = rows.order_by("owner_id", "is_asked", "since", "pk").distinct("owner_id", "is_asked")
+    found: Iterable[tuple[UUID, bool, dt.datetime, UUID]] = firsts.values_list("owner_id", "is_asked", "since", "pk")
+    return found
+
+
+def _first_line(lines: Sequence[Line], now: dt.datetime) -> Line | None:
+    """Return the line of an owner whose turn it is, or None if none has a job to claim."""
+    background = [line for line in lines if not line.is_awaited]
+    is_due = all(line.last_turn < now - BACKGROUND_PERIOD for line in background)
+
+    def turn(line: Line) -> tuple[Any, ...]:
+        comes_before = line.is_awaited or (is_due and line.has_waited(now))
+        return not comes_before, line.is_awaited, line.last_turn, line.since
+
+    return min((line for line in lines if line.first), key=turn, default=None)

@@ -30,7 +30,7 @@ from apps.memories.api import layers
 
 def start_run(request: Request, chat_id: UUID, **options: Any) -> Response:
     """Start a run of a chat and return it with 202, or return the run that is already under way with 200."""
-    run, created = request_run(request.user, access_chat(request.user, chat_id), **options)
+    run, created = request_run(request.user, access_chat(request.user, chat_id), asked=True, **options)
     status_code = status.HTTP_202_ACCEPTED if created else status.HTTP_200_OK
     return Response(StartedSerializer({"run": run}).data, status=status_code)
 
@@ -76,7 +76,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.Gene
     @extend_schema(request=None)
     def resume(self, request: Request, run_id: UUID) -> Response:
         """Resume a paused run, or end the wait of a queued one. A run that asks for agreement begins."""
-        return self._response(resume_run(self.get_object()))
+        return self._response(resume_run(self.get_object(), asked=True))
 
     @extend_schema(request=None)
     def skip(self, request: Request, run_id: UUID) -> Response:

@@ -13,6 +13,7 @@ from apps.common.api.serializer_fields import (
     StrictSerializer,
     TextField,
 )
+from apps.common.jobs import PLACE
 from apps.extraction.models import ExtractionRun, ModelCall
 from apps.extraction.settings.schema import TIERS
 from apps.llm.models import Connection
@@ -42,6 +43,7 @@ class RunSerializer(serializers.ModelSerializer[ExtractionRun]):
     """
 
     state = serializers.CharField()
+    place = serializers.IntegerField(read_only=True, allow_null=True, help_text=PLACE)
     counts = serializers.SerializerMethodField()
     llm = serializers.SerializerMethodField()
     estimate = serializers.SerializerMethodField()
@@ -50,7 +52,7 @@ class RunSerializer(serializers.ModelSerializer[ExtractionRun]):
         model = ExtractionRun
         fields = (
             *("id", "chat", "state", "stage", "tiers", "backend", "model", "done", "total", "counts", "error"),
-            *("started_at", "finished_at", "llm", "waits_for", "wait_until", "estimate"),
+            *("started_at", "finished_at", "llm", "waits_for", "wait_until", "estimate", "place"),
         )
 
     def get_estimate(self, run: ExtractionRun) -> dict[str, Any] | None:
@@ -147,6 +149,7 @@ class ModelTestCreateSerializer(StrictSerializer):
 class EmbeddingJobSerializer(JobSerializer):
     """Embedding job; ``model`` computes the embeddings."""
 
+    place = serializers.IntegerField(allow_null=True, help_text=PLACE)
     model = serializers.CharField()
 
 

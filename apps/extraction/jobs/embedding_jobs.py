@@ -47,21 +47,22 @@ def current_model(owner: Owner) -> str:
 
 
 @transaction.atomic
-def start_embedding_job(owner: Owner) -> EmbeddingJob | None:
-    """Return a queued job, or the active one for the same model; None if there is nothing to do.
+def start_embedding_job(owner: Owner) -> tuple[EmbeddingJob | None, bool]:
+    """Return a queued job, or the active one for the same model, and whether it was created.
 
-    An active job for another model is cancelled. Raise Conflict if no model is available.
+    Return None if there is nothing to do. An active job for another model is cancelled. Raise Conflict if no model is
+    available.
     """
     model = current_model(owner)
     jobs.lock_owner(owner)
     active = EmbeddingJob.objects.for_owner(owner).active().first()
     if active and active.model == model:
-        return active
+        return active, False
     if active:
         jobs.cancel(active)
     if not (total := count_stale(owner, model)):
-        return None
-    return EmbeddingJob.objects.create(owner_id=owner_id_of(owner), model=model, total=total)
+        return None, False
+    return EmbeddingJob.objects.create(owner_id=owner_id_of(owner), model=model, total=total), True
 
 
 def execute(

@@ -27,11 +27,13 @@ class ExtractionRun(Job):
         CONNECTION = "connection", _("The connection to the model must be corrected.")
         AGREEMENT = "agreement", _("The cost must be agreed to.")
 
+    awaited = Q(asked=True)
     idle_fields: ClassVar = {"stage": "", "waits_for": ""}
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="runs", db_index=False)
     stage = models.CharField(max_length=32, blank=True, default="")
     tiers = ArrayField(models.CharField(max_length=16), default=list)
+    asked = models.BooleanField(default=False, help_text="Whether a person asked for it and waits.")
     again = models.BooleanField(default=False, help_text="Whether messages that were read before are read again.")
     backend = models.CharField(max_length=16, blank=True, default="")
     model = models.CharField(max_length=200, blank=True, default="")

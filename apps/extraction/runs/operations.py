@@ -69,6 +69,11 @@ def end_with_round(run: ExtractionRun) -> None:
         run.save(update_fields=["last"])
 
 
+def mark_as_asked(run: ExtractionRun) -> None:
+    """Have a run that has not ended come before those that nobody waits for."""
+    run.asked = bool(ExtractionRun.objects.for_owner(run.owner_id).open().filter(pk=run.pk).update(asked=True))
+
+
 @transaction.atomic
 def skip_messages(run: ExtractionRun) -> ExtractionRun:
     """Cancel a run that has not ended, and mark the messages it would read as read by its tiers, without reading."""

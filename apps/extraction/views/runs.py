@@ -1,6 +1,7 @@
 """Pages of runs: progress of the latest run of a chat, all of its runs, and one run with the replies of the model."""
 
 from collections.abc import Callable
+from functools import partial
 from uuid import UUID
 
 from django.contrib import messages
@@ -53,9 +54,9 @@ def _render_progress(request: HttpRequest, chat: Chat, *, was_active: bool = Fal
 def extract(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """Start a run over the new messages, with ``refused`` also over refused ones, or resume the paused run."""
     chat = own_chat(request, chat_id)
-    run, created = tasks.request_run(request.user, chat, refused="refused" in request.POST)
+    run, created = tasks.request_run(request.user, chat, asked=True, refused="refused" in request.POST)
     if run.state == ExtractionRun.State.PAUSED and not created:
-        tasks.resume_run(run)
+        tasks.resume_run(run, asked=True)
     return _after_change(request, chat)
 
 
@@ -67,7 +68,7 @@ def change(request: HttpRequest, run_id: UUID, action: str) -> HttpResponse:
     actions: dict[str, Callable[[ExtractionRun], ExtractionRun]]
     actions = {
         "pause": jobs.pause,
-        "resume": tasks.resume_run,
+        "resume": partial(tasks.resume_run, asked=True),
         "cancel": jobs.cancel,
         "skip": skip_messages,
         "dismiss": dismiss,
@@ -114,7 +115,7 @@ def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
 @require_POST
 def start_tier(request: HttpRequest, chat_id: UUID, tier: str) -> HttpResponse:
     """Start a run of the profiles, the canon or the continuity check alone."""
-    _, created = tasks.request_run(request.user, own_chat(request, chat_id), tiers=[tier])
+    _, created = tasks.request_run(request.user, own_chat(request, chat_id), asked=True, tiers=[tier])
     text = (
         gettext("Started. Reload this page in a moment.")
         if created

@@ -1,7 +1,6 @@
 """Tell users what was decided, and take their answers."""
 
 import datetime as dt
-from functools import partial
 from uuid import UUID
 
 from django.db import transaction
@@ -58,7 +57,7 @@ def _tell(notice: Notice) -> None:
     from apps.moderation.tasks import send_notice
 
     notice.save(force_insert=True)
-    transaction.on_commit(partial(send_notice.delay, notice_id=str(notice.pk)), robust=True)
+    transaction.on_commit(lambda: send_notice.delay(notice_id=str(notice.pk)), robust=True)
 
 
 @transaction.atomic

@@ -36,17 +36,21 @@ def sources() -> list[str]:
 
 @transaction.atomic
 def create_scans(owner: Owner, kind: str, target_id: UUID, message_ids: Sequence[UUID] = ()) -> list[ScanJob]:
-    """Return queued jobs, one for each source, that read a chat's messages (all without ids), memories, or one thing.
+    """Create jobs, one for each source, that read a chat's messages (all without ids), memories, or one thing.
 
-    What has not begun is joined, so that many writes in a row leave one job.
+    What has not begun is joined, so that many writes in a row leave one job. Return those that were created.
     """
     found = sources()
     if found:
         jobs.lock_owner(owner)
-    return [_joined_or_created(owner, source, kind, target_id, message_ids) for source in found]
+    jobs_of_sources = [_join_or_create(owner, source, kind, target_id, message_ids) for source in found]
+    return [job for job in jobs_of_sources if job is not None]
 
 
-def _joined_or_created(owner: Owner, source: str, kind: str, target_id: UUID, message_ids: Sequence[UUID]) -> ScanJob:
+def _join_or_create(
+    owner: Owner, source: str, kind: str, target_id: UUID, message_ids: Sequence[UUID]
+) -> ScanJob | None:
+    """Add the messages to a job that has not begun, or return a new one."""
     waiting = ScanJob.objects.for_owner(owner).select_for_update().filter(state=ScanJob.State.QUEUED, started_at=None)
     job = waiting.filter(source=source, kind=kind, target_id=target_id).order_by("pk").first()
     if job is None:
@@ -60,7 +64,7 @@ def _joined_or_created(owner: Owner, source: str, kind: str, target_id: UUID, me
     if job.message_ids:  # else it reads the whole chat
         job.message_ids = sorted({*job.message_ids, *message_ids}) if message_ids else []
         job.save(update_fields=["message_ids"])
-    return job
+    return None
 
 
 def execute_claimed(job: ScanJob) -> bool:

@@ -16,10 +16,11 @@ class SnapshotSerializer(serializers.ModelSerializer[Snapshot]):
 
     chat = serializers.UUIDField(source="chat_id", allow_null=True, read_only=True)
     state = serializers.ChoiceField(choices=jobs.STATES, read_only=True)
+    place = serializers.IntegerField(read_only=True, allow_null=True, help_text=jobs.PLACE)
 
     class Meta:
         model = Snapshot
-        fields = ("id", "kind", "chat", "title", "reason", "state", "done", "total", "size", "counts", "error",
+        fields = ("id", "kind", "chat", "title", "reason", "state", "place", "done", "total", "size", "counts", "error",
                   "taken_at", "created_at", "finished_at")  # fmt: skip
         read_only_fields = fields
 
@@ -30,10 +31,11 @@ class RestoreSerializer(serializers.ModelSerializer[Restore]):
     snapshot = serializers.UUIDField(source="snapshot_id", read_only=True)
     safety = serializers.UUIDField(source="safety_id", allow_null=True, read_only=True)
     state = serializers.ChoiceField(choices=jobs.STATES, read_only=True)
+    place = serializers.IntegerField(read_only=True, allow_null=True, help_text=jobs.PLACE)
 
     class Meta:
         model = Restore
-        fields = ("id", "snapshot", "safety", "state", "done", "total", "error", "created_at", "finished_at")
+        fields = ("id", "snapshot", "safety", "state", "place", "done", "total", "error", "created_at", "finished_at")
         read_only_fields = fields
 
 

@@ -26,7 +26,7 @@ from apps.snapshots.api.serializers import (
 )
 from apps.snapshots.downloads import download
 from apps.snapshots.models import Snapshot
-from apps.snapshots.operations import access_snapshot, delete_snapshot, receive_snapshot
+from apps.snapshots.operations import access_snapshot, delete_snapshot, receive_snapshot, take_chat_snapshot
 from apps.snapshots.tasks import request_restore, request_snapshot
 
 
@@ -47,11 +47,17 @@ class SnapshotListView(generics.ListAPIView[Snapshot]):
         """List the snapshots, also those made before forced writes and before restores."""
         return super().get(request, *args, **kwargs)
 
-    @extend_schema(request=SnapshotRequestSerializer, responses={202: SnapshotSerializer})
+    @extend_schema(request=SnapshotRequestSerializer, responses={201: SnapshotSerializer, 202: SnapshotSerializer})
     def post(self, request: Request) -> Response:
-        """Make a snapshot of a chat or of the account in the background; return the one under way if there is one."""
-        snapshot = request_snapshot(request.user, read_body(SnapshotRequestSerializer, request)["chat"])
-        return Response(SnapshotSerializer(snapshot).data, status=status.HTTP_202_ACCEPTED)
+        """Make a snapshot of a chat or of the account, as it is now.
+
+        That of a chat is complete in the response (201). That of the account is written in the background (202), and
+        `taken_at` is the moment that it holds; if one is under way, it is returned.
+        """
+        if chat := read_body(SnapshotRequestSerializer, request)["chat"]:
+            snapshot = take_chat_snapshot(request.user, chat)
+            return Response(SnapshotSerializer(snapshot).data, status=status.HTTP_201_CREATED)
+        return Response(SnapshotSerializer(request_snapshot(request.user)).data, status=status.HTTP_202_ACCEPTED)
 
 
 class SnapshotUploadView(APIView):

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.evaluation.datasets import UnusableDataset
+from apps.evaluation.own_database import NoDatabase
 from apps.evaluation.registry import EVALUATIONS
 
 
@@ -26,4 +27,6 @@ class Command(BaseCommand):
             raise CommandError(f"{file}: {error.strerror}.") from None
         except UnusableDataset as error:
             raise CommandError(f"{file}: {error}") from None
+        except NoDatabase as error:
+            raise CommandError(str(error)) from None
         self.stdout.write(json.dumps(results, indent=2) if options["json"] else evaluation.table(results))

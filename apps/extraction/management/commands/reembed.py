@@ -33,7 +33,7 @@ class Command(BaseCommand):
     def _reembed(self, owner: User) -> bool:
         """Run an embedding job of a user. Return True unless it failed."""
         try:
-            job = embedding_jobs.start_embedding_job(owner)
+            job, _ = embedding_jobs.start_embedding_job(owner)
         except Problem as problem:
             self.stderr.write(f"{owner.email}: {problem.detail}")
             return False
