@@ -11,10 +11,13 @@ from uuid import UUID
 from django.db.models import F, QuerySet
 
 from apps.chats.models import Character, Chat, Message, Swipe
+from apps.chats.queries.keys import keys_of
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.extraction.settings.queries import settings_of
 from apps.extraction.settings.schema import Settings
 from apps.injection.witnessing import Viewpoint
+from apps.memories.models import Knowledge
+from apps.memories.queries.knowledge import KNOWLEDGE
 from apps.memories.queries.scenes import last_scene_end
 
 BATCH_SIZE = 200
@@ -50,6 +53,11 @@ class UserTurn:
     def scene_end(self) -> int:
         """Return the index of the last message before the turn that ends a scene, or -1, read once."""
         return last_scene_end(self.chat, self.index)
+
+    @cached_property
+    def knowledge(self) -> list[Knowledge]:
+        """Return who knew and hid what just before the turn, read once."""
+        return list(KNOWLEDGE.rows(keys_of(self.chat), self.index - 1))
 
 
 def text_hash(text: str) -> str:

@@ -8,7 +8,7 @@ from apps.extraction.parsers.canon import is_canon, labels_in, parse_canon
 from apps.extraction.prompts.overrides import template_of
 from apps.extraction.prompts.rendering import default_template
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window
-from apps.extraction.stages.members import is_members_turn
+from apps.extraction.stages.members import is_members_turn, tellable
 from apps.extraction.stages.texts import text_outcome
 from apps.extraction.stages.turns import messages_between
 from apps.llm.tokens import count_tokens
@@ -34,11 +34,11 @@ def run(context: Context, window: Window) -> StageOutcome:
     if not is_requested and not is_due:
         return NO_OUTCOME
     budget = context.token_budget / 2  # for each of arcs and memories
-    summaries = _newest_within(_summaries(context, arcs), budget)
+    summaries = _newest_within(tellable(context, _summaries(context, arcs)), budget)
     character_id = context.character.pk if context.character else None
     rows = active_memories(context.chat, Memory.Tier.LONG_TERM, character_id)
     rows = rows.filter(importance__gte=MIN_IMPORTANCE, hidden=False).order_by("-pinned", "-importance", "-pk")
-    memories = _newest_within(list(rows.values_list("text", flat=True))[::-1], budget)[::-1]
+    memories = _newest_within(tellable(context, rows.values_list("text", flat=True))[::-1], budget)[::-1]
     if not summaries and not memories:
         return NO_OUTCOME
     subject = context.character.name if context.character else context.chat.title

@@ -7,7 +7,7 @@ from django.utils import timezone
 from apps.english.names import is_same_person
 from apps.extraction.parsers.profiles import is_profile, parse_profiles
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
-from apps.extraction.stages.members import is_members_turn
+from apps.extraction.stages.members import is_members_turn, tellable
 from apps.extraction.stages.texts import text_outcome
 from apps.extraction.stages.turns import messages_between, within_budget
 from apps.memories.models import Memory, Scene, VersionedText
@@ -93,4 +93,4 @@ def _memories(context: Context) -> list[str]:
         if context.witness is not None and tier == Memory.Tier.SESSION:
             rows = rows.filter(is_witnessed_by(ids_in_story(context.witness)))
         texts += rows.values_list("text", flat=True)[:MAX_MEMORIES]
-    return texts
+    return tellable(context, texts)

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from apps.chats.models import Character
-from apps.chats.queries.keys import keys_of
 from apps.injection.retrieval.story import repair_entries, scene_entries
 from apps.injection.retrieval.texts import canon_entries, profile_entries, summary_entries
 from apps.injection.slots.blocks import one_line
@@ -24,18 +23,18 @@ from apps.injection.turns import UserTurn
 from apps.injection.witnessing import Viewpoint
 from apps.memories.models import Arc, Entity, Knowledge, LayerEntry
 from apps.memories.queries.arcs import arcs_in
-from apps.memories.queries.knowledge import KNOWLEDGE
 from apps.memories.queries.ledger import ledger_in
 from apps.memories.queries.relationships import relationships_in
+from apps.memories.secrets import has_name
 
 Row = TypeVar("Row", bound=LayerEntry)
 
 LEDGER_ORDER = (Entity.Kind.CHARACTER, Entity.Kind.PLACE, Entity.Kind.OBJECT, Entity.Kind.FACTION)
+# Of the character who is asked. What they are unaware of is left out: the line would tell it.
 VERBS = {
     Knowledge.Kind.KNOWS: "knows",
     Knowledge.Kind.SUSPECTS: "suspects",
     Knowledge.Kind.BELIEVES: "believes",
-    Knowledge.Kind.UNAWARE: "is unaware",
     Knowledge.Kind.HIDING: "hides",
 }
 
@@ -85,11 +84,8 @@ def knowledge_entries(turn: UserTurn, character: Character | None) -> list[Entry
     """Return what the responding character knows, and what they hide, which is left out first."""
     if character is None:
         return []
-    rows = KNOWLEDGE.rows(keys_of(turn.chat), turn.index - 1)
-    own = [
-        row for row in rows if character.name.casefold() in map(str.casefold, [row.subject.name, *row.subject.aliases])
-    ]
     kinds = list(VERBS)
+    own = [row for row in turn.knowledge if row.kind in kinds and has_name(row.subject, character.name)]
     ordered = sorted(own, key=lambda row: (kinds.index(Knowledge.Kind(row.kind)), row.pk))
     return [_entry(row, "epistemic", row.kind, _knowledge_line(row), -number) for number, row in enumerate(ordered)]
 

@@ -7,6 +7,7 @@ from apps.injection.models import Recall
 from apps.injection.retrieval.excerpts import ELLIPSIS
 from apps.injection.retrieval.known import is_current, memories_of_tier
 from apps.injection.retrieval.related import MESSAGES_TIER
+from apps.injection.retrieval.withheld import secrets_of, tellable
 from apps.injection.slots.blocks import one_line
 from apps.injection.slots.definitions import LONG_TERM, SESSION, TRIGGERED
 from apps.injection.slots.entries import Entry
@@ -19,7 +20,8 @@ def current_entries(turn: UserTurn, character: Character | None, recall: Recall)
     """Return the memories and passages of a stored recall that ``character`` may still be told, by slot name.
 
     They are in the order of the text. Leave out those that were hidden, retired, edited or deleted since, that the
-    character did not witness, and those of a scene that has ended unless the turn's text found them.
+    character did not witness or that is kept from them, and those of a scene that has ended unless the turn's text
+    found them.
     """
     texts = _current_memories(turn, character, recall)
     messages = _current_messages(turn, character, recall)
@@ -31,7 +33,8 @@ def current_entries(turn: UserTurn, character: Character | None, recall: Recall)
     ]
     for item, priority in sorted(documents, key=lambda pair: recall.text.find(one_line(pair[0]["text"]))):
         entries[item["slot"]].append(Entry.from_document(item, priority))
-    return entries
+    secrets = secrets_of(turn, character)
+    return {name: tellable(secrets, items) for name, items in entries.items()}
 
 
 def _current_memories(turn: UserTurn, character: Character | None, recall: Recall) -> dict[str, str]:
@@ -66,7 +69,8 @@ def _has_passage(message: Message, passage: str) -> bool:
 def is_kept_for(turn: UserTurn, character: Character | None, recall: Recall) -> bool:
     """Return whether a text that a person edited may be told to the character.
 
-    In a group, they must know all entries that it was made from: nothing tells which of these a changed line repeats.
+    In a group, they must know all entries that it was made from, and none may be kept from them: nothing tells which of
+    these a changed line repeats.
     """
     if not turn.chat.is_group:
         return True
@@ -76,4 +80,5 @@ def is_kept_for(turn: UserTurn, character: Character | None, recall: Recall) -> 
     memories = Memory.objects.for_owner(turn.owner_id).filter(pk__in=ids)
     known = [message.pk for message in messages if view.has_heard(message)]
     known += [memory.pk for memory in memories.only("tier", "character", "witnessed_by") if view.knows(memory)]
-    return ids == set(map(str, known))
+    secrets = secrets_of(turn, character)
+    return ids == set(map(str, known)) and not any(secrets.are_told_by(item["text"]) for item in recall.memories)

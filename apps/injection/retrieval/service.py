@@ -13,9 +13,10 @@ from apps.injection.retrieval.layers import LAYERS
 from apps.injection.retrieval.overlap import QUOTED_SHARE, is_covered, words_of
 from apps.injection.retrieval.reasons import names_in, reasons
 from apps.injection.retrieval.related import MESSAGES_TIER, search_related
+from apps.injection.retrieval.withheld import secrets_of, tellable
 from apps.injection.slots.blocks import join_blocks, one_line
 from apps.injection.slots.budgets import CountFunction, FittedItems
-from apps.injection.slots.definitions import LONG_TERM, RECALLED, SESSION, SLOTS, TRIGGERED
+from apps.injection.slots.definitions import EPISTEMIC, LONG_TERM, RECALLED, SESSION, SLOTS, TRIGGERED
 from apps.injection.slots.entries import Entry
 from apps.injection.slots.plan import Plan
 from apps.injection.turns import UserTurn
@@ -79,12 +80,16 @@ def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> Retriev
     results_by_id = {result.id: result for result in related.results if result.memory}
     tiers = (LONG_TERM.name, SESSION.name)
     memories = active_memories(turn, tiers, character, results_by_id, related.vectors, related.near)
+    secrets = secrets_of(turn, character)
     found = {
-        name: [
+        name: tellable(
+            secrets,
             # Of two with the same priority, the newer one is kept.
-            _memory_entry(turn, active, results_by_id.get(active.id), active.priority + number * 1e-9)
-            for number, active in enumerate(rows)
-        ]
+            (
+                _memory_entry(turn, active, results_by_id.get(active.id), active.priority + number * 1e-9)
+                for number, active in enumerate(rows)
+            ),
+        )
         for name, rows in memories.items()
     }
     always = {active.id for active in memories[LONG_TERM.name] if active.always}
@@ -99,15 +104,19 @@ def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> Retriev
     kept = [entry for name in (LONG_TERM.name, SESSION.name) for entry in fitted[name].kept]
     kept_ids = {entry.id for entry in kept}
     left_out = [entry for items in found.values() for entry in items if entry.id not in kept_ids]
-    found_entries = _triggered_entries(turn, related.results, left_out) if plan.slots[TRIGGERED.name].enabled else []
-    fitted[TRIGGERED.name] = fit_triggered(plan, fitted, found_entries, budgets[TRIGGERED.name])
+    related_entries = _triggered_entries(turn, related.results, left_out) if plan.slots[TRIGGERED.name].enabled else []
+    related_entries = tellable(secrets, related_entries)
+    fitted[TRIGGERED.name] = fit_triggered(plan, fitted, related_entries, budgets[TRIGGERED.name])
     by_name = {slot.name: fitted[slot.name] for slot in SLOTS}
     return RetrievalResult(turn, by_name, budgets, plan.count, not related.lacks_vectors)
 
 
 def layer_entries(turn: UserTurn, character: Character | None, plan: Plan) -> dict[str, list[Entry]]:
-    """Return the entries that no search is needed for, by slot name."""
-    return {name: read(turn, character) if plan.slots[name].enabled else [] for name, read in LAYERS.items()}
+    """Return the entries that no search is needed for and that the character may be told, by slot name."""
+    entries = {name: read(turn, character) if plan.slots[name].enabled else [] for name, read in LAYERS.items()}
+    secrets = secrets_of(turn, character)
+    # What characters suspect or believe is in their own mind, also where they don't know that it is so.
+    return {name: items if name == EPISTEMIC.name else tellable(secrets, items) for name, items in entries.items()}
 
 
 def fit_in_order(
