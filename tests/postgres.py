@@ -86,6 +86,8 @@ def find_or_build_template(maintenance: psycopg.Connection) -> str:
         drop(maintenance, DATABASE)
         copy(maintenance, "template1", DATABASE)
         migrate()
+        others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
+        maintenance.execute(others, [DATABASE])  # a connection of another thread would forbid the renaming
         rename = sql.SQL("ALTER DATABASE {} RENAME TO {}")
         maintenance.execute(rename.format(sql.Identifier(DATABASE), sql.Identifier(name)))
     return name

@@ -1,8 +1,12 @@
 """Settings of a web server that a test starts: those of the tests, with a pool of connections as in service."""
 
+from copy import deepcopy
+
 from tests.settings import *  # noqa: F403
 from tests.settings import DATABASES, LOCI_HOME, STATICFILES_DIRS
 
 WHITENOISE_USE_FINDERS = True
 STATICFILES_DIRS = [LOCI_HOME / "bundles", *STATICFILES_DIRS]
+# A copy: a test may import these settings too, and keeps its own.
+DATABASES = deepcopy(DATABASES)
 DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": 8}
