@@ -10,7 +10,6 @@ TEST_HOME = os.environ.pop("LOCI_TEST_HOME", "")
 os.environ["LOCI_HOME"] = TEST_HOME or tempfile.mkdtemp(prefix="loci-tests-")
 os.environ["DATABASE_URL"] = conninfo()
 os.environ["DATABASE_POOL_SIZE"] = "0"
-os.environ.setdefault("LOG_LEVEL", "WARNING")  # each request writes two lines at INFO, which nobody reads
 os.environ["EMBEDDING_THREADS"] = "1"  # the processes of a run share the cores
 os.environ.setdefault("SECRET_KEY", "only-for-tests-" + "x" * 50)
 

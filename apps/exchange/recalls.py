@@ -95,19 +95,21 @@ def _recall(
     nodes = document.get("selectedNodeIds")
     keys = [key for key in nodes[:MAX_ITEMS] if isinstance(key, str)] if isinstance(nodes, list) else []
     found = [memories[memory_ids[key]] for key in dict.fromkeys(keys) if memory_ids.get(key) in memories]
-    made_for = document.get("boundUserFloorText")
+    bound = document.get("boundUserFloorText")
+    made_for = bound if isinstance(bound, str) and bound else message.mes
     return Recall(
         id=uuid7(),
         owner_id=chat.owner_id,
         chat=chat,
         message=message,
         text=text,
-        edited=_is_edited(document),
+        # An edited text holds whatever becomes of its turn: here the turn became another one before the import.
+        edited=_is_edited(document) and made_for == message.mes,
         source=Recall.Source.PERSISTENT,
         memories=[_entry(memory) for memory in found],
         tokens=count_tokens(text),
         created_at=parse_date(document.get("createdAt")) or timezone.now(),
-        turn_hash=text_hash(made_for if isinstance(made_for, str) and made_for else message.mes),
+        turn_hash=text_hash(made_for),
     )
 
 

@@ -26,7 +26,7 @@ OF_FEW_VALUES = {
     "apps.common.stored_texts._forms",
     "apps.common.http.rate_limits.Rate.parse",
     "apps.common.encryption._fernet",
-    "apps.sync.api.serializers._fields_of",
+    "apps.chats.api.guarded._fields_of",
 }
 
 

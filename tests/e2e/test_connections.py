@@ -29,4 +29,4 @@ def test_a_preset_fills_in_the_settings_of_its_server(signed_in: Page) -> None:
     expect(
         page.get_by_text("“llama.cpp” was added. qwen3:8b writes your memories and replies from now on.")
     ).to_be_visible()
-    expect(page.get_by_role("heading", name="Read old chats again")).to_be_visible()
+    expect(page.get_by_role("heading", name="Now a chat")).to_be_visible()

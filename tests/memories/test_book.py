@@ -494,13 +494,13 @@ def test_a_name_is_changed_and_two_that_are_one_are_merged(site: Client, chat: C
     site.post(url, {"name": "Mira Quist", "kind": "character", "aliases": "Mi"})
     mira = fresh(mira)
     assert (mira.name, mira.kind, set(mira.aliases)) == ("Mira Quist", "character", {"Mi", "Mira"})
-    assert "Mira likes tea." in page(site, url)
+    assert "Mira Quist likes tea." in page(site, url)
     assert site.get(f"{url}merge/", {"into": "nobody"})["Location"] == url
     assert "You can undo it on the page of Salt" in page(site, f"{url}merge/?into={salt.pk}")
     site.post(f"{url}merge/", {"into": salt.pk})
     assert Entity.objects.for_owner(chat.owner_id).get() == salt
     assert fresh(salt).aliases == ["Mira Quist", "Mi", "Mira"]
-    assert "Mira likes tea." in page(site, f"/memories/entities/{salt.pk}/")
+    assert "Mira Quist likes tea." in page(site, f"/memories/entities/{salt.pk}/")
 
 
 def test_a_run_is_paused_resumed_and_stopped_from_the_book(

@@ -23,7 +23,7 @@ MEMORY_FIELDS = set(
 )
 RUN_FIELDS = set(
     "id chat state stage tiers backend model done total counts error started_at finished_at llm "
-    "waits_for wait_until estimate".split()
+    "waits_for wait_until estimate place".split()
 )
 STORY = [
     "*Alice moved to Paris in March with her brother Tom.*",
@@ -96,12 +96,13 @@ def test_the_list_is_filtered(alice: APIClient) -> None:
     make_memory(other, "gone", deleted_at=chat.created_at)
     for name in ("Anna", "Port Salt"):
         one.entities.add(Entity.objects.create(owner=alice.user, character=chat.character, name=name))
-    assert listed(alice) == {"one", "two", "three"}
+    assert listed(alice) == {"one", "two"}  # what is retired came from texts that are gone
     assert listed(alice, chat=chat.pk) == {"one", "two"}
-    assert listed(alice, character=other.character_id) == {"three"}
+    assert listed(alice, character=other.character_id) == set()
+    assert listed(alice, character=other.character_id, state="retired") == {"three"}
     assert listed(alice, tier="session") == {"two"}
     assert listed(alice, tier="journal") == set()
-    assert listed(alice, kind="event") == {"three"}
+    assert listed(alice, kind="event", state="retired") == {"three"}
     assert listed(alice, state="active") == {"one"}
     assert listed(alice, state="retired") == {"three"}
     assert listed(alice, entity="port salt") == {"one"}
