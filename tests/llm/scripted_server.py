@@ -17,7 +17,6 @@ import math
 import random
 import ssl
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -249,7 +248,7 @@ def _handler_of(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
                     return
                 self.wfile.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
                 self.wfile.flush()
-                time.sleep(reply.pace)
+                reply.hurry.wait(reply.pace)
             self.wfile.write(b"0\r\n\r\n")
 
     return Handler
