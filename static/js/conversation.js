@@ -124,13 +124,13 @@ function watchViews() {
   });
 }
 
-// Reload the sidebar when a run has begun, which it says, or has ended.
+// Reload the sidebar when a run has ended. Not when one begins: it would move the text that somebody reads.
 function watchRun() {
   const isActive = () => Boolean(document.querySelector(".run-progress.active"));
   let active = isActive();
   document.body.addEventListener("htmx:afterSettle", () => {
     const now = isActive();
-    if (active !== now) window.htmx.trigger(document.body, "remembered");
+    if (active && !now) window.htmx.trigger(document.body, "remembered");
     active = now;
   });
 }
