@@ -94,7 +94,7 @@ def apply_niceness_to_session(**kwargs: object) -> None:
 @worker_init.connect
 def load_before_forking(**kwargs: object) -> None:
     """Load large modules once before the fork, so that the worker's processes share their memory."""
-    if "extraction" in app.amqp.queues.consume_from:
+    if {"extraction", "models", "replies"} & set(app.amqp.queues.consume_from):
         import openai  # noqa: F401
 
         from apps.llm.tokens import load_encoding
@@ -114,8 +114,9 @@ def load_embedding_model(**kwargs: object) -> None:
 
 
 @worker_process_init.connect
+@worker_ready.connect
 def forbid_queue_declaration(**kwargs: object) -> None:
-    """Undo ``declare_queues`` in the worker's child processes."""
+    """Undo ``declare_queues`` in the worker's child processes and, once it is done, where threads execute tasks."""
     for queue in app.amqp.queues.values():
         queue.no_declare = True
 

@@ -2,10 +2,10 @@
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
 
 from apps.english.clauses import USER, clauses
+from apps.english.kept import keep_results
 from apps.english.lexicon import are_antonyms, are_synonyms, stem
 from apps.english.negation import is_negated
 from apps.english.predicates import predicates
@@ -40,7 +40,7 @@ class StatementWords:
     negated: bool
 
 
-@lru_cache(maxsize=4096)
+@keep_results
 def parse_statement(text: str) -> StatementWords:
     """Return the words by which a statement is compared, and whether it is negated."""
     words, names = NO_WORDS, NO_WORDS

@@ -17,6 +17,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
+from apps.common.database.connections import release_connection
 from apps.llm.generation import Misconfigured, Watch
 from apps.llm.models import Connection, QueuedCall
 
@@ -44,6 +45,7 @@ def place_on(connection: Connection, watch: Watch) -> Iterator[Watch]:
 def _wait(call: QueuedCall, watch: Watch) -> None:
     next_watch = time.monotonic() + WATCH_INTERVAL
     while not _take_place(call):
+        release_connection()
         time.sleep(POLL_INTERVAL)
         if time.monotonic() >= next_watch:
             watch()

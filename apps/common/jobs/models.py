@@ -5,7 +5,8 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -44,6 +45,8 @@ class Job(OwnedModel):
     revivable: ClassVar[bool] = True
     # Whether it also runs while its owner is suspended.
     runs_suspended: ClassVar[bool] = False
+    # Whether ``claimable`` limits how many of an owner run at once. A message that comes meanwhile leads to nothing.
+    limits_owners: ClassVar[bool] = False
     # Values that fields get when no worker owns the job any more.
     idle_fields: ClassVar[dict[str, Any]] = {}
 
@@ -71,6 +74,13 @@ class Job(OwnedModel):
         orphaned = Q(state=cls.State.RUNNING) & without_heartbeat(now)
         queued = Q(state=cls.State.QUEUED) & (Q(wait_until=None) | Q(wait_until__lte=now))
         return queued | orphaned if cls.revivable else queued
+
+    @classmethod
+    def running_of_owner(cls, now: dt.datetime) -> Any:
+        """Return the number of jobs of the row's owner that are running, as an expression."""
+        running = cls.objects.filter(~without_heartbeat(now), owner=OuterRef("owner"), state=cls.State.RUNNING)
+        counted = running.order_by().values("owner").annotate(count=Count("pk")).values("count")
+        return Coalesce(Subquery(counted), 0)
 
     @property
     def is_active(self) -> bool:
