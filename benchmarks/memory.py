@@ -164,14 +164,12 @@ def main() -> None:
         process = _process(service)
         people = [Person(url, number) for number in range(CLIENTS)]
         sizes = {0: _pss(process)}
-        _print(0, process, 0)
+        _print(0, process, people, 0)
         for sent in range(EACH, REQUESTS + 1, EACH):
             begun = time.monotonic()
             list(threads.map(partial(_send, count=EACH // CLIENTS), people))
             sizes[sent] = _pss(process)
-            _print(sent, process, time.monotonic() - begun)
-    answers = sum((person.answers for person in people), Counter[int]())
-    print(f"answers by status: {dict(sorted(answers.items()))}")
+            _print(sent, process, people, time.monotonic() - begun)
     growth = sizes[max(sizes)] / sizes[min(WARM_UP, max(sizes))]
     print(f"after {max(sizes):,} requests {growth:.2f} times what it was after {WARM_UP:,} (target: {MOST_GROWTH})")
 
@@ -192,10 +190,12 @@ def _pss(process: psutil.Process) -> float:
     return float(process.memory_full_info().pss)
 
 
-def _print(sent: int, process: psutil.Process, seconds: float) -> None:
+def _print(sent: int, process: psutil.Process, people: list[Person], seconds: float) -> None:
     memory = process.memory_full_info()
+    answers = sum((person.answers for person in people), Counter[int]())
+    failed = {status: count for status, count in answers.items() if status >= 400}
     print(
         f"{sent:6,} requests: RSS {memory.rss / 2**20:4.0f} MB, PSS {memory.pss / 2**20:4.0f} MB, "
-        f"{process.num_threads()} threads, {seconds:.0f} s",
+        f"{process.num_threads()} threads, {seconds:.0f} s, failed: {failed or 'none'}",
         flush=True,
     )
