@@ -1,4 +1,8 @@
+from collections.abc import Callable
+from functools import partial
+
 from django.apps import AppConfig
+from django.db.models import Q
 
 
 class ExtractionConfig(AppConfig):
@@ -30,4 +34,8 @@ class ExtractionConfig(AppConfig):
         index = IndexJob, tasks.execute_index, tasks.send_index_job, embeds_on_server
         for (model, execute, send, waits), queue in ((run, "extraction"), (embedding, "indexing"), (index, "indexing")):
             kinds.register(Kind(model, "models", execute, send, only=waits))
-            kinds.register(Kind(model, queue, execute, send, only=lambda waits=waits: ~waits()))
+            kinds.register(Kind(model, queue, execute, send, only=partial(_negated, waits)))
+
+
+def _negated(condition: Callable[[], Q]) -> Q:
+    return ~condition()
