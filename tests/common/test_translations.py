@@ -22,7 +22,7 @@ from apps.extraction.prompts.tasks import TASKS
 from apps.injection.cards.reasons import shown_reasons
 from config.env import ROOT
 from tests.contract.test_owner_scope import routes, things_of_alice, url_of
-from tests.e2e.test_accessibility import NO_PAGES
+from tests.e2e.walk import NO_PAGES
 
 CATALOGUES = ROOT / "locale" / "de" / "LC_MESSAGES"
 DOMAINS = ("django", "djangojs")

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from django.apps import apps
-from django.conf import settings
 from django.contrib import admin
 from django.db import DatabaseError, models, transaction
 from django.test import Client
@@ -20,7 +19,8 @@ from apps.chats.operations import append_messages, create_chat
 from apps.common.scoping import OwnedModel
 from apps.extraction.prompts.tasks import TASKS
 from tests.contract.test_owner_scope import things_of_alice
-from tests.e2e.test_accessibility import pages_of
+from tests.e2e.walk import pages_of
+from tests.e2e.walk import sign_in as sign_in_as
 from tests.factories import make_character, make_memory, parsed
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
@@ -73,6 +73,8 @@ PER_CHAT = 40
 NOT_TEXTS = {"base_url", "file", "backend", "time_zone", "password", "claim", "hash", "digest", "key", "secret", "code"}
 NOT_TEXTS |= {"period", "media_type", "model", "namespace", "filename_hash"}
 
+# What a text started has run by then: the page has painted twice, and images that don't exist have failed.
+REST = "() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve))))"
 FIND = """() => [...document.querySelectorAll("*")].flatMap((element) => {
     const found = [...element.attributes].filter(({ name, value }) =>
         name.startsWith("on") || name === "srcdoc" || name.startsWith("hx-on") || /^(data-)?hx-vals$/.test(name) ||
@@ -142,8 +144,7 @@ def watch(page: Page) -> list[str]:
 def sign_in(page: Page, live_server: LiveServer, user: User) -> Client:
     client = Client(raise_request_exception=False)  # some rows are such as no operation would leave
     client.force_login(user)
-    session = client.cookies[settings.SESSION_COOKIE_NAME].value
-    page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": live_server.url}])
+    sign_in_as(page, live_server, client)
     return client
 
 
@@ -153,7 +154,7 @@ def found_on(page: Page, paths: Iterator[str] | list[str]) -> list[str]:
     for path in paths:
         page.goto(path)
         page.evaluate("() => { for (const folded of document.querySelectorAll('main details')) folded.open = true; }")
-        page.wait_for_timeout(100)
+        page.evaluate(REST)
         found += [f"{path}: {element}" for element in page.evaluate(FIND)]
     return found
 
@@ -167,7 +168,7 @@ def test_no_text_of_an_account_runs_on_its_pages(
     client = sign_in(page, live_server, ids["user"])
     paths = [f"/chats/{chat.pk}/" for chat in chats] + [f"/memories/?chat={chat.pk}" for chat in chats]
     paths += [f"/characters/?page={number}" for number in range(1, 5)]
-    paths += pages_of(client, {"task": next(iter(TASKS)), **ids})
+    paths += (path for path, _ in pages_of(client, {"task": next(iter(TASKS)), **ids}))
     assert len(paths) > 80
     assert found_on(page, paths) == []
     assert seen == []
