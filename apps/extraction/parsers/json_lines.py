@@ -13,10 +13,11 @@ _KNOWLEDGE_WORDS = ("knows", "suspects", "believes", "unaware", "hiding")
 
 def lines_of_objects(reply: str) -> str:
     """Return the objects of a reply as lines; objects without a kind are left out."""
-    return "\n".join(filter(None, map(_line_of, extract_objects(reply))))
+    return "\n".join(filter(None, map(line_of, extract_objects(reply))))
 
 
-def _line_of(item: Mapping[str, Any]) -> str:
+def line_of(item: Mapping[str, Any]) -> str:
+    """Return the tagged line that an object stands for, "" without a kind or a text."""
     fields = {key.lower(): value for key, value in item.items()}
     kind = tag_safe_name(str(_first(fields, "kind", "tag", "type", "category"))).lower()
     text = _first(fields, *_TEXT)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from apps.extraction.parsers.json_lines import lines_of_objects
+from apps.extraction.parsers.labels import means_none
+from apps.extraction.parsers.shapes import as_lines, usual_tag
 from apps.extraction.parsers.text_cleanup import MAX_REPLY, clean_line, clean_reply, halfwidth, one_line
 
 MAX_ITEMS = 200  # items parsed from one reply
@@ -31,6 +33,9 @@ _LABEL = re.compile(r"\w[^.!?]{0,60}:$")
 _NONE_REMARK = re.compile(r"[\W_]*none(?:\s+(?:found|identified|detected|noted|to report))?[\W_]*$", re.IGNORECASE)
 _NONE_WITH_REASON = re.compile(r"[\W_]*NONE[*_`\s]*[.:;,(–—-]")
 _TAG = re.compile(r"\[([^\[\]]*)\]")
+# What a model adds to a line to explain it: in parentheses, or after a word and a colon.
+_REMARK = re.compile(r"[*_]{0,3}(?:[(（].*[)）][*_.]*$|[^\W\d_][\w ]{1,30}[*_]{0,3}[:：]\s*[*_]{0,3}\s*\S)")
+_ENDS_SENTENCE = re.compile(r"[.!?…。！？][\"'”’»」*_)\]]*\s*$")
 _NUMBERS = re.compile(r"(\d{1,9})(?:\s*[-–]\s*(\d{1,9}))?", re.ASCII)
 MAX_RANGE = 50
 
@@ -50,11 +55,20 @@ class Line:
 
 @dataclass(frozen=True)
 class Record:
-    """A line with its continuations: ``tag`` from the brackets at its start (None without brackets) and ``text``."""
+    """A line with its continuations: ``tag`` from the brackets at its start (None without brackets) and ``text``.
+
+    ``lead`` are the bullet, number and marks before it.
+    """
 
     line: str
     tag: str | None
     text: str
+    lead: str = ""
+
+    @property
+    def is_entry(self) -> bool:
+        """Return whether it is tagged or an item of a list: a remark around the entries is neither."""
+        return self.tag is not None or bool(_BULLET.search(self.lead))
 
 
 @dataclass(frozen=True)
@@ -120,7 +134,7 @@ def iter_records(reply: str, starts: Callable[[Line], bool] = is_tagged, bullet:
     lead, pieces = "", list[str]()
     for line in iter_lines(reply):
         begins = bool(line.text) and starts(line)
-        if pieces and line.text and not begins and not is_heading(line) and not _NONE_REMARK.match(line.text):
+        if pieces and line.text and not begins and _continues(line, lead, pieces):
             text = _CONTINUATION.sub("", line.written, count=1)
             pieces.append(f"{bullet}{text}" if line.is_bulleted else f" {text}")
             continue
@@ -133,9 +147,27 @@ def iter_records(reply: str, starts: Callable[[Line], bool] = is_tagged, bullet:
         yield _make_record(lead, "".join(pieces))
 
 
+def _continues(line: Line, lead: str, pieces: list[str]) -> bool:
+    """Return whether a line without a tag continues the record that has ``pieces``, after ``lead``.
+
+    Headings don't, nor items of the same list, nor, below whole sentences, what explains them.
+    """
+    if is_heading(line) or _NONE_REMARK.match(line.text):
+        return False
+    if _BULLET.search(lead) and line.is_bulleted and _level(line.lead) <= _level(lead):
+        return False
+    is_state = pieces[0][1:].lstrip().lower().startswith("state")
+    return is_state or not (_REMARK.match(line.text) and _ENDS_SENTENCE.search(pieces[-1]))
+
+
+def _level(lead: str) -> int:
+    """Return the indentation of an item of a list."""
+    return len(lead) - len(lead.lstrip(" \t"))
+
+
 def iter_lines(reply: str) -> Iterator[Line]:
     """Yield the lines of a reply except code fences and lone tags. Blank lines are yielded with an empty text."""
-    for written in clean_reply(reply).split("\n"):
+    for written in as_lines(clean_reply(reply)).split("\n"):
         if not _FENCE_OR_TAG.match(written):
             match = _LEADING_MARKS.match(written)
             lead = match[0] if match else ""
@@ -149,7 +181,7 @@ def is_heading(line: Line) -> bool:
 
 def says_none(record: Record) -> bool:
     """Return whether a record only says that there is nothing to report."""
-    if _NONE_REMARK.match(record.line) or _NONE_WITH_REASON.match(record.line):
+    if _NONE_REMARK.match(record.line) or _NONE_WITH_REASON.match(record.line) or means_none(record.line):
         return True
     return record.tag is not None and bool(_NONE_REMARK.match(record.text))
 
@@ -161,13 +193,20 @@ def has_lines(reply: str) -> bool:
     return bool(lines_of_objects(reply))
 
 
+def leaves_out_most(reply: str, used: int) -> bool:
+    """Return whether of a reply's entries more could not be used than the ``used`` ones."""
+    entries = sum(record.is_entry and not says_none(record) for record in iter_records(reply))
+    return entries > 2 * used
+
+
 def _make_record(lead: str, text: str) -> Record:
     line = " ".join(text.split())
     end = next((index for index, char in enumerate(line) if char in _CLOSINGS), -1)
     match = _TAG.fullmatch(halfwidth(line[: end + 1]))
     if match is None:
-        return Record(line, None, clean_line(_strip_closing_marks(lead, line), MAX_RECORD))
-    return Record(line, " ".join(match[1].split()), clean_line(_strip_closing_marks(lead, line[end + 1 :]), MAX_RECORD))
+        return Record(line, None, clean_line(_strip_closing_marks(lead, line), MAX_RECORD), lead)
+    tag, text = usual_tag(" ".join(match[1].split()), _strip_closing_marks(lead, line[end + 1 :]))
+    return Record(line, tag, clean_line(text, MAX_RECORD), lead)
 
 
 def _strip_closing_marks(lead: str, text: str) -> str:
