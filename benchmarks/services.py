@@ -22,9 +22,7 @@ MAX_WAIT = 300.0  # seconds
 @contextmanager
 def installation(environment: Mapping[str, str] | None = None) -> Iterator[tuple[str, list[Service]]]:
     """Run web server, beat and workers. Yield the URL and the services once they are at work."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
+    port = _free_port()
     with override_settings(LOCI_HOST="127.0.0.1", LOCI_PORT=port):
         services = [web(), beat(), *map(worker, settings.QUEUES)]
     with ExitStack() as stack:
@@ -32,6 +30,23 @@ def installation(environment: Mapping[str, str] | None = None) -> Iterator[tuple
             stack.enter_context(_running(service, environment or {}))
         wait_until(lambda: queues_have_workers() and _is_up(port))
         yield f"http://127.0.0.1:{port}", services
+
+
+@contextmanager
+def web_server(environment: Mapping[str, str]) -> Iterator[tuple[str, Service]]:
+    """Run the web server alone, of as many processes as ``environment`` says. Yield its URL and the service."""
+    port, processes = _free_port(), int(environment["WEB_CONCURRENCY"])
+    with override_settings(LOCI_HOST="127.0.0.1", LOCI_PORT=port, WEB_CONCURRENCY=processes):
+        service = web()
+    with _running(service, environment):
+        wait_until(lambda: _is_up(port))
+        yield f"http://127.0.0.1:{port}", service
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 @contextmanager

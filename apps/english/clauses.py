@@ -6,8 +6,9 @@ Paris.”`` equals ``Mira lives in Paris.``. ``The user``, ``{{user}}`` and ``I`
 
 import re
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
+from apps.english.kept import keep_results
 from apps.english.names import CALENDAR, MAY, is_name, name_key
 from apps.english.numbers import multiply_factors, to_digits
 from apps.english.words import WORD
@@ -66,7 +67,7 @@ def split_speaker(text: str) -> tuple[str, str]:
     return (match["name"], match["speech"].strip("“”\"' ")) if match else ("", text)
 
 
-@lru_cache(maxsize=4096)
+@keep_results
 def clauses(text: str) -> tuple[Clause, ...]:
     """Return the statement's clauses in order."""
     speaker, speech = split_speaker(text)

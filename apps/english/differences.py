@@ -2,10 +2,10 @@
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
 
 from apps.english.clauses import USER, clauses, split_speaker
+from apps.english.kept import keep_results
 from apps.english.lexicon import are_antonyms, are_synonyms, stem, word_class
 from apps.english.names import CALENDAR, TITLES, name_key
 from apps.english.negation import is_negated
@@ -48,7 +48,7 @@ class StatementWords:
     negated: bool
 
 
-@lru_cache(maxsize=4096)
+@keep_results
 def parse_statement(text: str) -> StatementWords:
     """Return the words by which a statement is compared, and whether it is negated."""
     words, names = NO_WORDS, NO_WORDS
@@ -162,7 +162,7 @@ class _People:
     all_words: Words
 
 
-@lru_cache(maxsize=4096)
+@keep_results
 def _people(text: str) -> _People:
     clause, words = subject_words(text)
     speaker = f"{name_key(split_speaker(text)[0]) or USER}'s"

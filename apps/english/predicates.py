@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import pairwise, zip_longest
 
 from apps.english.clauses import Clause, clauses
+from apps.english.kept import keep_results
 from apps.english.lexicon import stem, word_class
 from apps.english.names import TITLES
 from apps.english.words import Words, content_stems, possessives
@@ -37,7 +37,7 @@ class Predicate:
     is_perfect: bool
 
 
-@lru_cache(maxsize=4096)
+@keep_results
 def predicates(text: str) -> tuple[Predicate, ...]:
     """Return the predicate of each clause that has a verb, in order."""
     parsed = (_parse_predicate(part) for clause in clauses(text) for part in _split_coordinated(clause))

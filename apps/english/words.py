@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 
+from apps.english.kept import keep_results
 from apps.english.lexicon import are_synonyms, stem
 
 Words = frozenset[str]
@@ -23,7 +23,7 @@ _FILLERS = STOP_WORDS | frozenset(
 WORD = re.compile(r"\w+(?:['’-]\w+|[:.](?=\d)\w+)*")
 
 
-@lru_cache(maxsize=4096)
+@keep_results
 def content_words(text: str) -> Words:
     """Return the stems of a text's words, in lower case, without punctuation and stop words."""
     words = (match[0].lower().replace("’", "'") for match in WORD.finditer(text))

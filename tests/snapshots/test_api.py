@@ -137,9 +137,14 @@ def test_a_snapshot_whose_moment_is_lost_holds_and_names_a_later_one(alice: User
 
 
 def test_a_moment_is_kept_until_its_snapshot_is_made(alice: User, chat: Chat) -> None:
+    wait_for_moments_to_end()  # those of other tests
     client_of(alice).post(URL)
     assert kept_moments() == 1
     work()
+    wait_for_moments_to_end()
+
+
+def wait_for_moments_to_end() -> None:
     deadline = time.monotonic() + 60
     while kept_moments():
         assert time.monotonic() < deadline

@@ -107,6 +107,7 @@ def _session_options() -> onnxruntime.SessionOptions:
     options.intra_op_num_threads = settings.EMBEDDING_THREADS
     options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False  # the arena never gives back the memory of the largest batch
+    options.enable_mem_pattern = False  # one would be kept for each shape of a batch, of which there are thousands
     return options
 
 

@@ -58,7 +58,7 @@ class KeyPatterns:
             self._seconds_left -= time.perf_counter() - begun
 
 
-@lru_cache(maxsize=2_000)
+@lru_cache(maxsize=500)  # one takes some 10 kB, and one of 1,000 characters 100
 def pattern_of(key: str) -> regex.Pattern[str] | None:
     """Return the expression in a key, or None if the key is a text, as one that is no valid expression."""
     match = KEY.fullmatch(key)
