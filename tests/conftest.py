@@ -85,11 +85,11 @@ def django_db_setup(django_test_environment: None, django_db_blocker: DjangoDbBl
 
 
 @pytest.fixture
-def connection_pool(transactional_db: None) -> Iterator[None]:
-    """Take connections from a pool, as the processes that serve requests do."""
+def connection_pool(request: pytest.FixtureRequest, transactional_db: None) -> Iterator[None]:
+    """Take connections from a pool, as the processes that serve requests do: of 8, or as many as a parameter says."""
     options = connections.settings["default"]["OPTIONS"]
     connection.close()
-    options["pool"] = {"min_size": 1, "max_size": 8, "timeout": 15}
+    options["pool"] = {"min_size": 1, "max_size": getattr(request, "param", 8), "timeout": 15}
     with connection.cursor():
         yield
     connection.close()

@@ -76,7 +76,7 @@ def _changes(stored: Mapping[str, Any], recall: Recall, message: Message) -> dic
         "boundUserFloorText": message.mes,
     }
     if not all(item.get("why") == WHY for item in recall.memories):
-        others["selectedNodeIds"] = []  # it was made anew, of memories that ST-BME's graph doesn't have
+        others["selectedNodeIds"] = []  # the text was generated again, from memories that ST-BME's graph doesn't have
     return changes | {key: value for key, value in others.items() if key in stored}
 
 

@@ -15,7 +15,8 @@ from apps.extraction.models.settings import ScopedSettings
 def is_for(turn_hash: Any) -> Q:
     """Return the condition of recalls that hold for a turn's text: those made for it, and those that a person edited.
 
-    An edited text stays with its message until the recall is run again. That of a text that was not sent goes with it.
+    An edited text stays with its message until the recall is run again. One of a turn that was not sent
+    holds for that turn's text alone.
     """
     return Q(turn_hash=turn_hash) | Q(edited=True, message__isnull=False)
 

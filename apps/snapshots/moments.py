@@ -29,6 +29,8 @@ class Moment:
 
     def __init__(self) -> None:
         self._connection: Any = connection.copy()
+        # Not one of the pool: requests would lack it for minutes, and a pool of one would wait for itself.
+        self._connection.settings_dict["OPTIONS"].pop("pool", None)
         self._connection.inc_thread_sharing()  # it ends in another thread
         try:
             with self._connection.cursor() as cursor:

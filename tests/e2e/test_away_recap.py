@@ -7,8 +7,8 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from apps.chats.models import Chat
+from tests.e2e.test_accessibility import DESK, PHONE
 from tests.e2e.test_chat_page import alice, signed_in  # noqa: F401
-from tests.e2e.walk import DESK, PHONE
 from tests.factories import make_character, make_chat, make_memory
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]

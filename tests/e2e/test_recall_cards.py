@@ -14,7 +14,7 @@ from apps.injection.operations import recall_turn
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Entity, Memory
 from apps.memories.operations.texts import write_version
-from tests.e2e.walk import DESK, PHONE
+from tests.e2e.test_accessibility import DESK, PHONE
 from tests.factories import make_character, make_chat, make_memory, parsed
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]

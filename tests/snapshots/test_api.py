@@ -21,6 +21,7 @@ from apps.common import jobs
 from apps.common.database.restriction import restricted_to
 from apps.snapshots import operations, tasks
 from apps.snapshots.models import Restore, Snapshot
+from apps.snapshots.moments import Moment
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_chat, make_memory, parsed
 from tests.snapshots.making import made, restored, rows_of
@@ -137,13 +138,26 @@ def test_a_snapshot_whose_moment_is_lost_holds_and_names_a_later_one(alice: User
 
 
 def test_a_moment_is_kept_until_its_snapshot_is_made(alice: User, chat: Chat) -> None:
+    wait_until_no_moment_is_kept()  # by a test before this one
     client_of(alice).post(URL)
     assert kept_moments() == 1
     work()
+    wait_until_no_moment_is_kept()
+
+
+def wait_until_no_moment_is_kept() -> None:
     deadline = time.monotonic() + 60
     while kept_moments():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize("connection_pool", [1], indirect=True)
+def test_the_moment_of_a_snapshot_takes_no_connection_of_the_pool(connection_pool: None) -> None:
+    moment = Moment.now()
+    assert moment is not None
+    assert moment.name
+    moment.release()
 
 
 def kept_moments() -> int:

@@ -126,7 +126,7 @@ def _firsts(model: type[Job], rows: Any, now: dt.datetime) -> Iterable[tuple[UUI
 
 
 def _first_line(lines: Sequence[Line], now: dt.datetime) -> Line | None:
-    """Return the line of an owner whose turn it is, or None if none has a job to claim."""
+    """Return the line from which an owner's next job is taken, or None if none has a job to claim."""
     background = [line for line in lines if not line.is_awaited]
     is_due = all(line.last_turn < now - BACKGROUND_PERIOD for line in background)
 
