@@ -55,7 +55,8 @@ def says_recall(message: Message, recall: Recall) -> bool:
     if not isinstance(document, dict) or recall.deleted or recall.left_out or recall.lore:
         return False
     is_same = text_at(document, "injectionText") == recall.text
-    return is_same and _is_edited(document) == recall.edited and all(item.get("why") == WHY for item in recall.memories)
+    is_same = is_same and _is_edited(document, message) == recall.edited
+    return is_same and all(item.get("why") == WHY for item in recall.memories)
 
 
 def write_recall(recall: Recall, **kwargs: Any) -> None:
@@ -80,8 +81,15 @@ def _changes(stored: Mapping[str, Any], recall: Recall, message: Message) -> dic
     return changes | {key: value for key, value in others.items() if key in stored}
 
 
-def _is_edited(document: Mapping[str, Any]) -> bool:
-    return document.get("manuallyEdited") is True
+def _made_for(document: Mapping[str, Any], message: Message) -> str:
+    """Return the text of the turn that a recall was made for, which may be another one by now."""
+    bound = document.get("boundUserFloorText")
+    return bound if isinstance(bound, str) and bound else message.mes
+
+
+def _is_edited(document: Mapping[str, Any], message: Message) -> bool:
+    """Return whether a recall is an edit made for the turn as it is: those of ST-BME don't survive a change of it."""
+    return document.get("manuallyEdited") is True and _made_for(document, message) == message.mes
 
 
 def _recall(
@@ -95,21 +103,18 @@ def _recall(
     nodes = document.get("selectedNodeIds")
     keys = [key for key in nodes[:MAX_ITEMS] if isinstance(key, str)] if isinstance(nodes, list) else []
     found = [memories[memory_ids[key]] for key in dict.fromkeys(keys) if memory_ids.get(key) in memories]
-    bound = document.get("boundUserFloorText")
-    made_for = bound if isinstance(bound, str) and bound else message.mes
     return Recall(
         id=uuid7(),
         owner_id=chat.owner_id,
         chat=chat,
         message=message,
         text=text,
-        # An edited text holds whatever becomes of its turn: here the turn became another one before the import.
-        edited=_is_edited(document) and made_for == message.mes,
+        edited=_is_edited(document, message),
         source=Recall.Source.PERSISTENT,
         memories=[_entry(memory) for memory in found],
         tokens=count_tokens(text),
         created_at=parse_date(document.get("createdAt")) or timezone.now(),
-        turn_hash=text_hash(made_for),
+        turn_hash=text_hash(_made_for(document, message)),
     )
 
 
