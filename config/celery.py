@@ -83,7 +83,7 @@ def apply_niceness_to_session(**kwargs: object) -> None:
 @worker_init.connect
 def load_before_forking(**kwargs: object) -> None:
     """Load large modules once before the fork, so that the worker's processes share their memory."""
-    if "extraction" in app.amqp.queues.consume_from:
+    if {"extraction", "models", "replies"} & set(app.amqp.queues.consume_from):
         import openai  # noqa: F401
 
         from apps.llm.tokens import load_encoding

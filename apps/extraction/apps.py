@@ -1,4 +1,8 @@
+from collections.abc import Callable
+from functools import partial
+
 from django.apps import AppConfig
+from django.db.models import Q
 
 
 class ExtractionConfig(AppConfig):
@@ -9,12 +13,13 @@ class ExtractionConfig(AppConfig):
         from apps.chats.signals import characters_merged, chat_branched, chat_committed, chat_deleted, chat_restored
         from apps.common.jobs import Kind, kinds
         from apps.extraction import tasks
-        from apps.extraction.jobs import embedding_jobs, index_jobs
+        from apps.extraction.jobs import embedding_jobs
         from apps.extraction.models import EmbeddingJob, ExtractionRun, IndexJob
         from apps.extraction.runs.operations import on_chat_deleted
         from apps.extraction.runs.queries import activities
         from apps.extraction.settings.operations import on_characters_merged
         from apps.llm.events import embedding_changed, generation_changed
+        from apps.llm.queries import embeds_on_server, uses_server
 
         chat_committed.connect(tasks.on_chat_committed)
         chat_branched.connect(tasks.on_chat_branched)
@@ -24,6 +29,13 @@ class ExtractionConfig(AppConfig):
         embedding_changed.connect(tasks.on_embedding_changed)
         generation_changed.connect(tasks.on_generation_changed)
         activity_sources.register(activities)
-        kinds.register(Kind(ExtractionRun, "extraction", tasks.execute_run, tasks.send_run))
-        kinds.register(Kind(EmbeddingJob, "indexing", embedding_jobs.execute_claimed, tasks.send_embedding_job))
-        kinds.register(Kind(IndexJob, "indexing", index_jobs.execute_claimed, tasks.send_index_job))
+        run = ExtractionRun, tasks.execute_run, tasks.send_run, uses_server
+        embedding = EmbeddingJob, embedding_jobs.execute_claimed, tasks.send_embedding_job, embeds_on_server
+        index = IndexJob, tasks.execute_index, tasks.send_index_job, embeds_on_server
+        for (model, execute, send, waits), queue in ((run, "extraction"), (embedding, "indexing"), (index, "indexing")):
+            kinds.register(Kind(model, "models", execute, send, only=waits))
+            kinds.register(Kind(model, queue, execute, send, only=partial(_negated, waits)))
+
+
+def _negated(condition: Callable[[], Q]) -> Q:
+    return ~condition()

@@ -1,11 +1,12 @@
 """Celery tasks of extraction, and the signal receivers and sweeps that queue them. Tasks receive ids only."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any
 from uuid import UUID
 
-from celery import shared_task
+from celery import current_app, shared_task
 from django.db import transaction
 from django.db.models import F
 
@@ -20,16 +21,18 @@ from apps.extraction.jobs import embedding_jobs, index_jobs, model_tests
 from apps.extraction.models import EmbeddingJob, ExtractionRun, IndexJob, ModelTest
 from apps.extraction.runs import pipeline
 from apps.extraction.runs.continuity_checks import check_is_due
-from apps.extraction.runs.operations import end_with_round, mark_as_asked, start_run
+from apps.extraction.runs.operations import mark_as_asked, start_run
 from apps.extraction.runs.queries import is_due, latest_run
 from apps.extraction.runs.waiting import waiting_runs
 from apps.extraction.settings.queries import settings_of
 from apps.llm.models import Connection
+from apps.llm.queries import embedding_connection
 from apps.memories.search.indexing import has_stale_passages, index_changed
 
 EDIT_KINDS = (ChatChange.Kind.PATCH, ChatChange.Kind.UNDO)  # the kinds of change that alter existing messages
 MAX_SEARCHED = 500  # newest messages searched for ones to extract if no existing message was altered
 MAX_SWEPT = 500  # chats that one sweep settles
+MODELS = "models"  # the queue of jobs that may wait for a server
 TEST_TIME_LIMIT = 3600  # seconds; a model on a slow machine takes a quarter of an hour
 
 
@@ -42,12 +45,17 @@ def on_chat_committed(event: ChatChanged, **kwargs: Any) -> None:
     if altered:
         invalidate_if_exists(chat)
     due = extract_if_due(chat, since=0 if altered else max(chat.message_count - MAX_SEARCHED, 0))
-    if settings_of(chat).index_messages and (
-        event.kind == ChatChange.Kind.IMPORT or index_changed(chat.owner_id, chat, event.message_ids)
-    ):
+    if settings_of(chat).index_messages and _leaves_passages(event, chat):
         request_index_job(chat)
     if not due:
         mark_settled(chat, since=event.rev - 1, rev=event.rev)
+
+
+def _leaves_passages(event: ChatChanged, chat: Chat) -> bool:
+    """Index what changed. Return whether a job is to index more: all of an import, or what waits for a server."""
+    if event.kind == ChatChange.Kind.IMPORT or embedding_connection(event.owner_id) is not None:
+        return True
+    return index_changed(event.owner_id, chat, event.message_ids)
 
 
 def on_chat_branched(chat: Chat, **kwargs: Any) -> None:
@@ -75,12 +83,9 @@ def extract_if_due(chat: Chat, *, since: int = 0) -> bool:
     """
     due = is_due(chat, since=since)
     if due:
-        with transaction.atomic():
-            run, created = request_run(chat.owner_id, chat)
-            if created:
-                end_with_round(run)
+        request_run(chat.owner_id, chat, automatic=True)
     elif check_is_due(chat):
-        request_run(chat.owner_id, chat, tiers=["continuity"])
+        request_run(chat.owner_id, chat, tiers=["continuity"], automatic=True)
         return True
     return due
 
@@ -143,7 +148,7 @@ def request_run(owner: Owner, chat: Chat, *, asked: bool = False, **options: Any
         run, created = start_run(owner, chat, **options)
         if asked:
             mark_as_asked(run)
-        if created and run.is_active:
+        if run.unsent:
             transaction.on_commit(partial(send_run, run.pk))
     return run, created
 
@@ -162,7 +167,10 @@ def resume_run(run: ExtractionRun, *, asked: bool = False) -> ExtractionRun:
 
 
 def on_generation_changed(owner_id: UUID, **kwargs: Any) -> None:
-    """Resume the owner's runs that wait because their model could not be called."""
+    """Resume the owner's runs that wait because their model could not be called, and send the others to their queue."""
+    queued = ExtractionRun.objects.for_owner(owner_id).filter(state=ExtractionRun.State.QUEUED, wait_until=None)
+    for run_id in list(queued.values_list("pk", flat=True)):  # their messages may be in the queue that they have left
+        transaction.on_commit(partial(send_run, run_id))
     for run in waiting_runs(owner_id):
         resume_run(run)
 
@@ -170,7 +178,7 @@ def on_generation_changed(owner_id: UUID, **kwargs: Any) -> None:
 @shared_task
 def run_extraction(*, run_id: str, **kwargs: Any) -> None:
     """Execute the next run of the queue, which may be another one than the message was sent for."""
-    jobs.run_next("extraction")
+    _run_next(ExtractionRun, run_id, send_run)
 
 
 def execute_run(run: ExtractionRun) -> bool:
@@ -185,15 +193,32 @@ def execute_run(run: ExtractionRun) -> bool:
 
 
 def send_run(run_id: UUID) -> None:
-    """Enqueue a message for a run."""
-    run_extraction.delay(run_id=str(run_id))
+    """Enqueue a message for a run, where servers are waited for if its owner has connected one."""
+    _send(run_extraction, ExtractionRun, run_id=run_id)
+
+
+def _send(task: Any, model: type[jobs.Job], **ids: UUID) -> None:
+    """Enqueue a message for a job, where servers are waited for if its owner's may be."""
+    [job_id], kwargs = ids.values(), {name: str(value) for name, value in ids.items()}
+    if jobs.queue_of(model, job_id) == MODELS:
+        task.apply_async(kwargs=kwargs, queue=MODELS)
+    else:
+        task.delay(**kwargs)
+
+
+def _run_next(model: type[jobs.Job], job_id: str, send: Callable[[UUID], None]) -> None:
+    """Execute the next job of a job's queue; send it there if this worker has others: its owner's server is new."""
+    queue = jobs.queue_of(model, UUID(job_id))
+    if queue in current_app.amqp.queues.consume_from:
+        jobs.run_next(queue)
+    else:
+        send(UUID(job_id))
 
 
 @shared_task
 def sweep_runs(**kwargs: Any) -> None:
     """Re-queue runs that lost their worker or their queue message."""
-    for run_id in jobs.take_lost(ExtractionRun, "extraction"):
-        send_run(run_id)
+    jobs.send_lost(ExtractionRun)
 
 
 # Model tests, embeddings and the search index
@@ -231,12 +256,12 @@ def on_embedding_changed(owner_id: UUID, **kwargs: Any) -> None:
 @shared_task
 def run_reembedding(*, job_id: str, **kwargs: Any) -> None:
     """Execute the next job of the queue, which may be another one than the message was sent for."""
-    jobs.run_next("indexing")
+    _run_next(EmbeddingJob, job_id, send_embedding_job)
 
 
 def send_embedding_job(job_id: UUID) -> None:
     """Enqueue a message for a job that recomputes embeddings."""
-    run_reembedding.delay(job_id=str(job_id))
+    _send(run_reembedding, EmbeddingJob, job_id=job_id)
 
 
 def request_index_job(chat: Chat) -> None:
@@ -247,24 +272,34 @@ def request_index_job(chat: Chat) -> None:
             transaction.on_commit(partial(send_index_job, job.pk))
 
 
+def execute_index(job: IndexJob) -> bool:
+    """Execute a claimed job for a time slice, then start one for what was written too late for it.
+
+    Return True if the job was re-queued.
+    """
+    requeued = index_jobs.execute_claimed(job)
+    wrote = IndexJob.objects.for_owner(job.owner_id).filter(pk=job.pk, state=IndexJob.State.SUCCEEDED, done__gt=0)
+    if not requeued and wrote.exists() and has_stale_passages(job.owner_id, job.chat):
+        request_index_job(job.chat)
+    return requeued
+
+
 @shared_task
 def index_chat(*, job_id: str, **kwargs: Any) -> None:
     """Execute the next job of the queue, which may be another one than the message was sent for."""
-    jobs.run_next("indexing")
+    _run_next(IndexJob, job_id, send_index_job)
 
 
 def send_index_job(job_id: UUID) -> None:
     """Enqueue a message for a job that indexes a chat."""
-    index_chat.delay(job_id=str(job_id))
+    _send(index_chat, IndexJob, job_id=job_id)
 
 
 @shared_task
 def sweep_jobs(**kwargs: Any) -> None:
     """Re-queue jobs that lost their worker or their queue message. Fail tests that lost their worker."""
     jobs.fail_orphans(ModelTest, model_tests.WORKER_LOST)
-    for test_id in jobs.take_lost(ModelTest, "extraction"):
+    for test_id in jobs.take_lost(ModelTest, MODELS):
         run_model_test.delay(test_id=str(test_id))
-    for job_id in jobs.take_lost(EmbeddingJob, "indexing"):
-        send_embedding_job(job_id)
-    for job_id in jobs.take_lost(IndexJob, "indexing"):
-        send_index_job(job_id)
+    jobs.send_lost(EmbeddingJob)
+    jobs.send_lost(IndexJob)

@@ -11,7 +11,7 @@ from apps.common import jobs
 from apps.journal.consolidation import MAX_LENGTH, bullets_of
 from apps.journal.quoting import quote, words_of
 from apps.llm.backends import backend_for
-from apps.llm.generation import GenerationFailed, GenerationRequest
+from apps.llm.generation import GenerationFailed, GenerationRequest, ServerSilent
 from apps.llm.queries import generation_connection
 from apps.memories.journal.bullets import Bullet, append_bullets, parse_bullets
 from apps.memories.journal.periods import CONSOLIDATED, Granularity
@@ -32,7 +32,10 @@ INSTRUCTION = (
 
 
 def rewrite_due(owner_id: UUID, now: dt.datetime) -> bool:
-    """Have the entries written that wait for the model, lower levels first. Return whether others may wait."""
+    """Have the entries written that wait for the model, lower levels first. Return whether others may wait.
+
+    If the server does not answer, they do until the next sweep.
+    """
     rows = JournalEntry.objects.for_owner(owner_id).present().filter(ask_model_at__lte=now, edited_by="")
     if generation_connection(owner_id) is None:
         rows.update(ask_model_at=None)
@@ -40,24 +43,26 @@ def rewrite_due(owner_id: UUID, now: dt.datetime) -> bool:
     entries = [*rows.filter(granularity=Granularity.DAILY).order_by("starts")[:BATCH_SIZE]]
     for level in CONSOLIDATED:
         entries += rows.filter(granularity=level).order_by("starts")[: BATCH_SIZE - len(entries)]
-    for entry in entries:
-        _rewrite(entry, now)
-    return len(entries) == BATCH_SIZE
+    return all(_rewrite(entry, now) for entry in entries) and len(entries) == BATCH_SIZE
 
 
-def _rewrite(entry: JournalEntry, now: dt.datetime) -> None:
-    """Ask the model for an entry, unless another worker does. The next call is made after RETRY_AFTER, if need be."""
+def _rewrite(entry: JournalEntry, now: dt.datetime) -> bool:
+    """Ask the model for an entry, unless another worker does. The next call is made after RETRY_AFTER, if need be.
+
+    Return False if the server did not answer.
+    """
     rows = JournalEntry.objects.for_owner(entry.owner_id).filter(pk=entry.pk, ask_model_at=entry.ask_model_at)
     next_call = now + RETRY_AFTER if entry.model_asked + 1 < MAX_ASKED else None
     if not rows.update(ask_model_at=next_call, model_asked=F("model_asked") + 1):
-        return
+        return True
     try:
         text = _rewritten_day(entry) if entry.granularity == Granularity.DAILY else _rewritten_summary(entry)
     except GenerationFailed as error:
         structlog.get_logger(__name__).warning("journal_not_written", entry=str(entry.pk), error=error.detail)
-        return
+        return not isinstance(error, ServerSilent)
     if text:
         _store(entry, text)
+    return True
 
 
 @transaction.atomic

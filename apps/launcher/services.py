@@ -8,7 +8,7 @@ from apps.launcher.supervisor import Service
 
 PYTHON = sys.executable
 CELERY = [PYTHON, "-m", "celery", "--quiet", "-A", "config"]
-NICENESS = {"scheduled": 5, "extraction": 5, "indexing": 10}  # what users wait for gets the processor first
+NICENESS = {"scheduled": 5, "extraction": 5, "models": 5, "indexing": 10}  # what users wait for comes first
 KEEP_ALIVE = 75  # seconds that an idle connection stays open: longer than clients and proxies keep theirs, 5 to 60
 # By default each thread gets a heap of its own, 16 on two processors, each of which keeps what was freed in it.
 FEW_HEAPS = {"MALLOC_ARENA_MAX": "2"}
@@ -28,12 +28,17 @@ def worker(queue: str) -> Service:
     """Return the Celery worker of a queue, without its messages to other workers and monitors."""
     options = ["worker", "--without-gossip", "--without-mingle", "--without-heartbeat"]
     options += ["--queues", queue, "--concurrency", str(concurrency(queue))]
-    return Service(f"{queue} worker", ["nice", "-n", str(NICENESS.get(queue, 0)), *CELERY, *options], NO_POOL)
+    waits = queue in settings.WAITING_QUEUES
+    options += ["--pool", "threads" if waits else "prefork"]
+    command = ["nice", "-n", str(NICENESS.get(queue, 0)), *CELERY, *options]
+    return Service(f"{queue} worker", command, FEW_HEAPS if waits else NO_POOL)
 
 
 def concurrency(queue: str) -> int:
     """Return how many tasks the worker of a queue executes at once."""
-    return settings.WORKER_CONCURRENCY if queue in ("interactive", "extraction", "replies") else 1
+    if queue in settings.WAITING_QUEUES:
+        return settings.MODEL_PLACES
+    return settings.WORKER_CONCURRENCY if queue in ("interactive", "extraction") else 1
 
 
 def beat() -> Service:

@@ -138,6 +138,10 @@ class TransientFailure(GenerationFailed):
     retry_after: float | None = None
 
 
+class ServerSilent(TransientFailure):
+    """The server did not answer in time. Another try at once would hold the caller as long again."""
+
+
 class Refused(GenerationFailed):
     """The server refuses this request, for instance because it is too long or by a content filter.
 

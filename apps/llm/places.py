@@ -18,6 +18,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
+from apps.common.database.connections import release_connection
 from apps.llm.generation import Misconfigured, Watch
 from apps.llm.models import Connection, QueuedCall
 
@@ -73,6 +74,7 @@ def _giving_way(call: QueuedCall, watch: Watch) -> Watch:
 def _wait(call: QueuedCall, watch: Watch) -> None:
     next_watch = time.monotonic() + WATCH_INTERVAL
     while not _take_place(call):
+        release_connection()
         time.sleep(POLL_INTERVAL)
         if time.monotonic() >= next_watch:
             watch()

@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext
 
 from apps.common.database.compiled_queries import CompiledQuery
@@ -22,6 +23,17 @@ def embedding_connection(owner: Owner) -> Connection | None:
 
 GENERATION = CompiledQuery(lambda owner: Connection.objects.for_owner(owner).filter(for_generation=True)[:1])
 EMBEDDINGS = CompiledQuery(lambda owner: Connection.objects.for_owner(owner).filter(for_embeddings=True)[:1])
+
+
+def uses_server() -> Q:
+    """Return the condition that the row's owner uses a connection: what runs for them may wait for its server."""
+    used = Q(for_embeddings=True) | Q(for_generation=True)
+    return Q(Exists(Connection.objects.filter(used, owner=OuterRef("owner"))))
+
+
+def embeds_on_server() -> Q:
+    """Return the condition that the row's owner uses a connection for embeddings."""
+    return Q(Exists(Connection.objects.filter(owner=OuterRef("owner"), for_embeddings=True)))
 
 
 def access_connection(owner: Owner, connection_id: UUID) -> Connection:

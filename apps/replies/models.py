@@ -1,9 +1,12 @@
 """Generations: replies of a model, with the text received so far. Presets: how a reply is asked for."""
 
+import datetime as dt
 from typing import Any, ClassVar
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models.lookups import LessThan
 from django.utils import timezone
 
 from apps.chats.models import Character, Chat, Message
@@ -80,6 +83,7 @@ class Generation(Job):
         IMPERSONATE = "impersonate"
 
     revivable: ClassVar[bool] = False
+    limits_owners: ClassVar[bool] = True
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="generations", db_index=False)
     message = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
@@ -125,3 +129,9 @@ class Generation(Job):
             models.Index("state", "heartbeat_at", name="generation_state"),  # the sweep, over all owners
             models.Index("id", name="generation_unsettled", condition=models.Q(settled=False)),  # likewise
         ]
+
+    @classmethod
+    def claimable(cls, now: dt.datetime) -> models.Q:
+        """Return the condition under which a worker may claim a generation: within its owner's share of the places."""
+        has_place = models.Q(LessThan(cls.running_of_owner(now), settings.MODEL_PLACES_OF_OWNER))
+        return super().claimable(now) & has_place

@@ -17,10 +17,13 @@ logger = structlog.get_logger(__name__)
 
 @shared_task
 def run_generation(*, generation_id: str, **kwargs: Any) -> None:
-    """Run a generation, if no other worker has claimed it."""
+    """Run a generation, if no other worker has claimed it and its owner has a place, then one that waited for that."""
     generation = jobs.claim(Generation, UUID(generation_id))
-    if generation is not None:
-        running.run(generation)
+    if generation is None:
+        return
+    running.run(generation)
+    if waiting := jobs.next_of_owner(generation):
+        operations.send(waiting)
 
 
 @shared_task

@@ -24,15 +24,20 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 # interactive: what a user waits for, at most seconds long; extraction and indexing: jobs, in time slices; scheduled:
-# sweeps and what they start; replies: replies of models, which may take minutes. Each has workers of its own.
-QUEUES = ("interactive", "extraction", "indexing", "scheduled", "replies")
+# sweeps and what they start; replies: replies of models, which may take minutes; models: jobs that may wait for a
+# user's server, which may never answer. Each has workers of its own.
+QUEUES = ("interactive", "extraction", "indexing", "scheduled", "replies", "models")
+# Their tasks wait most of the time, and not for this machine: threads cost little, so that there are enough of them.
+WAITING_QUEUES = ("replies", "models")
+MODEL_PLACES = env.int("MODEL_PLACES", default=32)
+MODEL_PLACES_OF_OWNER = max(MODEL_PLACES // 4, 1)  # the share of one user's tasks in each queue
 CELERY_TASK_DEFAULT_QUEUE = "scheduled"
 # A migration creates those in the database; in other brokers the workers and those who publish do.
 CELERY_TASK_QUEUES = [Queue(name, no_declare=BROKER_IN_DATABASE) for name in QUEUES]
 CELERY_TASK_ROUTES = {
     "apps.chats.tasks.dispatch_chat_committed": {"queue": "interactive"},
     "apps.extraction.tasks.run_extraction": {"queue": "extraction"},
-    "apps.extraction.tasks.run_model_test": {"queue": "extraction"},
+    "apps.extraction.tasks.run_model_test": {"queue": "models"},
     "apps.chats.tasks.run_import_job": {"queue": "indexing"},
     "apps.snapshots.tasks.run_snapshot_job": {"queue": "indexing"},
     "apps.moderation.tasks.run_scan": {"queue": "indexing"},
@@ -41,7 +46,7 @@ CELERY_TASK_ROUTES = {
     "apps.replies.tasks.run_generation": {"queue": "replies"},
     "apps.injection.tasks.write_recap": {"queue": "replies"},
     "apps.journal.tasks.keep_journal": {"queue": "indexing"},
-    "apps.journal.tasks.rewrite_journal": {"queue": "replies"},
+    "apps.journal.tasks.rewrite_journal": {"queue": "models"},
 }
 CELERY_TASK_TIME_LIMIT = CELERY_VISIBILITY_TIMEOUT - 60
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1

@@ -52,6 +52,13 @@ SECTION = Section(
             "one process, scheduled tasks another.",
         ),
         Variable(
+            "MODEL_PLACES",
+            "`32`",
+            "How many replies of models to chats are awaited at a time, and how many jobs that call users’ servers "
+            "run. They are threads of two processes. One user has at most a quarter of each, so that servers that "
+            "never answer take no place from those that do.",
+        ),
+        Variable(
             "SIGN_UP",
             "`open`; `invitation` where others reach Loci and addresses aren’t verified",
             "Who may create an account: `open`: everybody; `invitation`: who has the link of an invitation, "

@@ -15,6 +15,7 @@ from apps.chats.tasks import request_decided_import, request_import, sweep_impor
 from apps.common import jobs
 from apps.extraction import tasks as extraction
 from apps.extraction.models import ExtractionRun
+from apps.llm.operations import create_connection, use_for
 from apps.moderation.models import Rule
 from apps.moderation.tasks import request_scans, sweep_scans
 from apps.replies.tasks import sweep_generations
@@ -33,7 +34,7 @@ def chat() -> Chat:
 
 def messages(*queues: str) -> int:
     """How many messages are in the queues, or in all but those of changes and sweeps."""
-    counted = [f"SELECT 1 FROM pgmq.q_{queue}" for queue in queues or ("extraction", "indexing", "replies")]
+    counted = [f"SELECT 1 FROM pgmq.q_{queue}" for queue in queues or ("extraction", "indexing", "models", "replies")]
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT count(*) FROM ({' UNION ALL '.join(counted)}) AS all_messages")
         return int(cursor.fetchone()[0])
@@ -102,7 +103,7 @@ def test_a_job_whose_message_was_lost_is_sent_again_once(chat: Chat, ask: Callab
     now = timezone.now()
     ask(chat)
     with connection.cursor() as cursor:
-        for queue in ("extraction", "indexing"):
+        for queue in ("extraction", "indexing", "models"):
             cursor.execute(f"DELETE FROM pgmq.q_{queue}")
     for minute in range(2, MINUTES):
         with time_machine.travel(now + dt.timedelta(minutes=minute)):
@@ -120,6 +121,71 @@ def test_many_jobs_of_many_users_have_a_message_each() -> None:
         with time_machine.travel(now + dt.timedelta(minutes=minute)):
             sweep()
     assert messages("indexing") == 9
+
+
+# Of who has connected a server
+
+
+@pytest.fixture
+def connected_chat(chat: Chat) -> Chat:
+    connect_server(chat)
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM pgmq.q_indexing")  # of what the connection has started
+    return chat
+
+
+def connect_server(chat: Chat) -> None:
+    given: dict[str, Any] = {"base_url": "http://127.0.0.1:9/v1", "model": "small", "embedding_model": "vectors"}
+    server = create_connection(chat.owner, name="Theirs", backend="openai", parallel_calls=1, **given)
+    use_for(server, generation=True, embeddings=True)
+
+
+@pytest.mark.parametrize("ask", [ask_for_index, ask_for_embeddings, ask_for_run])
+def test_what_waits_for_a_server_has_one_message_in_its_own_queue(
+    connected_chat: Chat, ask: Callable[[Chat], None]
+) -> None:
+    now = timezone.now()
+    for _ in range(2):
+        ask(connected_chat)
+    assert (messages(), messages("models")) == (1, 1)
+    for minute in range(2, MINUTES):
+        with time_machine.travel(now + dt.timedelta(minutes=minute)):
+            sweep()
+    assert (messages(), messages("models")) == (1, 1)
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM pgmq.q_models")
+    for minute in range(MINUTES, 2 * MINUTES):
+        with time_machine.travel(now + dt.timedelta(minutes=minute)):
+            sweep()
+    assert (messages(), messages("models")) == (1, 1)
+
+
+def test_a_lost_message_is_found_while_others_wait_in_the_queue_that_has_the_rest(connected_chat: Chat) -> None:
+    now = timezone.now()
+    ask_for_run(connected_chat)
+    ask_for_run(make_chat(UserFactory(), "The key is lost.", "Oh."))
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM pgmq.q_models")
+    with time_machine.travel(now + dt.timedelta(minutes=2)):
+        sweep()
+    assert (messages("extraction"), messages("models")) == (1, 1)
+
+
+def test_a_queued_run_that_gets_more_to_do_is_not_sent_again(chat: Chat) -> None:
+    extraction.request_run(chat.owner, chat, tiers=["session"], automatic=True)
+    run, created = extraction.request_run(chat.owner, chat, asked=True, tiers=["canon"])
+    assert (created, run.extended, run.asked, run.tiers) == (False, True, True, ["session", "canon"])
+    assert messages() == 1
+
+
+def test_a_queued_run_follows_its_owner_into_the_queue_of_servers(chat: Chat) -> None:
+    ask_for_run(chat)
+    assert (messages("extraction"), messages("models")) == (1, 0)
+    connect_server(chat)
+    run = ExtractionRun.objects.for_owner(chat.owner).get()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pgmq.q_models WHERE message::text LIKE %s", [f"%{run.pk}%"])
+        assert cursor.fetchone() == (1,)
 
 
 def test_a_run_whose_wait_is_ended_is_sent_once_more(chat: Chat) -> None:

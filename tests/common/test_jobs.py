@@ -19,6 +19,7 @@ from apps.common import jobs
 from apps.common.jobs import turns
 from apps.common.registry import Registry
 from apps.extraction.models import EmbeddingJob, ExtractionRun, IndexJob, ModelTest
+from apps.llm.operations import create_connection, use_for
 from apps.snapshots.models import Snapshot
 from tests.database import WAITING
 from tests.factories import UserFactory, make_chat
@@ -387,6 +388,22 @@ def test_a_job_tells_its_place_in_the_queue(db: None) -> None:
     assert (claimed_job.place, indexing[0].place) == (None, 2)
     assert update(indexing[0], wait_until=timezone.now() + LONG_AGO).place is None
     assert ModelTest.objects.create(owner_id=owner.pk).place is None  # its kind takes no turns
+
+
+def test_a_place_counts_what_is_in_the_same_queue_alone(db: None) -> None:
+    owner, connected = UserFactory(), UserFactory()
+    server = create_connection(
+        connected, name="Theirs", backend="openai", base_url="http://127.0.0.1:9/v1", embedding_model="vectors"
+    )
+    use_for(server, embeddings=True)
+    EmbeddingJob.objects.for_owner(connected).delete()
+    at_server, asked = [index_job(connected) for _ in range(3)], import_job(connected)
+    here = index_job(owner)
+    assert [job.place for job in at_server] == [1, 2, 3]
+    assert [job.place for job in (asked, here)] == [2, 2]  # each after the other's
+    other = UserFactory()
+    index_job(other)
+    assert [at_server[0].place, here.place] == [1, 3]
 
 
 def test_the_place_is_the_order_in_which_jobs_are_claimed(db: None) -> None:

@@ -9,12 +9,13 @@ from functools import _lru_cache_wrapper
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import connection
 
 import apps
 from apps.english import clauses, differences, predicates, words
 from apps.english.kept import MAX_LONG, MAX_SHORT
-from apps.launcher.services import web
+from apps.launcher.services import web, worker
 from apps.llm import tokens
 from benchmarks.__main__ import BENCHMARKS
 
@@ -73,8 +74,9 @@ def test_counts_of_long_texts_are_not_kept() -> None:
     assert tokens._count_and_keep.cache_info().currsize == before
 
 
-def test_a_process_of_many_threads_has_few_heaps() -> None:
-    assert web().environment["MALLOC_ARENA_MAX"] == "2"
+def test_processes_of_many_threads_have_few_heaps() -> None:
+    for service in (web(), *(worker(queue) for queue in settings.WAITING_QUEUES)):
+        assert service.environment["MALLOC_ARENA_MAX"] == "2"
 
 
 def test_a_connection_keeps_a_limited_number_of_statements(db: None) -> None:

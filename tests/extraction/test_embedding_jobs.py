@@ -56,6 +56,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The jobs that were sent to a worker."""
     found: list[str] = []
     monkeypatch.setattr(tasks.run_reembedding, "delay", lambda *, job_id: found.append(job_id))
+    monkeypatch.setattr(tasks.run_reembedding, "apply_async", lambda *, kwargs, queue: found.append(kwargs["job_id"]))
     return found
 
 

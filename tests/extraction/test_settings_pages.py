@@ -41,6 +41,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     monkeypatch.setattr(tasks.run_model_test, "delay", lambda *, test_id: found.append(test_id))
     monkeypatch.setattr(tasks.run_reembedding, "delay", lambda *, job_id: found.append(job_id))
+    monkeypatch.setattr(tasks.run_reembedding, "apply_async", lambda *, kwargs, queue: found.append(kwargs["job_id"]))
     return found
 
 

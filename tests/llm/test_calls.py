@@ -135,7 +135,7 @@ def test_a_silent_server_times_out(connect: Connect, server: ScriptedServer, bac
     server.reply_to(lambda request: True, reply)
     failure = failing(connect(backend=backend, timeout=1), TransientFailure, "silent for 1 seconds")
     assert failure.partial == "" if reply.delay else failure.partial.startswith("Hello")
-    assert len(server.requests) == 3
+    assert len(server.requests) == 1, "another try would wait as long again"
 
 
 def test_a_slow_stream_ends_at_the_total_time(connect: Connect, server: ScriptedServer, monkeypatch):

@@ -62,4 +62,7 @@ from apps.common.jobs.turns import TURN_PERIOD as TURN_PERIOD
 from apps.common.jobs.turns import Kind as Kind
 from apps.common.jobs.turns import claim_next as claim_next
 from apps.common.jobs.turns import kinds as kinds
+from apps.common.jobs.turns import next_of_owner as next_of_owner
+from apps.common.jobs.turns import queue_of as queue_of
 from apps.common.jobs.turns import run_next as run_next
+from apps.common.jobs.turns import send_lost as send_lost

@@ -5,7 +5,8 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Case, Q, Value, When
+from django.db.models import Case, Count, OuterRef, Q, Subquery, Value, When
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -46,6 +47,8 @@ class Job(OwnedModel):
     runs_suspended: ClassVar[bool] = False
     # Whether a person asked for it and waits: all jobs of this kind, none, or those that meet the condition.
     awaited: ClassVar[bool | Q] = False
+    # Whether ``claimable`` limits how many of an owner run at once. A message that comes meanwhile leads to nothing.
+    limits_owners: ClassVar[bool] = False
     # Values that fields get when no worker owns the job any more.
     idle_fields: ClassVar[dict[str, Any]] = {}
 
@@ -79,6 +82,13 @@ class Job(OwnedModel):
         """Return the expression for whether a person waits for a job."""
         condition = cls.awaited if isinstance(cls.awaited, Q) else Value(cls.awaited)
         return Case(When(condition, then=True), default=False, output_field=models.BooleanField())
+
+    @classmethod
+    def running_of_owner(cls, now: dt.datetime) -> Any:
+        """Return the number of jobs of the row's owner that are running, as an expression."""
+        running = cls.objects.filter(~without_heartbeat(now), owner=OuterRef("owner"), state=cls.State.RUNNING)
+        counted = running.order_by().values("owner").annotate(count=Count("pk")).values("count")
+        return Coalesce(Subquery(counted), 0)
 
     @property
     def is_active(self) -> bool:

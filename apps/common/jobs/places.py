@@ -9,7 +9,7 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 from apps.common.jobs.models import Job
-from apps.common.jobs.turns import SINCE, kinds
+from apps.common.jobs.turns import SINCE, Kind, kinds, queue_of
 from apps.common.scoping import system_scope
 
 PLACE = "Of a queued job: about how many turns it takes until it runs, 1 if it comes next. Else null."  # in the API
@@ -20,24 +20,24 @@ def place_in_queue(job: Job) -> int | None:
 
     Return None unless it waits for a worker, and if its kind takes no turns.
     """
-    queue = next((kind.queue for kind in kinds if kind.model is type(job)), None)
-    if queue is None or job.state != Job.State.QUEUED or job.is_waiting:
+    takes_turns = any(kind.model is type(job) for kind in kinds)
+    if not takes_turns or job.state != Job.State.QUEUED or job.is_waiting:
         return None
-    models = [kind.model for kind in kinds if kind.queue == queue]
+    queue = queue_of(type(job), job.pk)
+    of_queue = [kind for kind in kinds if kind.queue == queue]
     with system_scope():
-        own = _order_of_own(models, job.owner_id)
-        others = _counts_of_others(models, job.owner_id)
+        own = _order_of_own(of_queue, job.owner_id)
+        others = _counts_of_others(of_queue, job.owner_id)
     place = own.index(job.pk) + 1 if job.pk in own else 1  # it may have begun a moment ago
     return place + sum(min(place, count) for count in others)
 
 
-def _order_of_own(models: Sequence[type[Job]], owner_id: UUID) -> list[UUID]:
+def _order_of_own(of_queue: Sequence[Kind], owner_id: UUID) -> list[UUID]:
     """Return the owner's jobs that wait, in the order of their turns: what is awaited first, the kinds by turns."""
     turns = []
-    for model in models:
-        rows: Any = model.objects.filter(_is_queued(), owner=owner_id).annotate(
-            since=SINCE, is_asked=model.is_awaited()
-        )
+    for kind in of_queue:
+        rows: Any = kind.model.objects.filter(_is_queued(), kind.only(), owner=owner_id)
+        rows = rows.annotate(since=SINCE, is_asked=kind.model.is_awaited())
         numbers: Counter[bool] = Counter()
         for is_awaited, since, pk in rows.order_by("since", "pk").values_list("is_asked", "since", "pk"):
             numbers[is_awaited] += 1
@@ -45,11 +45,11 @@ def _order_of_own(models: Sequence[type[Job]], owner_id: UUID) -> list[UUID]:
     return [pk for *_, pk in sorted(turns)]
 
 
-def _counts_of_others(models: Sequence[type[Job]], owner_id: UUID) -> list[int]:
+def _counts_of_others(of_queue: Sequence[Kind], owner_id: UUID) -> list[int]:
     """Return how many jobs of each other owner wait."""
     counts: Counter[UUID] = Counter()
-    for model in models:
-        rows = model.objects.filter(_is_queued(), owner__is_active=True).exclude(owner=owner_id)
+    for kind in of_queue:
+        rows = kind.model.objects.filter(_is_queued(), kind.only(), owner__is_active=True).exclude(owner=owner_id)
         counts.update(dict(rows.order_by().values_list("owner_id").annotate(Count("pk"))))
     return list(counts.values())
 

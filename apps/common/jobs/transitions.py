@@ -2,7 +2,7 @@
 
 import datetime as dt
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 from uuid import UUID
@@ -182,11 +182,12 @@ def fail_orphans(model: type[Job], error: str) -> None:
         orphans.update(state=Job.State.FAILED, claim=None, error=error, finished_at=now, **model.idle_fields)
 
 
-def take_lost(model: type[Job], queue: str) -> list[UUID]:
+def take_lost(model: type[Job], queue: str, only: Callable[[], Q] = Q) -> list[UUID]:
     """Return the ids of jobs whose message was lost or has done its work, so that they are to be sent to a worker.
 
     They are queued for too long, without a heartbeat, or their wait is over, and no message waits in their queue: as
-    long as one does, it may be theirs. A queued job's wait ends here.
+    long as one does, it may be theirs. A queued job's wait ends here. ``only`` returns the condition of the jobs that
+    the queue has.
     """
     if has_messages(queue):
         return []
@@ -195,7 +196,7 @@ def take_lost(model: type[Job], queue: str) -> list[UUID]:
     overdue = Q(heartbeat_at=None, created_at__lt=latest) | Q(heartbeat_at__lt=latest)
     overdue = (overdue & Q(wait_until=None)) | Q(wait_until__lte=now)
     with system_scope():
-        ids = list(model.objects.filter(overdue).active().values_list("pk", flat=True))
+        ids = list(model.objects.filter(overdue, only()).active().values_list("pk", flat=True))
         model.objects.filter(pk__in=ids, state=Job.State.QUEUED).update(heartbeat_at=now, wait_until=None)
     return ids
 

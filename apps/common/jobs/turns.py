@@ -2,17 +2,18 @@
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import Count, Max, Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from apps.common.jobs.models import Job, without_heartbeat
-from apps.common.jobs.transitions import claim
+from apps.common.jobs.transitions import claim, take_lost
 from apps.common.registry import Registry
 from apps.common.scoping import system_scope
 
@@ -20,6 +21,7 @@ TURN_PERIOD = dt.timedelta(hours=1)  # owners without a turn within this time wa
 # Of an owner's jobs, those that nobody waits for get a turn this often, however many there are that a person waits for.
 BACKGROUND_PERIOD = dt.timedelta(minutes=1)
 SINCE = Coalesce("claimed_at", "created_at")
+Conditions = Mapping[type[Job], Callable[[], Q]]
 
 
 @dataclass(frozen=True)
@@ -27,13 +29,15 @@ class Kind:
     """Kind of job that workers of ``queue`` execute.
 
     ``execute`` runs a claimed job for a time slice, and returns True if it re-queued the job. ``send`` enqueues a
-    message for the job with the given id.
+    message for the job with the given id. ``only`` returns the condition of the jobs that this queue has, where another
+    one has the rest.
     """
 
     model: type[Job]
     queue: str
     execute: Callable[[Any], bool]
     send: Callable[[UUID], object]
+    only: Callable[[], Q] = Q
 
 
 @dataclass
@@ -59,30 +63,65 @@ kinds: Registry[Kind] = Registry()
 
 
 def run_next(queue: str) -> None:
-    """Run the next job of a queue for a time slice, and enqueue a message if it is not finished then."""
-    by_model = {kind.model: kind for kind in kinds if kind.queue == queue}
-    job = claim_next(list(by_model))
-    if job is not None and by_model[type(job)].execute(job):
-        by_model[type(job)].send(job.pk)
+    """Run the next job of a queue for a time slice, and enqueue a message if it is not finished then.
 
-
-def claim_next(models: Sequence[type[Job]]) -> Job | None:
-    """Claim the next job of ``models``; owners take turns. Return None if there is none to claim.
-
-    First come owners with the fewest running jobs, then those whose last turn is the longest ago. Of an owner's jobs
-    first come those that a person waits for, then those of the kind whose last turn is the longest ago, then the one
-    that has waited longest. If an owner's other jobs had no turn for BACKGROUND_PERIOD, one of them comes before.
+    Where servers are waited for, an owner's jobs may have waited for this one to end: enqueue a message for the next.
     """
-    while found := _next_in_turn(models):
+    by_model = {kind.model: kind for kind in kinds if kind.queue == queue}
+    job = claim_next(list(by_model), {model: kind.only for model, kind in by_model.items()})
+    if job is None:
+        return
+    kind = by_model[type(job)]
+    if kind.execute(job):
+        kind.send(job.pk)
+    elif queue in settings.WAITING_QUEUES and (waiting := next_of_owner(job)):
+        kind.send(waiting)
+
+
+def queue_of(model: type[Job], job_id: UUID) -> str:
+    """Return the queue whose workers run a job."""
+    *others, last = [kind for kind in kinds if kind.model is model]
+    with system_scope():
+        found = [kind.queue for kind in others if model.objects.filter(kind.only(), pk=job_id).exists()]
+    return [*found, last.queue][0]
+
+
+def send_lost(model: type[Job]) -> None:
+    """Enqueue a message for each job whose message was lost, as ``take_lost`` finds them in each queue of the model."""
+    for kind in kinds:
+        if kind.model is model:
+            for job_id in take_lost(model, kind.queue, kind.only):
+                kind.send(job_id)
+
+
+def next_of_owner(ended: Job) -> UUID | None:
+    """Return the id of the owner's job that can run now because ``ended`` does no more; None if nothing limits them."""
+    model = type(ended)
+    if not model.limits_owners:
+        return None
+    with system_scope():
+        rows = model.objects.for_owner(ended.owner_id).filter(model.claimable(timezone.now()))
+        return rows.order_by("created_at", "pk").values_list("pk", flat=True).first()
+
+
+def claim_next(models: Sequence[type[Job]], only: Conditions | None = None) -> Job | None:
+    """Claim the next job of ``models``, of some ``only`` those of a condition. Return None if there is none to claim.
+
+    Owners take turns. First come owners with the fewest running jobs, then those whose last turn is the longest ago. Of
+    an owner's jobs first come those that a person waits for, then those of the kind whose last turn is the longest ago,
+    then the one that has waited longest. If an owner's other jobs had no turn for BACKGROUND_PERIOD, one of them comes
+    before.
+    """
+    while found := _next_in_turn(models, only or {}):
         if job := claim(*found):  # else another worker was faster, or it was claimed too often
             return job
     return None
 
 
-def _next_in_turn(models: Sequence[type[Job]]) -> tuple[type[Job], UUID] | None:
+def _next_in_turn(models: Sequence[type[Job]], only: Conditions) -> tuple[type[Job], UUID] | None:
     now = timezone.now()
     with system_scope():
-        lines = _lines_by_owner(models, now)
+        lines = _lines_by_owner(models, only, now)
     waiting = {owner: line for owner, of_owner in lines.items() if (line := _first_line(of_owner, now))}
     if not waiting:
         return None
@@ -95,7 +134,8 @@ def _next_in_turn(models: Sequence[type[Job]]) -> tuple[type[Job], UUID] | None:
     return line.model, cast(UUID, line.first)
 
 
-def _lines_by_owner(models: Sequence[type[Job]], now: dt.datetime) -> dict[UUID, list[Line]]:
+def _lines_by_owner(models: Sequence[type[Job]], only: Conditions, now: dt.datetime) -> dict[UUID, list[Line]]:
+    """Return the lines of each owner. Jobs that another queue runs count as running too."""
     lines: dict[tuple[UUID, type[Job], bool], Line] = {}
     never = now - TURN_PERIOD
     for model in models:
@@ -106,7 +146,7 @@ def _lines_by_owner(models: Sequence[type[Job]], now: dt.datetime) -> dict[UUID,
         turns = recent.annotate(last=Max("claimed_at"), running=Count("pk", filter=is_running))
         for owner, is_awaited, last, running in turns:
             lines[owner, model, is_awaited] = Line(model, is_awaited, last, running)
-        for owner, is_awaited, since, pk in _firsts(model, rows, now):
+        for owner, is_awaited, since, pk in _firsts(model, rows.filter(only.get(model, Q)()), now):
             line = lines.setdefault((owner, model, is_awaited), Line(model, is_awaited, never))
             line.since, line.first = since, pk
     by_owner: dict[UUID, list[Line]] = defaultdict(list)

@@ -29,7 +29,7 @@ from apps.memories.api import layers
 
 
 def start_run(request: Request, chat_id: UUID, **options: Any) -> Response:
-    """Start a run of a chat and return it with 202, or return the run that is already under way with 200."""
+    """Start a run of a chat and return it with 202, or return the run under way, which does the same, with 200."""
     run, created = request_run(request.user, access_chat(request.user, chat_id), asked=True, **options)
     status_code = status.HTTP_202_ACCEPTED if created else status.HTTP_200_OK
     return Response(StartedSerializer({"run": run}).data, status=status_code)
@@ -46,7 +46,7 @@ class ExtractView(APIView):
 
     @extend_schema(request=ExtractSerializer, responses={202: StartedSerializer, 200: StartedSerializer})
     def post(self, request: Request, chat_id: UUID) -> Response:
-        """Start a run over the new messages of a chat."""
+        """Start a run over the new messages of a chat. A run that is under way is extended by what it lacks of it."""
         access_chat(request.user, chat_id)  # first, so that another user's chat is 404 even if the body is invalid
         return start_run(request, chat_id, **read_body(ExtractSerializer, request))
 

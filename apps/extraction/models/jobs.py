@@ -1,12 +1,18 @@
 """Background jobs of a user: tests of models, recomputed embeddings, and the search index of chats."""
 
+import datetime as dt
+from typing import ClassVar
+
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.db.models.lookups import LessThan
 
 from apps.chats.models import Chat
 from apps.common.database.fields import OrderedJSONField
 from apps.common.jobs import ACTIVE_STATES, Job
 from apps.llm.models import Connection
+from apps.llm.queries import embeds_on_server
 
 
 class ModelTest(Job):
@@ -46,6 +52,8 @@ class EmbeddingJob(Job):
 class IndexJob(Job):
     """Job that indexes the messages of a chat. ``done`` are passages written, ``total`` the chat's messages."""
 
+    limits_owners: ClassVar = True
+
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="index_jobs", db_index=False)
 
     class Meta:
@@ -53,3 +61,9 @@ class IndexJob(Job):
             models.UniqueConstraint(fields=["chat"], condition=Q(state__in=ACTIVE_STATES), name="index_job_one_a_chat")
         ]
         indexes = [models.Index("chat", name="index_job_chat")]  # for the chat's ended job
+
+    @classmethod
+    def claimable(cls, now: dt.datetime) -> Q:
+        """Return the condition under which a worker may claim a job: of an owner's server, within their share."""
+        has_place = Q(LessThan(cls.running_of_owner(now), settings.MODEL_PLACES_OF_OWNER))
+        return super().claimable(now) & (~embeds_on_server() | has_place)

@@ -6,7 +6,9 @@ from typing import ClassVar
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Count, Exists, F, OuterRef, Q, Subquery
+from django.db.models import OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce, Least
+from django.db.models.lookups import LessThan
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -14,6 +16,7 @@ from apps.chats.models import Character, Chat, Message
 from apps.common.jobs import ACTIVE_STATES, OPEN_STATES, Job
 from apps.common.scoping import OwnedModel
 from apps.llm.models import Connection
+from apps.llm.queries import uses_server
 
 MADE_IN_ANY_CASE = frozenset({"scenes", "summary", "profiles", "canon", "contradictions"})  # counts of a run
 
@@ -29,6 +32,9 @@ class ExtractionRun(Job):
 
     awaited = Q(asked=True)
     idle_fields: ClassVar = {"stage": "", "waits_for": ""}
+    limits_owners: ClassVar = True
+    extended: bool = False  # not stored: what a person asked for was added to it just now
+    unsent: bool = False  # not stored: it was put into the queue just now, so that no message is on its way
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="runs", db_index=False)
     stage = models.CharField(max_length=32, blank=True, default="")
@@ -65,15 +71,14 @@ class ExtractionRun(Job):
     def claimable(cls, now: dt.datetime) -> Q:
         """Return the condition under which a worker may claim a run.
 
-        An owner's runs that would only wait for a place on the connection stay in the queue: each would keep a worker
-        from the runs of others.
+        An owner's runs that would only wait for a place on the connection stay in the queue, and so do those above the
+        owner's share of the places where servers are waited for: each would keep a place from the runs of others.
         """
-        alive = now - dt.timedelta(seconds=settings.RUN_HEARTBEAT_TIMEOUT)
-        running = cls.objects.filter(owner=OuterRef("owner"), state=Job.State.RUNNING, heartbeat_at__gt=alive)
-        counted = running.order_by().values("owner").annotate(count=Count("pk")).values("count")
-        full = Connection.objects.filter(owner=OuterRef("owner"), for_generation=True)
-        full = full.annotate(running=Subquery(counted)).filter(running__gte=F("parallel_calls"))
-        return super().claimable(now) & ~Q(Exists(full))
+        connection = Connection.objects.filter(owner=OuterRef("owner"), for_generation=True)
+        share = settings.MODEL_PLACES_OF_OWNER
+        places = Least(Coalesce(Subquery(connection.values("parallel_calls")), share), share)
+        has_place = Q(LessThan(cls.running_of_owner(now), places))
+        return super().claimable(now) & (~uses_server() | has_place)
 
     @property
     def kept(self) -> int:

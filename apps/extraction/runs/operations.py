@@ -1,54 +1,74 @@
 """Start, skip, cancel and dismiss runs."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 
 from apps.chats.locking import lock_chat
-from apps.chats.models import Chat
+from apps.chats.models import Chat, Message
 from apps.common import jobs
 from apps.common.scoping import Owner
 from apps.extraction.models import ExtractionRun
-from apps.extraction.progress import READING_TIERS, mark_as_read, messages_to_extract, retry_refused
+from apps.extraction.progress import (
+    READING_TIERS,
+    mark_as_read,
+    mark_not_extracted_from,
+    messages_to_extract,
+    retry_refused,
+)
 from apps.extraction.runs.estimates import estimate
 from apps.extraction.runs.queries import asks_first, end_of_rounds, end_of_window, is_read_only, tiers_of
+from apps.extraction.settings.schema import TIERS
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a run is asked to do: to extract ``tiers``, or those that the settings switch on.
+
+    ``from_index`` makes messages from there on count as new once the run begins, ``refused`` those that the model
+    refused to read. ``agreed``: a person has agreed to the estimate. ``automatic``: nobody asked for it; of a group it
+    reads no further than to the end of the last round that is over.
+    """
+
+    tiers: Sequence[str] = ()
+    from_index: int | None = None
+    refused: bool = False
+    agreed: bool = False
+    automatic: bool = False
 
 
 @transaction.atomic
-def start_run(
-    owner: Owner,
-    chat: Chat,
-    *,
-    tiers: Sequence[str] = (),
-    from_index: int | None = None,
-    refused: bool = False,
-    agreed: bool = False,
-) -> tuple[ExtractionRun, bool]:
-    """Return a run over the chat's new messages, and whether it was created; an open run is returned unchanged.
+def start_run(owner: Owner, chat: Chat, **options: Any) -> tuple[ExtractionRun, bool]:
+    """Return a run over the chat's new messages that does what an Order with ``options`` asks for.
 
-    The window is fixed here, and ends before the newest reply, which may still be swiped. ``from_index`` makes
-    messages from there on count as new once the run begins, ``refused`` those that the model refused to read. A run
-    that is expected to send more tokens than the setting ``ask_above`` is created paused, until a person resumes it,
-    unless they have ``agreed`` to the estimate before. Raise Missing.
+    Also return whether it was created. If a run of the chat is open, it is extended by what it lacks, unless the order
+    is automatic. The window is fixed here, and ends before the newest reply, which may still be swiped. A run that is
+    expected to send more tokens than the setting ``ask_above`` is created paused, until a person resumes it, unless
+    they have agreed before. Raise Missing.
     """
+    order = Order(**options)
     chat = lock_chat(owner, chat.pk)
-    open_run = chat.runs.open().first()
-    if open_run:
-        return open_run, False
-    selected = tiers_of(chat, tiers)
-    reading = [tier for tier in selected if tier in READING_TIERS]
-    if refused:
+    open_run = chat.runs.open().select_for_update().first()
+    if open_run is not None:
+        return (open_run if order.automatic else _extended(open_run, chat, order)), False
+    if order.refused:
         retry_refused(chat)
-    end = 0 if is_read_only(chat) else end_of_window(chat)
-    again = from_index is not None
-    new = messages_to_extract(chat, reading, from_index or 0, end, again=again)
-    expected = estimate(chat, reading, from_index or 0, end, again=again)
-    asks = not agreed and asks_first(chat, expected)
+    return _create(chat, order, tiers_of(chat, order.tiers)), True
+
+
+def _create(chat: Chat, order: Order, tiers: Sequence[str]) -> ExtractionRun:
+    reading, end = _reading(tiers), _end_of(chat, automatic=order.automatic)
+    again = order.from_index is not None
+    new = messages_to_extract(chat, reading, order.from_index or 0, end, again=again)
+    expected = estimate(chat, reading, order.from_index or 0, end, again=again)
+    asks = not order.agreed and asks_first(chat, expected)
     run = ExtractionRun.objects.create(
         owner_id=chat.owner_id,
         chat=chat,
-        tiers=selected,
+        tiers=tiers,
         again=again,
         first=new.first(),
         last=new.last(),
@@ -57,16 +77,76 @@ def start_run(
         state=jobs.Job.State.PAUSED if asks else jobs.Job.State.QUEUED,
         waits_for=ExtractionRun.WaitReason.AGREEMENT if asks else "",
     )
+    run.unsent = not asks
     jobs.job_changed.send(ExtractionRun, job=run, state=run.state)
-    return run, True
+    return run
 
 
-def end_with_round(run: ExtractionRun) -> None:
-    """Let a new run of a group read no further than to the end of the last round that is over."""
-    if run.chat.is_group:
-        reading = [tier for tier in run.tiers if tier in READING_TIERS]
-        run.last = messages_to_extract(run.chat, reading, 0, end_of_rounds(run.chat)).last()
-        run.save(update_fields=["last"])
+def _extended(run: ExtractionRun, chat: Chat, order: Order) -> ExtractionRun:
+    """Return an open run, locked like its chat, after adding to it what it lacks of an order.
+
+    A worker that has it lets go at its next heartbeat, so that the next one begins with all of it. What it has read is
+    not read again, unless the order says so.
+    """
+    asked, end = tiers_of(chat, order.tiers), _end_of(chat)
+    tiers = [tier for tier in TIERS if tier in run.tiers or tier in asked]
+    begins_again = order.from_index is not None and not _begins_at(run, order.from_index, asked)
+    if begins_again:
+        mark_not_extracted_from(chat, _reading(asked), order.from_index or 0)
+    refused = retry_refused(chat) if order.refused else 0
+    new = messages_to_extract(chat, _reading(tiers), 0, end)
+    first, last = new.first(), new.last()
+    is_agreement = order.agreed and run.waits_for == ExtractionRun.WaitReason.AGREEMENT
+    if not (begins_again or refused or is_agreement or tiers != run.tiers or _leaves(run, first, last)):
+        return run
+    run.tiers, run.again, run.chat_rev = tiers, run.again or begins_again, chat.rev
+    run.first = min(filter(None, (run.first, first)), key=_index, default=None)
+    run.last = max(filter(None, (run.last, last)), key=_index, default=None)
+    _put_back(run, estimate(chat, _reading(tiers), 0, end), agreed=order.agreed)
+    return run
+
+
+def _put_back(run: ExtractionRun, expected: dict[str, Any], *, agreed: bool) -> None:
+    """Save an extended run and take it from its worker. It is paused if a person has to agree to what it takes now."""
+    grows = expected.get("prompt_tokens", 0) > run.estimate.get("prompt_tokens", 0)
+    asks = grows and not agreed and asks_first(run.chat, expected)
+    if asks and run.is_active:
+        run.state, run.waits_for = jobs.Job.State.PAUSED, ExtractionRun.WaitReason.AGREEMENT
+    elif run.state == jobs.Job.State.RUNNING or (agreed and run.waits_for == ExtractionRun.WaitReason.AGREEMENT):
+        run.state, run.waits_for, run.unsent = jobs.Job.State.QUEUED, "", True
+    run.estimate, run.stage, run.claim, run.claims = expected, "", None, 0
+    run.heartbeat_at = timezone.now()
+    run.save()
+    run.extended = True
+    jobs.job_changed.send(ExtractionRun, job=run, state=run.state)
+
+
+def _begins_at(run: ExtractionRun, index: int, tiers: Sequence[str]) -> bool:
+    """Return whether a run that has not begun is to read the messages from an index on again, for the tiers."""
+    covers = run.again and not run.done and run.first is not None and run.first.index <= index
+    return covers and set(tiers) <= set(run.tiers)
+
+
+def _leaves(run: ExtractionRun, first: Message | None, last: Message | None) -> bool:
+    """Return whether a run does not reach from the first to the last message that is to be read."""
+    if first is None or last is None:
+        return False
+    begins_later = run.again and run.first is not None and run.first.index > first.index
+    return begins_later or run.last is None or run.last.index < last.index
+
+
+def _reading(tiers: Sequence[str]) -> list[str]:
+    return [tier for tier in tiers if tier in READING_TIERS]
+
+
+def _end_of(chat: Chat, *, automatic: bool = False) -> int:
+    if is_read_only(chat):
+        return 0
+    return end_of_rounds(chat) if automatic else end_of_window(chat)
+
+
+def _index(message: Message) -> int:
+    return message.index
 
 
 def mark_as_asked(run: ExtractionRun) -> None:

@@ -49,9 +49,8 @@ def index(request: HttpRequest) -> HttpResponse:
     chats = readable_chats(request.user)
     form = RereadForm(chats, request.POST if request.method == "POST" else None)
     if form.is_valid():
-        started = [
-            tasks.request_run(request.user, chat, from_index=0, agreed=True)[1] for chat in form.cleaned_data["chat"]
-        ]
+        runs = [tasks.request_run(request.user, chat, from_index=0, agreed=True) for chat in form.cleaned_data["chat"]]
+        started = [created or run.extended for run, created in runs]
         messages.success(request, started_message(sum(started), len(started) - sum(started)))
         return redirect("chats:index")
     only = RereadForm(chats, request.GET)

@@ -55,7 +55,7 @@ def extract(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """Start a run over the new messages, with ``refused`` also over refused ones, or resume the paused run."""
     chat = own_chat(request, chat_id)
     run, created = tasks.request_run(request.user, chat, asked=True, refused="refused" in request.POST)
-    if run.state == ExtractionRun.State.PAUSED and not created:
+    if run.state == ExtractionRun.State.PAUSED and not (created or run.extended):
         tasks.resume_run(run, asked=True)
     return _after_change(request, chat)
 
@@ -115,10 +115,10 @@ def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
 @require_POST
 def start_tier(request: HttpRequest, chat_id: UUID, tier: str) -> HttpResponse:
     """Start a run of the profiles, the canon or the continuity check alone."""
-    _, created = tasks.request_run(request.user, own_chat(request, chat_id), asked=True, tiers=[tier])
+    run, created = tasks.request_run(request.user, own_chat(request, chat_id), asked=True, tiers=[tier])
     text = (
         gettext("Started. Reload this page in a moment.")
-        if created
+        if created or run.extended
         else gettext("Another run is active. Wait until it has ended.")
     )
     messages.success(request, text)

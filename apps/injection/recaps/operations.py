@@ -21,6 +21,8 @@ from apps.llm.queries import generation_connection
 
 WRITE_TASK = "apps.injection.tasks.write_recap"
 MAX_WAIT = dt.timedelta(minutes=2)  # after this, a model that was asked is not waited for
+MAX_ASKED = 4  # recaps of one person for which a model is asked at a time
+LONGEST_CALL = dt.timedelta(minutes=10)
 
 
 def due_recap(owner: Owner, chat_id: UUID) -> AwayRecap | None:
@@ -71,7 +73,7 @@ def _make(chat: Chat) -> AwayRecap | None:
     text = "\n".join(lines_of(chat))
     if recap is not None or not text:
         return recap
-    asked_at = timezone.now() if generation_connection(chat.owner_id) else None
+    asked_at = timezone.now() if _can_ask(chat.owner_id) else None
     AwayRecap.objects.for_owner(chat.owner_id).filter(chat=chat).delete()
     recap = AwayRecap.objects.create(
         owner_id=chat.owner_id, chat=chat, away_since=_last_activity(chat), text=text, asked_at=asked_at
@@ -80,6 +82,14 @@ def _make(chat: Chat) -> AwayRecap | None:
         names = {"owner_id": str(chat.owner_id), "chat_id": str(chat.pk), "recap_id": str(recap.pk)}
         transaction.on_commit(partial(current_app.send_task, WRITE_TASK, kwargs=names, queue="replies"))
     return recap
+
+
+def _can_ask(owner_id: UUID) -> bool:
+    """Return whether a model is connected and not being asked for MAX_ASKED recaps of its owner already."""
+    if generation_connection(owner_id) is None:
+        return False
+    asked = AwayRecap.objects.for_owner(owner_id).filter(asked_at__gt=timezone.now() - LONGEST_CALL)
+    return asked.count() < MAX_ASKED
 
 
 def _recaps(chat: Chat) -> QuerySet[AwayRecap]:

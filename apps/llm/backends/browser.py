@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from apps.common.database.connections import release_connection
 from apps.llm.backends.connected import attach_partial_reply
 from apps.llm.browser import calls
 from apps.llm.generation import (
@@ -101,6 +102,7 @@ def _wait(call: BrowserCall, timeout: float, reply: Reply, watch: Watch, listene
             if listener and reply.characters:
                 listener(reply.text)
             next_watch = now + WATCH_INTERVAL
+        release_connection()
         time.sleep(POLL_INTERVAL)
 
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from apps.common.database.connections import release_connection
-from apps.llm.generation import GenerationFailed, Misconfigured, Refused, TransientFailure, Watch
+from apps.llm.generation import GenerationFailed, Misconfigured, Refused, ServerSilent, TransientFailure, Watch
 from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy
 from apps.llm.http.transport import CONNECT_TIMEOUT, CancellationChecker, CheckedTransport
 from apps.llm.replies.documents import error_codes, error_document, error_message_from_text, excerpt_of
@@ -47,7 +47,7 @@ class CallPolicy:
         return replace(self, timeout=min(seconds, self.timeout), max_seconds=seconds)
 
     def call(self, work: Callable[[httpx2.Client], T], watch: Watch, attempts: int = MAX_ATTEMPTS) -> T:
-        """Run ``work`` with a client and return its result. Retry transient failures.
+        """Run ``work`` with a client and return its result. Retry transient failures, except those of silent servers.
 
         Raise GenerationFailed, and any exception of ``watch``.
         """
@@ -57,7 +57,8 @@ class CallPolicy:
                 return self._attempt(work, checker)
             except TransientFailure as failure:
                 wait = retry_delay(attempt, failure.retry_after)
-                if checker.exception is not None or wait > min(MAX_WAIT, checker.remaining):
+                is_hopeless = isinstance(failure, ServerSilent) or wait > min(MAX_WAIT, checker.remaining)
+                if checker.exception is not None or is_hopeless:
                     raise
                 checker.sleep(wait)
         return self._attempt(work, checker)
@@ -102,13 +103,13 @@ class CallPolicy:
             return Misconfigured(str(error))
         if isinstance(error, httpx2.TimeoutException):
             if not checker.remaining:
-                return TransientFailure(
+                return ServerSilent(
                     gettext("The reply was not complete after %(max_seconds)s seconds.")
                     % {"max_seconds": f"{self.max_seconds:g}"}
                 )
             if isinstance(error, httpx2.ConnectTimeout):
-                return TransientFailure(gettext("The server can't be reached: no connection within the time limit."))
-            return TransientFailure(
+                return ServerSilent(gettext("The server can't be reached: no connection within the time limit."))
+            return ServerSilent(
                 gettext("The server was silent for %(timeout)s seconds.") % {"timeout": f"{self.timeout:g}"}
             )
         if "CERTIFICATE_VERIFY_FAILED" in str(error):

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import httpcore2
 import httpx2
 
+from apps.common.database.connections import release_connection
 from apps.llm.generation import Watch
 from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy, refusal_message
 
@@ -40,7 +41,7 @@ class CancellationChecker:
         return max(self.deadline - time.monotonic(), 0.0)
 
     def tick(self) -> None:
-        """Call the watch if a tick has passed. Store and raise its exception."""
+        """Call the watch if a tick has passed, and keep none of its connections. Store and raise its exception."""
         if time.monotonic() < self._next_tick:
             return
         self._next_tick = time.monotonic() + TICK
@@ -49,6 +50,8 @@ class CancellationChecker:
         except BaseException as error:
             self.exception = error
             raise
+        finally:
+            release_connection()
 
     def sleep(self, seconds: float) -> None:
         """Sleep, calling the watch meanwhile."""

@@ -172,6 +172,18 @@ def test_a_person_may_have_a_round_read_that_is_under_way(owner: User) -> None:
     assert unread(chat) == [2]
 
 
+def test_a_person_may_have_the_round_added_to_a_run_that_is_queued(owner: User) -> None:
+    chat = group(owner)
+    said = [parsed("Well?", is_user=True), parsed("FACT(2): Ada sings.", name="Ada"), parsed("Yes.", name="Ben")]
+    append_messages(owner, chat.pk, [*said, parsed("And now?", is_user=True), parsed("We sing.", name="Ada")])
+    run, _ = tasks.request_run(owner, chat, tiers=["session"], automatic=True)
+    assert run.last is not None
+    assert run.last.index == 2
+    run, created = tasks.request_run(owner, chat, tiers=["session"], asked=True)
+    assert run.last is not None
+    assert (created, run.last.index) == (False, 3)
+
+
 # What is changed during a call
 
 
