@@ -35,7 +35,7 @@ from tests import postgres
 from tests.bundles import write_bundles
 from tests.costs import CostReporter
 from tests.database import empty_tables
-from tests.live_requests import requests_under_way
+from tests.live_requests import keep_templates_apart, requests_under_way
 from tests.settings import TEST_HOME
 
 # On a machine with two busy cores an example may take any time. The same code gets the same verdict each time;
@@ -65,7 +65,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have tests that commit clean up fast, and report what tests cost."""
+    """Have tests that commit clean up fast, keep them apart, and report what they cost."""
+    keep_templates_apart()
     TransactionTestCase._fixture_teardown = empty_tables
     config.pluginmanager.register(CostReporter())
 
@@ -309,8 +310,11 @@ def wait_for_idle_database() -> None:
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
-    """Debian's Chromium, without a sandbox, so that it runs as root too, and quiet on the network."""
-    chromium = shutil.which("chromium")
+    """Debian's Chromium, without a sandbox, so that it runs as root too, and quiet on the network.
+
+    Where it is installed, the shell without windows: it costs a third less CPU time.
+    """
+    chromium = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if chromium is None:
         missing("Chromium is not installed (apt install chromium).")
     # Playwright's loop runs in our own thread, where Django would refuse to use the database.

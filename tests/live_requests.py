@@ -1,10 +1,11 @@
-"""Which requests the live server in this process has under way."""
+"""Requests that the live server in this process has under way, which tests of the same process must not notice."""
 
 import threading
 import time
 from typing import Any
 
 from django.core.signals import request_finished, request_started
+from django.test.signals import template_rendered
 
 # They last as long as their page, and notice some time later that it is closed.
 STREAMS = "/events/"
@@ -29,6 +30,20 @@ class RequestsUnderWay:
         deadline = time.monotonic() + seconds
         while any(not path.endswith(STREAMS) for path in self._paths.copy().values()) and time.monotonic() < deadline:
             time.sleep(0.01)
+
+
+def keep_templates_apart() -> None:
+    """Have Django's test client see only what the main thread renders.
+
+    The client takes whatever the process renders for a part of its response: a stream that the live server ends after
+    its page is closed rendered another form into the response of the next test.
+    """
+    send = template_rendered.send
+
+    def send_from_main_thread(*args: Any, **kwargs: Any) -> Any:
+        return send(*args, **kwargs) if threading.current_thread() is threading.main_thread() else []
+
+    template_rendered.send = send_from_main_thread
 
 
 requests_under_way = RequestsUnderWay()

@@ -134,6 +134,8 @@ def test_what_one_reads_stays_in_view_when_the_window_gets_narrower_and_wider(
         page.mouse.move(640, 450)
         page.mouse.wheel(0, 130)
         page.wait_for_timeout(300)
+    else:
+        page.wait_for_function(f"({READ})() === 'the end'")
     read = page.evaluate(READ)
     for size in (PHONE, LYING_PHONE, PHONE, DESK):
         page.set_viewport_size(size)
