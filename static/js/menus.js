@@ -60,6 +60,12 @@ function fit(menu) {
 const fitAround = (element) => { for (let menu = element.closest?.(".menu"); menu; menu = menu.parentElement.closest(".menu")) fit(menu); };
 document.addEventListener("toggle", (event) => fitAround(event.target), true);
 document.body.addEventListener("htmx:afterSettle", ({ detail: { target } }) => fitAround(target));
+// What comes or goes above an open menu moves it, under the head of the page too.
+const moves = new ResizeObserver(() => fitAround(document.querySelector(".menu[open]") ?? document.body));
+document.addEventListener("toggle", ({ target }) => {
+  moves.disconnect();
+  for (let around = target.open && target.closest(".menu"); around; around = around.parentElement) moves.observe(around);
+}, true);
 
 // Of tabs that don't fit, the one that is open is in view.
 document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });

@@ -81,7 +81,7 @@ def alice(transactional_db: None) -> User:
 
 @pytest.fixture
 def tabs(browser: Browser, web_server: WebServer, alice: User, chat: Chat) -> Iterator[BrowserContext]:
-    with working("scheduled", "extraction", "replies"), device(browser, web_server, alice) as tabs:
+    with working("scheduled", "extraction", "models", "replies"), device(browser, web_server, alice) as tabs:
         yield tabs
 
 
