@@ -5,9 +5,10 @@ put headings and remarks around them. Records contain none of these.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from itertools import groupby
+from typing import Any, Generic, TypeVar
 
 from apps.extraction.parsers.json_lines import lines_of_objects
 from apps.extraction.parsers.text_cleanup import MAX_REPLY, clean_line, clean_reply, halfwidth, one_line
@@ -50,11 +51,20 @@ class Line:
 
 @dataclass(frozen=True)
 class Record:
-    """A line with its continuations: ``tag`` from the brackets at its start (None without brackets) and ``text``."""
+    """A line with its continuations: ``tag`` from the brackets at its start (None without brackets) and ``text``.
+
+    ``lead`` are the bullet, number and marks before it.
+    """
 
     line: str
     tag: str | None
     text: str
+    lead: str = ""
+
+    @property
+    def written(self) -> str:
+        """Return the line with its lead: in an answer such as "1. UPDATE" that has the number."""
+        return f"{self.lead}{self.line}".strip()
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,28 @@ class ParsedLines(Generic[T]):
 
     items: list[T] = field(default_factory=list)
     unused: list[str] = field(default_factory=list)
+
+
+def is_mostly_unused(reply: str, parsed: ParsedLines[Any]) -> bool:
+    """Return whether more lines of a reply could not be used than could.
+
+    Headings and what a model says before and after its lines don't count, nor, if it says NONE, why.
+    """
+    lines = list(iter_lines(reply))
+    remarks = {one_line(line.text) for line in lines if is_heading(line)} | _surrounding_remarks(lines)
+    unused = [line for line in parsed.unused if one_line(line) not in remarks]
+    if any(map(says_none, iter_records(reply))):
+        unused = [line for line in unused if line.startswith(_OPENINGS)]
+    return len(unused) > len(parsed.items)
+
+
+def _surrounding_remarks(lines: Sequence[Line]) -> set[str]:
+    """Return the sentences that open and close a reply, a blank line apart from the rest or ending with a colon."""
+    paragraphs = [list(group) for is_text, group in groupby(lines, lambda line: bool(line.text)) if is_text]
+    outer = [*paragraphs[:1], *paragraphs[1:][-1:]] if len(paragraphs) > 1 else []
+    alone = [one[0] for one in outer if len(one) == 1]
+    alone += [line for line in lines if line.text.endswith((":", "："))]
+    return {one_line(line.text) for line in alone if not is_tagged(line) and not line.is_bulleted}
 
 
 def is_tagged(line: Line) -> bool:
@@ -166,8 +198,9 @@ def _make_record(lead: str, text: str) -> Record:
     end = next((index for index, char in enumerate(line) if char in _CLOSINGS), -1)
     match = _TAG.fullmatch(halfwidth(line[: end + 1]))
     if match is None:
-        return Record(line, None, clean_line(_strip_closing_marks(lead, line), MAX_RECORD))
-    return Record(line, " ".join(match[1].split()), clean_line(_strip_closing_marks(lead, line[end + 1 :]), MAX_RECORD))
+        return Record(line, None, clean_line(_strip_closing_marks(lead, line), MAX_RECORD), lead)
+    text = clean_line(_strip_closing_marks(lead, line[end + 1 :]), MAX_RECORD)
+    return Record(line, " ".join(match[1].split()), text, lead)
 
 
 def _strip_closing_marks(lead: str, text: str) -> str:

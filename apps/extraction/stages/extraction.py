@@ -4,6 +4,7 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -131,6 +132,7 @@ def _ask_for_candidates(context: Context, turns: Mapping[int, Message], tier: st
         },
         max_tokens=MAX_LINE_TOKENS * per_kind * len(KINDS[tier]) * 2,
         is_usable=has_lines,
+        parse=partial(parse_memories, kinds=KINDS[tier]),
     )
 
 
