@@ -122,7 +122,7 @@ def test_modifiers_in_any_order_and_defaults_for_invalid_ones() -> None:
         (4, 7),
         (NamedEntity("Mira", "character"), NamedEntity("Port Salt", "place"), NamedEntity("Bob", "unknown")),
     )
-    assert [item.importance for item in read("[fact:13] One.\n[fact:0] Two.\n[fact:high] Three.")] == [2, 2, 2]
+    assert [item.importance for item in read("[fact:13] One.\n[fact:0] Two.\n[fact:high] Three.")] == [2, 2, 3]
     assert [item.expiration for item in parse_memories("[fact:2:forever] One.", KINDS, expiration="session").items] == [
         "session"
     ]

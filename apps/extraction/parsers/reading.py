@@ -151,7 +151,9 @@ def _divide(records: Iterator[Record], reply: str) -> DividedReply:
             else:
                 unused.append(record.line)
         elif task == "relationships":
-            lines.setdefault(task, []).append(record.line if record.tag is None else record.text)
+            people = (record.tag or "").partition(":")[2]  # "[feels: Subject -> Target] word(strength)"
+            text = f"{people}: {record.text}" if _ARROW.match(f"{people}:") else record.text
+            lines.setdefault(task, []).append(record.line if record.tag is None else text)
         elif task:
             lines.setdefault(task, []).append(f"[{record.tag}] {record.text}")
         elif not says_none(record):

@@ -11,7 +11,8 @@ from itertools import groupby
 from typing import Any, Generic, TypeVar
 
 from apps.extraction.parsers.json_lines import lines_of_objects
-from apps.extraction.parsers.text_cleanup import MAX_REPLY, clean_line, clean_reply, halfwidth, one_line
+from apps.extraction.parsers.shapes import as_lines, split_tags, usual_tag
+from apps.extraction.parsers.text_cleanup import LEADING_MARKS, MAX_REPLY, clean_line, clean_reply, halfwidth, one_line
 
 MAX_ITEMS = 200  # items parsed from one reply
 MAX_UNUSED = 100  # unused lines that are listed
@@ -22,8 +23,6 @@ T = TypeVar("T")
 
 _OPENINGS = ("[", "［", "【", "〔")
 _CLOSINGS = frozenset("]］】〕")
-# Quote marks, bullets, bold and code marks, and numbers.
-_LEADING_MARKS = re.compile(r"(?:[\s*•·‣▪◦–—+>_~`-]+|[(（]?\d{1,3}[.)．）、](?=[\s\[［【〔*_`]))*")
 _BULLET = re.compile(r"[*•·‣▪◦+-]\s|\d")
 _CONTINUATION = re.compile(r"\s*(?:>\s*)*(?:[*•·‣▪◦+-]\s+)?")
 _FENCE_OR_TAG = re.compile(r"[\s>]*(?:(?:```|~~~)\w*|</?\w{1,40}>)\s*$")
@@ -32,6 +31,11 @@ _LABEL = re.compile(r"\w[^.!?]{0,60}:$")
 _NONE_REMARK = re.compile(r"[\W_]*none(?:\s+(?:found|identified|detected|noted|to report))?[\W_]*$", re.IGNORECASE)
 _NONE_WITH_REASON = re.compile(r"[\W_]*NONE[*_`\s]*[.:;,(–—-]")
 _TAG = re.compile(r"\[([^\[\]]*)\]")
+# What a model adds to a line to explain it: several words in parentheses, or a word or two, a colon and more.
+_EXPLANATION = re.compile(
+    r"[*_]{0,3}(?:[(（]\S+\s+\S+\s.*[)）][*_.]*$|[^\W\d_]\w*(?: \w+)?[*_]{0,3}[:：]\s*[*_]{0,3}\s*\S)"
+)
+_SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’»」*_)\]]*\s*$")
 _NUMBERS = re.compile(r"(\d{1,9})(?:\s*[-–]\s*(\d{1,9}))?", re.ASCII)
 MAX_RANGE = 50
 
@@ -152,24 +156,40 @@ def iter_records(reply: str, starts: Callable[[Line], bool] = is_tagged, bullet:
     lead, pieces = "", list[str]()
     for line in iter_lines(reply):
         begins = bool(line.text) and starts(line)
-        if pieces and line.text and not begins and not is_heading(line) and not _NONE_REMARK.match(line.text):
+        if pieces and line.text and not begins and _continues(line, lead, pieces[-1]):
             text = _CONTINUATION.sub("", line.written, count=1)
             pieces.append(f"{bullet}{text}" if line.is_bulleted else f" {text}")
             continue
         if pieces:
-            yield _make_record(lead, "".join(pieces))
+            yield from _make_records(lead, "".join(pieces))
         lead, pieces = (line.lead, [line.text]) if begins else ("", [])
         if line.text and not begins:
-            yield _make_record(line.lead, line.text)
+            yield from _make_records(line.lead, line.text)
     if pieces:
-        yield _make_record(lead, "".join(pieces))
+        yield from _make_records(lead, "".join(pieces))
+
+
+def _continues(line: Line, lead: str, before: str) -> bool:
+    """Return whether a line without a tag continues the record with ``lead`` and the text ``before`` the line.
+
+    Headings don't, nor items of the same list, nor what explains a whole sentence.
+    """
+    if is_heading(line) or _NONE_REMARK.match(line.text):
+        return False
+    if _BULLET.search(lead) and line.is_bulleted and _indentation(line.lead) <= _indentation(lead):
+        return False
+    return not (_EXPLANATION.match(line.text) and _SENTENCE_END.search(before))
+
+
+def _indentation(lead: str) -> int:
+    return len(lead) - len(lead.lstrip(" \t"))
 
 
 def iter_lines(reply: str) -> Iterator[Line]:
     """Yield the lines of a reply except code fences and lone tags. Blank lines are yielded with an empty text."""
-    for written in clean_reply(reply).split("\n"):
+    for written in as_lines(clean_reply(reply)).split("\n"):
         if not _FENCE_OR_TAG.match(written):
-            match = _LEADING_MARKS.match(written)
+            match = LEADING_MARKS.match(written)
             lead = match[0] if match else ""
             yield Line(lead, written[len(lead) :].strip(), written.strip())
 
@@ -193,14 +213,19 @@ def has_lines(reply: str) -> bool:
     return bool(lines_of_objects(reply))
 
 
-def _make_record(lead: str, text: str) -> Record:
-    line = " ".join(text.split())
+def _make_records(lead: str, text: str) -> Iterator[Record]:
+    """Yield the record of a line, or several where it has several tags."""
+    for line in split_tags(" ".join(text.split())):
+        yield _make_record(lead, line)
+
+
+def _make_record(lead: str, line: str) -> Record:
     end = next((index for index, char in enumerate(line) if char in _CLOSINGS), -1)
     match = _TAG.fullmatch(halfwidth(line[: end + 1]))
     if match is None:
         return Record(line, None, clean_line(_strip_closing_marks(lead, line), MAX_RECORD), lead)
-    text = clean_line(_strip_closing_marks(lead, line[end + 1 :]), MAX_RECORD)
-    return Record(line, " ".join(match[1].split()), text, lead)
+    tag, text = usual_tag(" ".join(match[1].split()), _strip_closing_marks(lead, line[end + 1 :]))
+    return Record(line, tag, clean_line(text, MAX_RECORD), lead)
 
 
 def _strip_closing_marks(lead: str, text: str) -> str:
