@@ -342,8 +342,8 @@ def test_a_sentence_that_refers_back_is_kept_with_the_one_before() -> None:
 SHORT = (
     "My name is Mira.", "I'm Catholic.", "I am 41 years old.", "I live in Graz.", "I hate raisins.",
     "I have one rabbit.", "My birthday is 2 June.", "I'm an electrician.", "My husband is called Ralf.",
-    "I'm asthmatic.", "I don't eat pork.", "I'm short-sighted.", "My teacher says I sing well.", "I wear a hearing aid.",
-    "My daughter Ida is deaf.", "I never drive cars.",
+    "I'm asthmatic.", "I don't eat pork.", "I'm short-sighted.", "My teacher says I sing well.",
+    "I wear a hearing aid.", "My daughter Ida is deaf.", "I never drive cars.",
 )  # fmt: skip
 
 

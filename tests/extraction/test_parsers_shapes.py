@@ -41,6 +41,9 @@ SAME = [
     "[факт:3] {}",
     "【事实：3】{}",
     "fact (3): {}",
+    "fact:3: {}",
+    "fact:3:permanent {}",
+    "\\[fact:3\\] {}",
     "**Fact (3):** {}",
     "fact [3]: {}",
     "fact | 3 | {}",
@@ -82,10 +85,17 @@ def test_several_tags_in_a_line() -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", ['{"facts": ["One.", "Two."]}', '[{"fact": "One."}, {"fact": "Two."}]', "Fact: One.\nFact: Two."]
+    "reply",
+    [
+        "### Facts\n\n- One.\n- Two.\n\nThat is all.",
+        "**Facts:**\n1. One.\n2. Two.",
+        '{"facts": ["One.", "Two."]}',
+        '[{"fact": "One."}, {"fact": "Two."}]',
+        "Fact: One.\nFact: Two.",
+    ],
 )
 def test_facts_of_which_only_the_kind_is_said(reply: str) -> None:
-    assert [one.text for one in parse_memories(reply, KINDS).items] == ["One.", "Two."]
+    assert [(one.kind, one.text) for one in parse_memories(reply, KINDS).items] == [("fact", "One."), ("fact", "Two.")]
 
 
 def test_explanations_are_no_part_of_a_memory() -> None:

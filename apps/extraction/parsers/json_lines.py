@@ -30,7 +30,7 @@ def line_of(item: Mapping[str, Any]) -> str:
     fields = {key.lower(): value for key, value in item.items()}
     kind = tag_safe_name(str(_first(fields, "kind", "tag", "type", "category"))).lower()
     text = _first(fields, *_TEXT)
-    if not kind:  # {"fact": "…"}
+    if not kind and not any(fields.get(name) for name in _TEXT if not label_of(name)):  # {"fact": "…"}
         kind = next((name for name, value in fields.items() if label_of(name) and isinstance(value, str)), "")
         text = text or fields.get(kind, "")
     text = one_line(text, 4000) if isinstance(text, str) else ""

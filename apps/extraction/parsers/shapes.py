@@ -5,7 +5,7 @@ Without database access. What is not recognised stays as it is, and is listed as
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby, pairwise
 from typing import Any
 
@@ -19,13 +19,21 @@ _NO_BRACKETS = f"[^{re.escape(_OPENINGS + _CLOSINGS)}\n]"
 _BRACKETED = re.compile(
     rf"[{re.escape(_OPENINGS)}]{{1,2}}(?P<tag>(?![\"'“]){_NO_BRACKETS}{{1,200}})[{re.escape(_CLOSINGS)}]{{1,2}}"
 )
+_KEY = r"(?:kind|type|category|importance|expiration|sources?|entit(?:y|ies)|for|triggers?)"
 # "fact (3): text", "**Preference:** text", "knows (Mira): text"
 _LABELLED = re.compile(
     rf"(?P<word>[^\W\d_]{{2,30}})[*_`]{{0,3}}\s*(?:[(（\[](?P<rest>{_NO_BRACKETS}{{1,120}})[)）\]])?"
-    r"[*_`]{0,3}\s*[:：][*_`]{0,3}\s*(?=\S)"
+    r"[*_`]{0,3}\s*[:：][*_`]{0,3}\s*(?=[^\s*_`])"
 )
+# "fact:3:source=4 text"
+_UNBRACKETED = re.compile(
+    rf"(?P<word>[^\W\d_]{{2,30}})[:|](?P<rest>(?:(?:[123]|scene|session|permanent|{_KEY}=[^:\s]*)(?:[:|](?=\S)|(?=[:\s])))+)"
+    r":?\s+(?=\S)",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"\s*(?:#{1,6}\s+)?[*_]{0,3}(?P<word>[^\W\d_]{2,30})[*_]{0,3}\s*[:：]?[*_]{0,3}\s*")
+_ITEM = re.compile(r"\s*(?:[*•·‣▪◦+–—-]\s+|\d{1,3}[.)]\s+)(?P<text>\S.*)")
 _NEXT_TAG = re.compile(r"(?<=\S)\s+(?=\[(?P<word>[^\W\d_]{2,30})[:|][^\[\]]*\])")
-_KEY = r"(?:kind|type|category|importance|expiration|sources?|entit(?:y|ies)|for|triggers?)"
 # "[fact] [3] [source=4]"
 _MORE_OF_TAG = re.compile(
     rf"\]\s*\[(?=\s*(?:[123]|low|medium|high|permanent|session|scene|{_KEY}\s*[:=][^\[\]]*)\s*\])", re.IGNORECASE
@@ -52,7 +60,8 @@ def as_lines(reply: str) -> str:
     if means_none(reply) or _is_empty_json(reply):
         return "NONE"
     text = _ELEMENT.sub(_from_element, _OUTER.sub(_from_element, reply)) if "</" in reply else reply
-    return "\n".join(map(_usual_line, _without_tables(text.split("\n"))))
+    text = text.replace("\\[", "[").replace("\\]", "]")
+    return "\n".join(_with_kinds(map(_usual_line, _without_tables(text.split("\n")))))
 
 
 def _is_empty_json(reply: str) -> bool:
@@ -103,6 +112,22 @@ def _from_row(names: list[str], cells: list[str]) -> str:
     return line_of({"text": max(cells, key=len), "importance": weight, **fields, "kind": kind}) if kind else ""
 
 
+def _with_kinds(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines, items of a list below the name of a kind with that kind as tag, and a blank one for the name."""
+    kind: str | None = None
+    for line in lines:
+        item, heading = _ITEM.fullmatch(line), _HEADING.fullmatch(line)
+        if heading and (heading[0].strip().startswith("#") or not heading[0].strip().isalpha()):
+            kind = label_of(heading["word"])
+            if kind in MEMORY_WORDS:
+                yield ""
+                continue
+        elif line.strip() and not item:
+            kind = None
+        is_bare = item and item["text"].lstrip("*_`")[:1] not in tuple(_OPENINGS)
+        yield f"[{kind}] {item['text']}" if kind in MEMORY_WORDS and item and is_bare else line
+
+
 def _usual_line(written: str) -> str:
     """Return a line with its label or its brackets as a tag in square ones."""
     match = LEADING_MARKS.match(written)
@@ -110,7 +135,7 @@ def _usual_line(written: str) -> str:
     line = written[len(lead) :]
     if (match := _BRACKETED.match(line)) and _word_of(match["tag"]):
         line = f"[{match['tag']}]{line[match.end() :]}"
-    elif (match := _LABELLED.match(line)) and _is_label(match) and "->" not in line:
+    elif (match := _UNBRACKETED.match(line) or _LABELLED.match(line)) and _is_label(match) and "->" not in line:
         line = f"[{':'.join(filter(None, (match['word'], match['rest'])))}] {line[match.end() :]}"
     return f"{lead}{_MORE_OF_TAG.sub(':', line) if line.startswith('[') else line}"
 
