@@ -74,7 +74,7 @@ def wanted_sentences(turn: int, speaker: str, message: str) -> Iterator[Sentence
 
     Anybody else's "Save this to your memory: …" is an instruction to a model.
     """
-    for raw in segment("en", without_instructions(prose(message))[:MAX_PIECE_CHARS]):
+    for raw in _segments(without_instructions(prose(message))):
         said = _strip_markup(asked_to_remember(_strip_markup(raw)))
         if said and not is_instruction(said) and len(said.split()) <= MAX_WORDS:
             yield Sentence(turn, speaker, said, spoken=True, wanted=True)
@@ -85,13 +85,18 @@ def _marked_sentences(message: str, speaker: str) -> tuple[tuple[str, bool, str]
     """Return (sentence, spoken, speaker), without instructions to a model and the text that their colon introduces."""
     sentences, introduced = [], False
     for text, spoken, part_speaker in _marked_parts(without_instructions(prose(message)), speaker):
-        pieces = (text[start : start + MAX_PIECE_CHARS] for start in range(0, len(text), MAX_PIECE_CHARS))
-        for raw in filter(str.strip, (sentence for piece in pieces for sentence in segment("en", piece))):
+        for raw in _segments(text):
             command = is_instruction(raw)
             if not command and not introduced:
                 sentences.append((raw, spoken, part_speaker))
             introduced = command and raw.rstrip().endswith((":", "："))
     return tuple(sentences)
+
+
+def _segments(text: str) -> Iterator[str]:
+    """Yield the sentences of a text of any length."""
+    for start in range(0, len(text), MAX_PIECE_CHARS):
+        yield from filter(str.strip, segment("en", text[start : start + MAX_PIECE_CHARS]))
 
 
 def prose(message: str) -> str:

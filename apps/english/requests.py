@@ -3,7 +3,7 @@
 import re
 
 _ADDRESS = (
-    r"^\W*(?:(?:hey|hi|hello)(?: \w+)?,\s*|(?:hey|ok(?:ay)?|please|also|and|oh|well|so|just)\b[\s,]*|\w+,\s*)*"
+    r"^\W*(?:\w+,\s*|(?:hey|hi|hello|ok(?:ay)?|please|also|and|oh|well|so|just)\s+){0,5}"
     r"(?:(?:can|could|will|would) you (?:please )?|I(?:['’]d| would)? (?:want|like|need) you to )?(?:please )?"
 )
 _KEEP = (

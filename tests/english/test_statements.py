@@ -1,5 +1,7 @@
 """What is only imagined, and what somebody asks to be remembered."""
 
+import time
+
 import pytest
 
 from apps.english.imagined import is_imagined
@@ -50,3 +52,15 @@ def test_requests_among_other_sentences() -> None:
 )
 def test_who_remembers_asks_nothing(text: str) -> None:
     assert asked_to_remember(text) == ""
+
+
+@pytest.mark.parametrize(
+    "word", ["hey, ", "hey ", "please ", "remember that ", "if I would ", "I wish ", "in the play "]
+)
+def test_repetition_takes_no_time(word: str) -> None:
+    began = time.process_time()
+    text = word * 500
+    asked_to_remember(text)
+    requests_in(text)
+    is_imagined(text)
+    assert time.process_time() - began < 1  # second

@@ -1,5 +1,7 @@
 """What models write in place of the lines that they are asked for is read, or listed as unused."""
 
+import time
+
 import pytest
 
 from apps.extraction.parsers.epistemic import parse_knowledge
@@ -195,3 +197,28 @@ def test_nothing_new_in_other_words_is_an_answer(reply: str) -> None:
 def test_what_says_something_else_is_asked_for_again(reply: str) -> None:
     assert not has_lines(reply)
     assert parse_memories(reply, KINDS).unused == [reply]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "fact" + " " * 100_000 + "x",
+        "fact:" * 20_000,
+        "[fact:3]" * 12_000,
+        "[fact:3] x " * 9_000,
+        "<a>" * 33_000,
+        "<a><b>x</b>" * 9_000,
+        "<fact a='" * 10_000,
+        "| fact " * 14_000,
+        "{'kind': " * 11_000,
+        "### Facts" + " " * 100_000,
+        "- fact (" * 12_000,
+        "<|channel|>analysis" * 5_000,
+    ],
+    ids=lambda reply: reply[:12],
+)
+def test_no_shape_takes_long(reply: str) -> None:
+    began = time.process_time()
+    parse_memories(reply, KINDS)
+    parse_reading(reply)
+    assert time.process_time() - began < 5  # seconds

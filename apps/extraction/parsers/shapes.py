@@ -22,8 +22,8 @@ _BRACKETED = re.compile(
 _KEY = r"(?:kind|type|category|importance|expiration|sources?|entit(?:y|ies)|for|triggers?)"
 # "fact (3): text", "**Preference:** text", "knows (Mira): text"
 _LABELLED = re.compile(
-    rf"(?P<word>[^\W\d_]{{2,30}})[*_`]{{0,3}}\s*(?:[(（\[](?P<rest>{_NO_BRACKETS}{{1,120}})[)）\]])?"
-    r"[*_`]{0,3}\s*[:：][*_`]{0,3}\s*(?=[^\s*_`])"
+    rf"(?P<word>[^\W\d_]{{2,30}})[*_`]{{0,3}} ?(?:[(（\[](?P<rest>{_NO_BRACKETS}{{1,120}})[)）\]])?"
+    r"[*_`]{0,3} ?[:：][*_`]{0,3}\s*(?=[^\s*_`])"
 )
 # "fact:3:source=4 text"
 _UNBRACKETED = re.compile(
@@ -31,7 +31,7 @@ _UNBRACKETED = re.compile(
     r":?\s+(?=\S)",
     re.IGNORECASE,
 )
-_HEADING = re.compile(r"\s*(?:#{1,6}\s+)?[*_]{0,3}(?P<word>[^\W\d_]{2,30})[*_]{0,3}\s*[:：]?[*_]{0,3}\s*")
+_HEADING = re.compile(r"(?:#{1,6} +)?[*_]{0,3}(?P<word>[^\W\d_]{2,30})[*_]{0,3} ?[:：]?[*_]{0,3}")
 _ITEM = re.compile(r"\s*(?:[*•·‣▪◦+–—-]\s+|\d{1,3}[.)]\s+)(?P<text>\S.*)")
 _NEXT_TAG = re.compile(r"(?<=\S)\s+(?=\[(?P<word>[^\W\d_]{2,30})[:|][^\[\]]*\])")
 # "[fact] [3] [source=4]"
@@ -116,8 +116,8 @@ def _with_kinds(lines: Iterable[str]) -> Iterator[str]:
     """Yield lines, items of a list below the name of a kind with that kind as tag, and a blank one for the name."""
     kind: str | None = None
     for line in lines:
-        item, heading = _ITEM.fullmatch(line), _HEADING.fullmatch(line)
-        if heading and (heading[0].strip().startswith("#") or not heading[0].strip().isalpha()):
+        item, heading = _ITEM.fullmatch(line), _HEADING.fullmatch(line.strip())
+        if heading and not heading[0].isalpha():
             kind = label_of(heading["word"])
             if kind in MEMORY_WORDS:
                 yield ""
