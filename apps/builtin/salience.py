@@ -7,6 +7,7 @@ The weights are round numbers, set by ``manage.py evaluate --format extraction``
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from apps.builtin.self_descriptions import describes_oneself
 from apps.builtin.sentences import Sentence
 from apps.english.words import content_words
 
@@ -17,6 +18,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 }
 MIN_WORDS, MAX_COUNTED_WORDS = 6, 20  # shorter sentences are penalised; further words add nothing
 MIN_CONTENT_WORDS = 4
+WANTED, DESCRIPTIVE = 2.6, 1.7  # lowest salience of importance 3 and 2
 MAX_VAGUE_WORDS = 3  # maximum number of vague words that count
 
 
@@ -118,7 +120,17 @@ _PERSONAL = re.compile(
 
 
 def salience(sentence: Sentence, names: Sequence[str]) -> float:
-    """Return how informative a sentence is; uninformative is below 0. ``names`` are the entities that it is about."""
+    """Return how informative a sentence is; uninformative is below 0. ``names`` are the entities that it is about.
+
+    What somebody wants to be remembered, and how they describe themselves, counts for more than its words do.
+    """
+    if sentence.wanted:
+        return WANTED
+    score = _score_of(sentence, names)
+    return max(score, DESCRIPTIVE) if sentence.spoken and describes_oneself(sentence.text) else score
+
+
+def _score_of(sentence: Sentence, names: Sequence[str]) -> float:
     text, spoken, length = sentence.text, sentence.spoken, len(sentence.words)
     personal = bool(_PERSONAL.search(text))
     mode_penalties = _SPOKEN_PENALTIES if spoken else _NARRATED_PENALTIES
@@ -163,6 +175,10 @@ def classify(sentence: Sentence) -> tuple[str, str]:
     text = sentence.text
     kinds = _SPOKEN_KINDS if sentence.spoken else _NARRATED_KINDS
     tier, kind = next((tier, kind) for pattern, tier, kind in kinds if pattern.search(text))
+    if kind == "event" and sentence.spoken and describes_oneself(text):
+        return LONG_TERM, "fact"  # "left-handed" is no past tense
+    if sentence.wanted:
+        return LONG_TERM, kind if tier == LONG_TERM else "fact"
     if kind == "event" and _RECENT.search(text) and not _LASTING.search(text):
         return SESSION, "detail"
     return tier, kind
@@ -170,4 +186,4 @@ def classify(sentence: Sentence) -> tuple[str, str]:
 
 def importance(score: float) -> int:
     """Return the importance, 1 to 3, of a sentence with the salience ``score``."""
-    return 3 if score >= 2.6 else 2 if score >= 1.7 else 1
+    return 3 if score >= WANTED else 2 if score >= DESCRIPTIVE else 1

@@ -1,5 +1,6 @@
 """Answer the tasks ``long_term`` and ``session``: select the sentences that are worth remembering."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,13 +8,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from apps.builtin.names import certain_names, is_only_addressed, known_names, names_in, typed_entity
-from apps.builtin.salience import LONG_TERM, SESSION, classify, importance, salience
-from apps.builtin.sentences import MAX_WORDS, Sentence, sentences_of
+from apps.builtin.salience import DESCRIPTIVE, LONG_TERM, SESSION, classify, importance, salience
+from apps.builtin.self_descriptions import describes_oneself
+from apps.builtin.sentences import MAX_WORDS, MIN_WORDS, Sentence, sentences_of, wanted_sentences
+from apps.english.imagined import is_imagined
+from apps.english.requests import asked_to_remember
 from apps.english.retelling import retells, takes_back
 from apps.english.words import content_words
 from apps.extraction.parsers.memories import Candidate, format_memory
 from apps.llm.generation import GenerationRequest
 
+MIN_SHORT_WORDS = 2  # words of a sentence in which somebody describes themselves; others have more
 MIN_SALIENCE = 0.6  # minimum salience of a sentence, which ignores its context
 MIN_SALIENCE_IN_STORY = 2.0  # the same in a story, where every turn is informative
 STORY_SHARE = 0.25  # share of narrated turns from which a chat is a story
@@ -51,22 +56,29 @@ def session(request: GenerationRequest) -> str:
 
 
 def _select(material: Mapping[str, Any], tier: str) -> str:
-    """Return the lines of the best ``per_kind`` sentences of each kind of a tier, in the order of the chat."""
+    """Return the lines of a tier's best sentences in the order of the chat, at most ``per_kind`` of each kind if given.
+
+    A run gives none: reading costs nothing here, and what didn't fit would be lost for good.
+    """
     turns, participants = material["turns"], material["participants"]
+    per_kind = material.get("per_kind") or math.inf
     kinds: Counter[str] = Counter()
     chosen: list[Candidate] = []
     for item in sorted(_best_sentences(turns, participants), key=lambda item: -item.score):
         sentence_tier, kind = classify(item.sentence)
-        if kinds[kind] >= material["per_kind"]:
+        if kinds[kind] >= per_kind:
             kind = FALLBACK_KINDS[tier]
-        if sentence_tier == tier and kinds[kind] < material["per_kind"]:
+        if sentence_tier == tier and kinds[kind] < per_kind:
             kinds[kind] += 1
             chosen.append(_candidate(item, kind, participants, EXPIRATION[tier]))
     return "\n".join(format_memory(item) for item in sorted(chosen, key=lambda item: item.sources)) or "NONE"
 
 
 def _best_sentences(turns: Sequence[Mapping[str, Any]], participants: Iterable[str]) -> Iterator[_ScoredSentence]:
-    """Yield the best sentence of each turn, several if it is long, and the best one by each other speaker in it."""
+    """Yield the best sentence of each turn, several if it is long, and the best one by each other speaker in it.
+
+    What somebody says in so many words about people is kept in any case, however much of it a turn has.
+    """
     known = known_names((turn["text"] for turn in turns), participants)
     turn_sentences = [_telling_sentences(turn) for turn in turns]
     narrated = sum(any(not sentence.spoken for sentence in sentences) for sentences in turn_sentences)
@@ -78,22 +90,30 @@ def _best_sentences(turns: Sequence[Mapping[str, Any]], participants: Iterable[s
         quota[turn["speaker"]] += sum(len(item.sentence.words) for item in scored) // WORDS_PER_MEMORY
         chosen = ""
         for item in scored:
-            if quota[item.sentence.speaker] > 0 and not any(text in chosen for text in item.sentence.text.split(". ")):
+            is_kept = quota[item.sentence.speaker] > 0 or (item.sentence.spoken and item.salience >= DESCRIPTIVE)
+            if is_kept and not any(text in chosen for text in item.sentence.text.split(". ")):
                 quota[item.sentence.speaker] -= 1
                 chosen += f" {item.sentence.text}"
                 yield item
 
 
 def _telling_sentences(turn: Mapping[str, Any]) -> list[Sentence]:
-    """Return the sentences of a turn without requests to forget, and without what a character retells to the user.
+    """Return the sentences of a turn without requests to forget, what is only imagined, and what a character retells.
 
-    The user's own words say that already, and a person may have corrected what was remembered of them.
+    The user's own words say that already, and a person may have corrected what was remembered of them. What the user
+    asks to remember stands without the asking.
     """
-    return [
+    number, speaker, text = turn["number"], turn["speaker"], turn["text"]
+    wanted = list(wanted_sentences(number, speaker, text)) if turn.get("is_user") else []
+    said = [
         sentence
-        for sentence in sentences_of(turn["number"], turn["speaker"], turn["text"])
-        if not takes_back(sentence.text) and (turn.get("is_user") or not retells(sentence.text))
+        for sentence in sentences_of(number, speaker, text, min_words=MIN_SHORT_WORDS)
+        if (len(sentence.words) >= MIN_WORDS or (sentence.spoken and describes_oneself(sentence.text)))
+        and not (turn.get("is_user") and asked_to_remember(sentence.text))
+        and not takes_back(sentence.text)
+        and (turn.get("is_user") or not retells(sentence.text))
     ]
+    return [sentence for sentence in [*wanted, *said] if not is_imagined(sentence.text)]
 
 
 def _context_scores(turns: Sequence[Mapping[str, Any]]) -> Iterator[float]:
@@ -127,7 +147,8 @@ def _score_sentences(
             certain = not (others and _PRONOUN.match(sentence.text))  # a pronoun may mean one of the others
             others += [name for name in names if not set(name.split()) & set(author.split())]
         value = salience(sentence, about)
-        if certain and value + context_score >= MIN_SCORE:
+        is_certain_to_matter = sentence.wanted or (sentence.spoken and describes_oneself(sentence.text))
+        if certain and (value + context_score >= MIN_SCORE or is_certain_to_matter):
             joined = _with_antecedent(sentence, previous) if not names else sentence
             yield _ScoredSentence(value + context_score, value, joined, names_in(joined.text, known))
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from sentencex import segment
 
+from apps.english.requests import asked_to_remember
 from apps.extraction.prompts.instructions import is_instruction, without_instructions
 
 MIN_WORDS, MAX_WORDS = 4, 45
@@ -34,18 +35,22 @@ _TAG_BEFORE = re.compile(rf"\b(?P<who>{_WHO}) {_VERB}\b[^.!?]*$")
 _ACTOR_BEFORE = re.compile(rf"^\W*(?P<who>{_WHO})(?<!['’]s) (?!(?:and|or|of|with|in|on|at|to|for)\b)[a-z]+")
 _INTRODUCTION = re.compile(rf"(?:^|[.,:;!?…—*)\]”\"»]|(?<![\w-]){_VERB})\s*$")
 _INTRODUCTION_WINDOW = 12  # characters before a quotation that may introduce it
-_FIRST_PERSON = re.compile(r"\b(?:I|me|my|mine)\b")
+_FIRST_PERSON = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine)\b")
 _NOT_NAMES = frozenset("he she they it we you i the then and but so".split())
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """Sentence of turn number ``turn``, said by ``speaker`` if ``spoken`` is true, else narrated by them."""
+    """Sentence of turn number ``turn``, said by ``speaker`` if ``spoken`` is true, else narrated by them.
+
+    ``wanted``: they ask to remember it.
+    """
 
     turn: int
     speaker: str
     text: str
     spoken: bool
+    wanted: bool = False
 
     @property
     def words(self) -> list[str]:
@@ -64,18 +69,34 @@ def sentences_of(turn: int, speaker: str, message: str, *, min_words: int = MIN_
             yield sentence
 
 
+def wanted_sentences(turn: int, speaker: str, message: str) -> Iterator[Sentence]:
+    """Yield what a message asks to remember, without the asking. Must only be asked of the person's own messages.
+
+    Anybody else's "Save this to your memory: …" is an instruction to a model.
+    """
+    for raw in _segments(without_instructions(prose(message))):
+        said = _strip_markup(asked_to_remember(_strip_markup(raw)))
+        if said and not is_instruction(said) and len(said.split()) <= MAX_WORDS:
+            yield Sentence(turn, speaker, said, spoken=True, wanted=True)
+
+
 @lru_cache(maxsize=64)  # consecutive tasks parse the same few messages
 def _marked_sentences(message: str, speaker: str) -> tuple[tuple[str, bool, str], ...]:
     """Return (sentence, spoken, speaker), without instructions to a model and the text that their colon introduces."""
     sentences, introduced = [], False
     for text, spoken, part_speaker in _marked_parts(without_instructions(prose(message)), speaker):
-        pieces = (text[start : start + MAX_PIECE_CHARS] for start in range(0, len(text), MAX_PIECE_CHARS))
-        for raw in filter(str.strip, (sentence for piece in pieces for sentence in segment("en", piece))):
+        for raw in _segments(text):
             command = is_instruction(raw)
             if not command and not introduced:
                 sentences.append((raw, spoken, part_speaker))
             introduced = command and raw.rstrip().endswith((":", "："))
     return tuple(sentences)
+
+
+def _segments(text: str) -> Iterator[str]:
+    """Yield the sentences of a text of any length."""
+    for start in range(0, len(text), MAX_PIECE_CHARS):
+        yield from filter(str.strip, segment("en", text[start : start + MAX_PIECE_CHARS]))
 
 
 def prose(message: str) -> str:

@@ -122,7 +122,7 @@ def test_modifiers_in_any_order_and_defaults_for_invalid_ones() -> None:
         (4, 7),
         (NamedEntity("Mira", "character"), NamedEntity("Port Salt", "place"), NamedEntity("Bob", "unknown")),
     )
-    assert [item.importance for item in read("[fact:13] One.\n[fact:0] Two.\n[fact:high] Three.")] == [2, 2, 2]
+    assert [item.importance for item in read("[fact:13] One.\n[fact:0] Two.\n[fact:high] Three.")] == [2, 2, 3]
     assert [item.expiration for item in parse_memories("[fact:2:forever] One.", KINDS, expiration="session").items] == [
         "session"
     ]
@@ -169,7 +169,7 @@ def test_variants_of_importance_and_sources(line: str) -> None:
 def test_a_list_below_a_line_and_a_heading_after_it() -> None:
     parsed = parse_memories("[fact] Mira owns:\n- a rope\n- a lamp\n## Events\n[event] She left.", KINDS)
     assert [item.text for item in parsed.items] == ["Mira owns: a rope a lamp", "She left."]
-    assert parsed.unused == ["## Events"]
+    assert parsed.unused == []
 
 
 MEMORY = '{"Type": "facts", "content": "Mira is tall.", "importance": 3, "source": [2, 4], "entities": %s}'

@@ -20,8 +20,9 @@ from apps.extraction.api.serializers import (
     RunQuery,
     RunSerializer,
     StartedSerializer,
+    StepSerializer,
 )
-from apps.extraction.models import ExtractionRun, ModelCall
+from apps.extraction.models import ExtractionRun, ModelCall, RunStep
 from apps.extraction.runs.operations import skip_messages
 from apps.extraction.runs.queries import asks_first, expected_cost
 from apps.extraction.tasks import request_run, resume_run
@@ -93,6 +94,12 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.Gene
         """List the model calls of a run with their raw replies, newest first."""
         calls: Any = ModelCall.objects.for_owner(request.user).filter(run=self.get_object())
         return self.get_paginated_response(CallSerializer(self.paginate_queryset(calls), many=True).data)
+
+    @extend_schema(responses=StepSerializer(many=True))
+    def steps(self, request: Request, run_id: UUID) -> Response:
+        """List the finished steps of a run with the lines of replies that could not be used, newest first."""
+        steps: Any = RunStep.objects.for_owner(request.user).filter(run=self.get_object())
+        return self.get_paginated_response(StepSerializer(self.paginate_queryset(steps), many=True).data)
 
     def _response(self, run: ExtractionRun) -> Response:
         return Response(self.get_serializer(run).data)

@@ -14,12 +14,13 @@ from apps.common.api.serializer_fields import (
     TextField,
 )
 from apps.common.jobs import PLACE
-from apps.extraction.models import ExtractionRun, ModelCall
+from apps.extraction.models import ExtractionRun, ModelCall, RunStep
+from apps.extraction.models.runs import UNUSED
 from apps.extraction.settings.schema import TIERS
 from apps.llm.models import Connection
 
 MAX_TIERS = 100  # in a request; more than there are, since repeated ones are accepted
-OUTCOMES = ("passed", "superseded", "reconfirmed", "rejected", "merged")
+OUTCOMES = ("passed", "superseded", "reconfirmed", "rejected", "merged", UNUSED)
 USAGE_KEYS = ("calls", "prompt_tokens", "completion_tokens")
 
 
@@ -60,7 +61,7 @@ class RunSerializer(serializers.ModelSerializer[ExtractionRun]):
         return run.estimate or None
 
     def get_counts(self, run: ExtractionRun) -> dict[str, int]:
-        """Return how many candidates had each outcome."""
+        """Return how many candidates had each outcome, and how many lines of replies could not be used (``unused``)."""
         return dict.fromkeys(OUTCOMES, 0) | run.counts
 
     def get_llm(self, run: ExtractionRun) -> dict[str, Any]:
@@ -89,6 +90,20 @@ class StartedSerializer(serializers.Serializer[Any]):
     """Run that was started or already under way."""
 
     run = RunSerializer()
+
+
+class StepSerializer(serializers.ModelSerializer[RunStep]):
+    """Finished stage of a run: the messages that it read, its counts, and the lines of replies that it could not use.
+
+    ``error`` says why the model refused to read the messages.
+    """
+
+    counts = JSONObjectField()
+    unused_lines = serializers.ListField(child=serializers.CharField())
+
+    class Meta:
+        model = RunStep
+        fields = ("id", "stage", "character", "first", "last", "counts", "unused_lines", "error", "finished_at")
 
 
 class CallSerializer(serializers.ModelSerializer[ModelCall]):

@@ -37,6 +37,7 @@ urlpatterns = [
     path("reembedding/cancel/", EmbeddingJobViewSet.as_view({"post": "cancel"}), name="api-reembedding-cancel"),
     path("runs/", runs.RunViewSet.as_view({"get": "list"}), name="api-runs"),
     path("runs/<uuid:run_id>/", runs.RunViewSet.as_view({"get": "retrieve"}), name="api-run"),
+    path("runs/<uuid:run_id>/steps/", runs.RunViewSet.as_view({"get": "steps"}), name="api-run-steps"),
     path("runs/<uuid:run_id>/calls/", runs.RunViewSet.as_view({"get": "calls"}), name="api-run-calls"),
 ]
 urlpatterns += [

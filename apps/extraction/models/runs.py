@@ -18,7 +18,9 @@ from apps.common.scoping import OwnedModel
 from apps.llm.models import Connection
 from apps.llm.queries import uses_server
 
-MADE_IN_ANY_CASE = frozenset({"scenes", "summary", "profiles", "canon", "contradictions"})  # counts of a run
+UNUSED = "unused"  # the count of lines of replies that could not be used
+# Counts of a run that say nothing of what it was told.
+MADE_IN_ANY_CASE = frozenset({"scenes", "summary", "profiles", "canon", "contradictions", UNUSED})
 
 
 class ExtractionRun(Job):

@@ -2,7 +2,7 @@
 
 import re
 
-from apps.extraction.parsers.records import ParsedLines, iter_lines, unused_report
+from apps.extraction.parsers.records import Line, ParsedLines, has_lines, iter_lines, unused_report
 from apps.extraction.parsers.text_cleanup import clean_reply
 from apps.memories.verdicts.questions import Relation
 
@@ -15,6 +15,8 @@ _RELATIONS = {
 }  # fmt: skip
 _NUMBER = re.compile(r"\d{1,9}")
 _RELATION = re.compile(rf"(?<!not )\b(?:{'|'.join(_RELATIONS)})\b", re.IGNORECASE)
+
+_ANSWER = re.compile(rf"[\W_]*(?:pairs?\b)?[\W_]*\d{{1,9}}[\W_]+(?:{'|'.join(_RELATIONS)})\b", re.IGNORECASE)
 
 
 def parse_yes_no(reply: str) -> bool | None:
@@ -40,6 +42,16 @@ def parse_relations(reply: str) -> ParsedLines[tuple[int, Relation]]:
     found = [(line, _relation(line)) for line in lines]
     items = [relation for _, relation in found if relation]
     return ParsedLines(items, unused_report([line for line, relation in found if not relation], 0, reply))
+
+
+def is_comparison(reply: str) -> bool:
+    """Return whether a reply relates a pair, has another tagged line, or says NONE."""
+    return bool(parse_relations(reply).items) or has_lines(reply)
+
+
+def is_relation(line: Line) -> bool:
+    """Return whether a line begins with the number of a pair and a relation, as in "1. UPDATE"."""
+    return bool(_ANSWER.match(line.written))
 
 
 def _relation(line: str) -> tuple[int, Relation] | None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from apps.extraction.parsers.json_objects import extract_objects
+from apps.extraction.parsers.labels import label_of
 from apps.extraction.parsers.text_cleanup import one_line, tag_safe_name
 
 _TEXT = ("text", "content", "memory", "fact", "description")
@@ -12,14 +13,26 @@ _KNOWLEDGE_WORDS = ("knows", "suspects", "believes", "unaware", "hiding")
 
 
 def lines_of_objects(reply: str) -> str:
-    """Return the objects of a reply as lines; objects without a kind are left out."""
-    return "\n".join(filter(None, map(_line_of, extract_objects(reply))))
+    """Return the objects of a reply as lines, "" if none has a kind.
+
+    Objects without a kind, and what of a reply is cut short, are paragraphs without a tag, which no parser can use.
+    """
+    objects, rest = extract_objects(reply)
+    lines = [line_of(item) for item in objects]
+    if not any(lines):
+        return ""
+    lines = [line or f"\n{one_line(str(item))}\n" for line, item in zip(lines, objects, strict=True)]
+    return "\n".join([*lines, *(f"\n{one_line(piece)}" for piece in rest)])
 
 
-def _line_of(item: Mapping[str, Any]) -> str:
+def line_of(item: Mapping[str, Any]) -> str:
+    """Return the tagged line that an object stands for, "" without a kind or a text."""
     fields = {key.lower(): value for key, value in item.items()}
     kind = tag_safe_name(str(_first(fields, "kind", "tag", "type", "category"))).lower()
     text = _first(fields, *_TEXT)
+    if not kind and not any(fields.get(name) for name in _TEXT if not label_of(name)):  # {"fact": "…"}
+        kind = next((name for name, value in fields.items() if label_of(name) and isinstance(value, str)), "")
+        text = text or fields.get(kind, "")
     text = one_line(text, 4000) if isinstance(text, str) else ""
     name = tag_safe_name(str(_first(fields, "name", "subject", "character")))
     if kind in _STATE_WORDS:

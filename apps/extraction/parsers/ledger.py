@@ -29,6 +29,8 @@ _NAMES = {name for kind, names in LEDGER_FIELDS.items() for name in (*names, *_A
 _NAME = "|".join(sorted((name.replace("_", "[ _-]") for name in _NAMES), key=len, reverse=True))
 # Fields are separated by a bar, or by a comma or blank before the name of a known field.
 _SPLIT = re.compile(rf"\|(?!\|)|[,;\s]\s*(?=[*_`]{{0,3}}(?:{_NAME})[*_`]{{0,3}}\s?=)", re.IGNORECASE)
+# "mood: angry; location: mill", in a line without equals signs
+_SPLIT_AT_COLONS = re.compile(rf"\|(?!\|)|[,;.\s]\s*(?=[*_`]{{0,3}}(?:{_NAME})[*_`]{{0,3}}\s?[:：])", re.IGNORECASE)
 _PAIR = re.compile(r"\s*(?P<field>[^=:|]{1,60}?)\s*[=:]\s*(?P<value>.*)", re.DOTALL)
 _INNER_FIELD = re.compile(rf"(?<=[,;\s])((?:{_NAME})\s?)=", re.IGNORECASE)
 
@@ -65,7 +67,8 @@ def _state(record: Record, unknown_fields: list[str]) -> StateLine | None:
     name, kind = tag_safe_name(name), _TYPES.get(normalize_word(kind), normalize_word(kind))
     if normalize_word(word) not in ("state", "states") or not name or kind not in LEDGER_FIELDS:
         return None
-    values, unknown = _values(kind, filter(str.strip, _SPLIT.split(_halfwidth_bars(record.text))))
+    text = _halfwidth_bars(record.text)
+    values, unknown = _values(kind, filter(str.strip, (_SPLIT if "=" in text else _SPLIT_AT_COLONS).split(text)))
     if not values:
         return None
     unknown_fields += [f"{name}: {one_line(pair)}" for pair in unknown]

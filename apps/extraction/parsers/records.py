@@ -5,12 +5,14 @@ put headings and remarks around them. Records contain none of these.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from itertools import groupby
+from typing import Any, Generic, TypeVar
 
 from apps.extraction.parsers.json_lines import lines_of_objects
-from apps.extraction.parsers.text_cleanup import MAX_REPLY, clean_line, clean_reply, halfwidth, one_line
+from apps.extraction.parsers.shapes import as_lines, split_tags, usual_tag
+from apps.extraction.parsers.text_cleanup import LEADING_MARKS, MAX_REPLY, clean_line, clean_reply, halfwidth, one_line
 
 MAX_ITEMS = 200  # items parsed from one reply
 MAX_UNUSED = 100  # unused lines that are listed
@@ -21,8 +23,6 @@ T = TypeVar("T")
 
 _OPENINGS = ("[", "［", "【", "〔")
 _CLOSINGS = frozenset("]］】〕")
-# Quote marks, bullets, bold and code marks, and numbers.
-_LEADING_MARKS = re.compile(r"(?:[\s*•·‣▪◦–—+>_~`-]+|[(（]?\d{1,3}[.)．）、](?=[\s\[［【〔*_`]))*")
 _BULLET = re.compile(r"[*•·‣▪◦+-]\s|\d")
 _CONTINUATION = re.compile(r"\s*(?:>\s*)*(?:[*•·‣▪◦+-]\s+)?")
 _FENCE_OR_TAG = re.compile(r"[\s>]*(?:(?:```|~~~)\w*|</?\w{1,40}>)\s*$")
@@ -31,6 +31,11 @@ _LABEL = re.compile(r"\w[^.!?]{0,60}:$")
 _NONE_REMARK = re.compile(r"[\W_]*none(?:\s+(?:found|identified|detected|noted|to report))?[\W_]*$", re.IGNORECASE)
 _NONE_WITH_REASON = re.compile(r"[\W_]*NONE[*_`\s]*[.:;,(–—-]")
 _TAG = re.compile(r"\[([^\[\]]*)\]")
+# What a model adds to a line to explain it: several words in parentheses, or a word or two, a colon and more.
+_EXPLANATION = re.compile(
+    r"[*_]{0,3}(?:[(（]\S+\s+\S+\s.*[)）][*_.]*$|[^\W\d_]\w*(?: \w+)?[*_]{0,3}[:：]\s*[*_]{0,3}\s*\S)"
+)
+_SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’»」*_)\]]*\s*$")
 _NUMBERS = re.compile(r"(\d{1,9})(?:\s*[-–]\s*(\d{1,9}))?", re.ASCII)
 MAX_RANGE = 50
 
@@ -50,11 +55,20 @@ class Line:
 
 @dataclass(frozen=True)
 class Record:
-    """A line with its continuations: ``tag`` from the brackets at its start (None without brackets) and ``text``."""
+    """A line with its continuations: ``tag`` from the brackets at its start (None without brackets) and ``text``.
+
+    ``lead`` are the bullet, number and marks before it.
+    """
 
     line: str
     tag: str | None
     text: str
+    lead: str = ""
+
+    @property
+    def written(self) -> str:
+        """Return the line with its lead: in an answer such as "1. UPDATE" that has the number."""
+        return f"{self.lead}{self.line}".strip()
 
 
 @dataclass(frozen=True)
@@ -63,6 +77,28 @@ class ParsedLines(Generic[T]):
 
     items: list[T] = field(default_factory=list)
     unused: list[str] = field(default_factory=list)
+
+
+def is_mostly_unused(reply: str, parsed: ParsedLines[Any]) -> bool:
+    """Return whether more lines of a reply could not be used than could.
+
+    Headings and what a model says before and after its lines don't count, nor, if it says NONE, why.
+    """
+    lines = list(iter_lines(reply))
+    remarks = {one_line(line.text) for line in lines if is_heading(line)} | _surrounding_remarks(lines)
+    unused = [line for line in parsed.unused if one_line(line) not in remarks]
+    if any(map(says_none, iter_records(reply))):
+        unused = [line for line in unused if line.startswith(_OPENINGS)]
+    return len(unused) > len(parsed.items)
+
+
+def _surrounding_remarks(lines: Sequence[Line]) -> set[str]:
+    """Return the sentences that open and close a reply, a blank line apart from the rest or ending with a colon."""
+    paragraphs = [list(group) for is_text, group in groupby(lines, lambda line: bool(line.text)) if is_text]
+    outer = [*paragraphs[:1], *paragraphs[1:][-1:]] if len(paragraphs) > 1 else []
+    alone = [one[0] for one in outer if len(one) == 1]
+    alone += [line for line in lines if line.text.endswith((":", "："))]
+    return {one_line(line.text) for line in alone if not is_tagged(line) and not line.is_bulleted}
 
 
 def is_tagged(line: Line) -> bool:
@@ -120,24 +156,40 @@ def iter_records(reply: str, starts: Callable[[Line], bool] = is_tagged, bullet:
     lead, pieces = "", list[str]()
     for line in iter_lines(reply):
         begins = bool(line.text) and starts(line)
-        if pieces and line.text and not begins and not is_heading(line) and not _NONE_REMARK.match(line.text):
+        if pieces and line.text and not begins and _continues(line, lead, pieces[-1]):
             text = _CONTINUATION.sub("", line.written, count=1)
             pieces.append(f"{bullet}{text}" if line.is_bulleted else f" {text}")
             continue
         if pieces:
-            yield _make_record(lead, "".join(pieces))
+            yield from _make_records(lead, "".join(pieces))
         lead, pieces = (line.lead, [line.text]) if begins else ("", [])
         if line.text and not begins:
-            yield _make_record(line.lead, line.text)
+            yield from _make_records(line.lead, line.text)
     if pieces:
-        yield _make_record(lead, "".join(pieces))
+        yield from _make_records(lead, "".join(pieces))
+
+
+def _continues(line: Line, lead: str, before: str) -> bool:
+    """Return whether a line without a tag continues the record with ``lead`` and the text ``before`` the line.
+
+    Headings don't, nor items of the same list, nor what explains a whole sentence.
+    """
+    if is_heading(line) or _NONE_REMARK.match(line.text):
+        return False
+    if _BULLET.search(lead) and line.is_bulleted and _indentation(line.lead) <= _indentation(lead):
+        return False
+    return not (_EXPLANATION.match(line.text) and _SENTENCE_END.search(before))
+
+
+def _indentation(lead: str) -> int:
+    return len(lead) - len(lead.lstrip(" \t"))
 
 
 def iter_lines(reply: str) -> Iterator[Line]:
     """Yield the lines of a reply except code fences and lone tags. Blank lines are yielded with an empty text."""
-    for written in clean_reply(reply).split("\n"):
+    for written in as_lines(clean_reply(reply)).split("\n"):
         if not _FENCE_OR_TAG.match(written):
-            match = _LEADING_MARKS.match(written)
+            match = LEADING_MARKS.match(written)
             lead = match[0] if match else ""
             yield Line(lead, written[len(lead) :].strip(), written.strip())
 
@@ -161,13 +213,19 @@ def has_lines(reply: str) -> bool:
     return bool(lines_of_objects(reply))
 
 
-def _make_record(lead: str, text: str) -> Record:
-    line = " ".join(text.split())
+def _make_records(lead: str, text: str) -> Iterator[Record]:
+    """Yield the record of a line, or several where it has several tags."""
+    for line in split_tags(" ".join(text.split())):
+        yield _make_record(lead, line)
+
+
+def _make_record(lead: str, line: str) -> Record:
     end = next((index for index, char in enumerate(line) if char in _CLOSINGS), -1)
     match = _TAG.fullmatch(halfwidth(line[: end + 1]))
     if match is None:
-        return Record(line, None, clean_line(_strip_closing_marks(lead, line), MAX_RECORD))
-    return Record(line, " ".join(match[1].split()), clean_line(_strip_closing_marks(lead, line[end + 1 :]), MAX_RECORD))
+        return Record(line, None, clean_line(_strip_closing_marks(lead, line), MAX_RECORD), lead)
+    tag, text = usual_tag(" ".join(match[1].split()), _strip_closing_marks(lead, line[end + 1 :]))
+    return Record(line, tag, clean_line(text, MAX_RECORD), lead)
 
 
 def _strip_closing_marks(lead: str, text: str) -> str:

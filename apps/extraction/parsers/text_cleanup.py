@@ -5,6 +5,8 @@ import re
 MAX_REPLY = 100_000  # maximum length of a parsed reply; no task requests as much
 MAX_TEXT = 1000  # characters of one text
 MAX_NAME = 200
+# Quote marks, bullets, bold and code marks, and numbers before a line.
+LEADING_MARKS = re.compile(r"(?:[\s*•·‣▪◦–—+>_~`-]+|[(（]?\d{1,3}[.)．）、](?=[\s\[［【〔*_`]))*")
 MARKS = ("**", "__", "~~", "*", "_", "`")
 
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -14,6 +16,11 @@ _SEPARATOR = re.compile(r"\s*(?:[:：]|[–—-]+(?=\s|$))\s*")
 _FENCE = re.compile(r"^[ \t>]*(?:```|~~~)\w*[ \t]*$", re.MULTILINE)
 _NONE = re.compile(r"[\W_]*none[\W_]*", re.IGNORECASE)
 _HTML = re.compile(r"<(?:/?[A-Za-z][^<>]{0,200}|!--[^<>]{0,1000}--)>")
+_OTHER_CHANNEL = re.compile(
+    r"<\|channel\|>\s*(?:analysis|commentary)\b.*?(?=<\|(?:end|start|channel)\|>|\Z)", re.DOTALL
+)
+_TOKEN_VALUE = re.compile(r"<\|(?:start|channel|constrain|im_start|start_header_id)\|>[ \t]*\w*")
+_TOKEN = re.compile(r"<[|｜][^|｜<>\n]{1,40}[|｜]>")
 _HALFWIDTH = str.maketrans(
     {
         "［": "[", "］": "]", "【": "[", "】": "]", "〔": "[", "〕": "]", "（": "(", "）": ")", "：": ":", "＝": "=",
@@ -23,8 +30,15 @@ _HALFWIDTH = str.maketrans(
 
 
 def clean_reply(reply: str) -> str:
-    """Return at most MAX_REPLY characters of a reply, with LF line ends and without characters Postgres refuses."""
-    return _UNSTORABLE.sub("", _LINE_ENDS.sub("\n", reply[:MAX_REPLY]))
+    """Return at most MAX_REPLY characters of a reply, with LF line ends and without characters Postgres refuses.
+
+    Control tokens, which some servers leave in a reply, are removed, and with them what is said in other channels than
+    the final one.
+    """
+    text = _UNSTORABLE.sub("", _LINE_ENDS.sub("\n", reply[:MAX_REPLY]))
+    if "<|" in text or "<｜" in text:
+        text = _TOKEN.sub("", _TOKEN_VALUE.sub("", _OTHER_CHANNEL.sub("", text)))
+    return text
 
 
 def halfwidth(text: str) -> str:

@@ -206,9 +206,10 @@ def _write_step(
     counts = outcome.write()
     if outcome.error and stage.reads:
         counts["refused"] += 1
-    result = steps.StepResult(
-        stage.name, window.key, window.messages, member, outcome.unused, outcome.error, dict(counts)
-    )
+    unused = [*outcome.unused, *context.unused]
+    if unused:
+        counts["unused"] = len(unused)
+    result = steps.StepResult(stage.name, window.key, window.messages, member, unused, outcome.error, dict(counts))
     steps.finish_step(context.run, result)
 
 

@@ -129,7 +129,7 @@ class Settings:
     continuity_repair: bool = _setting(False, KEPT, _("Repair note"), _("A note that resolves a contradiction."))
 
     new_per_kind: int = _number(
-        2, 1, 50, LIMITS, _("New entries of a kind"), _("The most important per extraction."), b=4
+        2, 1, 50, LIMITS, _("New entries of a kind"), _("The most important that a model adds per extraction."), b=4
     )
     long_term_cap: int = _number(
         25, 4, 5000, LIMITS, _("Lasting memories"), _("Of a character; at most a quarter of each kind.")

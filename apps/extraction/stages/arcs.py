@@ -48,7 +48,11 @@ def run(context: Context, window: Window) -> StageOutcome:
     turns = within_budget(Window(shown).turns | window.turns, context.token_budget)
     material = arcs_material(open_arcs(context, turns))
     reply = context.ask(
-        "arcs", {"turns": turns_material(turns), "open": material}, max_tokens=MAX_TOKENS, is_usable=has_lines
+        "arcs",
+        {"turns": turns_material(turns), "open": material},
+        max_tokens=MAX_TOKENS,
+        is_usable=has_lines,
+        parse=parse_arcs,
     )
     return _outcome_of(context, window, reply, turns, {str(entry["number"]): entry["id"] for entry in material})
 

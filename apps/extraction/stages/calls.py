@@ -2,13 +2,16 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from django.utils.translation import gettext_noop
+
 from apps.common import jobs
 from apps.extraction.models import ExtractionRun, ModelCall
+from apps.extraction.parsers.records import ParsedLines, is_mostly_unused
 from apps.extraction.runs import steps
 from apps.llm.generation import (
     Completion,
@@ -24,10 +27,17 @@ from apps.llm.generation import (
 MAX_STORED_REPLY = 200_000  # characters of a reply that are stored
 # A reasoning model's thoughts count towards the limit of tokens, so that a small one leaves no room for the reply.
 MIN_TOKENS, MIN_RETRY_TOKENS = 1024, 4096
-REMINDER = "Your reply has none of the lines that were asked for. Write them now and nothing else, or only NONE."
 CUT_OFF = "The model's reply was cut off or empty twice, the second time within {} tokens."
-NOT_IN_FORM = "The model twice wrote no line in the form that it was asked for."
+NOT_IN_FORM = gettext_noop("The model twice wrote no line in the form that it was asked for.")
+MOSTLY_UNUSED = gettext_noop("Most lines of the model's reply were not in the form that it was asked for.")
+REMINDERS = {
+    NOT_IN_FORM: "Your reply has none of the lines that were asked for. Write them now and nothing else, or only NONE.",
+    MOSTLY_UNUSED: "Most lines of your reply are not in the form that was asked for. Write all of them again, each in "
+    "that form, and nothing else.",
+}
+MAX_REQUESTS = 2  # for one reply
 IsUsable = Callable[[str], bool]
+Parse = Callable[[str], ParsedLines[Any]]
 
 
 @dataclass(frozen=True)
@@ -35,14 +45,16 @@ class Question:
     """A request to a model.
 
     ``key`` says which requests are the same, by default those with the same prompt. ``offered`` are ids by the numbers
-    that the prompt shows. ``is_usable`` tells whether a reply has the form that was asked for. ``watch`` is called
-    about once a second during a call, and aborts it by an exception.
+    that the prompt shows. ``is_usable`` tells whether a reply has the form that was asked for; ``parse`` reads the
+    lines of one, if lines are asked for. ``watch`` is called about once a second during a call, and aborts it by an
+    exception.
     """
 
     request: GenerationRequest
     key: str = ""
     offered: Mapping[str, Any] = field(default_factory=dict)
     is_usable: IsUsable = bool
+    parse: Parse | None = None
     watch: Watch = unwatched
 
 
@@ -59,7 +71,8 @@ def ask(run: ExtractionRun, stage: str, backend: GenerationBackend, question: Qu
 
     A reply of a model that an interrupted run has stored is used again. One that is cut off or empty is requested once
     more with a higher limit and less reasoning, one in another form with a reminder. If that fails too, raise Refused:
-    half a reply is not "nothing to remember".
+    half a reply is not "nothing to remember". One of which most lines can't be used is requested once more as well;
+    then the reply counts of which more can be used.
     """
     request = question.request
     call = partial(ModelCall, owner_id=run.owner_id, run=run, stage=stage, task=request.task)
@@ -69,18 +82,23 @@ def ask(run: ExtractionRun, stage: str, backend: GenerationBackend, question: Qu
     key = _key_of(backend.model, request.task, question.key or str(request.messages))
     if stored := steps.stored_reply(run, key):
         return Answer(stored.reply, stored.offered)
-    call = partial(call, key=key, offered=dict(question.offered))
-    unusable = steps.unusable_replies(run, key)  # of an interrupted worker
-    if len(unusable) > 1:
-        raise Refused(unusable[-1].error)
-    first = unusable[0] if unusable else call()
-    completion = Completion(first.reply) if unusable else _call(run, backend, request, first, question)
-    if first.error:
-        second = call()
-        completion = _call(run, backend, _corrected(request, completion, first.error), second, question)
-        if second.error:
-            raise Refused(second.error)
-    return Answer(completion.text, question.offered)
+    replies = steps.unusable_replies(run, key)  # of an interrupted worker
+    while len(replies) < MAX_REQUESTS and not (replies and not replies[-1].error):
+        sent = _corrected(request, replies[-1]) if replies else request
+        replies.append(call(key=key, offered=dict(question.offered)))
+        _call(run, backend, sent, replies[-1], question)
+    return Answer(_best_of(replies, question.parse), question.offered)
+
+
+def _best_of(replies: Sequence[ModelCall], parse: Parse | None) -> str:
+    """Return the text of the last reply, or of an earlier one of which more lines can be used.
+
+    Raise Refused if none can be used.
+    """
+    readable = [call.reply for call in reversed(replies) if call.error in ("", MOSTLY_UNUSED)]
+    if not readable:
+        raise Refused(replies[-1].error)
+    return max(readable, key=lambda text: len(parse(text).items)) if parse and len(readable) > 1 else readable[0]
 
 
 def _any(text: str) -> bool:
@@ -88,13 +106,13 @@ def _any(text: str) -> bool:
     return True
 
 
-def _corrected(request: GenerationRequest, completion: Completion, error: str) -> GenerationRequest:
+def _corrected(request: GenerationRequest, call: ModelCall) -> GenerationRequest:
     """Return the request to send after a reply that can't be used."""
-    if error != NOT_IN_FORM:
+    if call.error not in REMINDERS:
         return replace(request, max_tokens=max(2 * request.max_tokens, MIN_RETRY_TOKENS), less_reasoning=True)
     answer: list[PromptMessage] = [
-        {"role": "assistant", "content": completion.text},
-        {"role": "user", "content": REMINDER},
+        {"role": "assistant", "content": call.reply},
+        {"role": "user", "content": REMINDERS[call.error]},
     ]
     return replace(request, messages=[*request.messages, *answer])
 
@@ -127,19 +145,22 @@ def _call(
         completion = Completion(failure.partial, failure.prompt_tokens, failure.completion_tokens, failure.reasoning)
         _store(run, call, completion, failure.detail, start)
         raise
-    problem = _problem_of(completion, request, question.is_usable)
+    problem = _problem_of(completion, request, question)
     call.unusable = bool(problem)
     _store(run, call, completion, problem, start)
     return completion
 
 
-def _problem_of(completion: Completion, request: GenerationRequest, is_usable: IsUsable) -> str:
-    """Return why a reply can't be used, or ""."""
-    if is_usable is _any:
+def _problem_of(completion: Completion, request: GenerationRequest, question: Question) -> str:
+    """Return why a reply can't be used, or is not used without asking again, or ""."""
+    if question.is_usable is _any:
         return ""
     if completion.cut_off or not completion.text.strip():
         return CUT_OFF.format(request.max_tokens)
-    return "" if is_usable(completion.text) else NOT_IN_FORM
+    if not question.is_usable(completion.text):
+        return NOT_IN_FORM
+    is_poor = question.parse is not None and is_mostly_unused(completion.text, question.parse(completion.text))
+    return MOSTLY_UNUSED if is_poor else ""
 
 
 def _store(run: ExtractionRun, call: ModelCall, completion: Completion, error: str, start: float) -> None:

@@ -99,6 +99,7 @@ def _ask_for_merges(context: Context, tier: str, entries: Sequence[Memory]) -> s
             material,
             max_tokens=max(MIN_TOKENS, TOKENS_PER_ENTRY * len(entries)),
             is_usable=has_lines,
+            parse=parse_merges,
         )
     except Refused:
         return ""

@@ -106,11 +106,14 @@ class Context:
     watch: Watch = unwatched
     # Replies to tasks that one call has answered together, by task; ``ask`` returns them without another call.
     replies: Mapping[str, str] = field(default_factory=dict)
+    # Lines that could not be used of replies to what a stage asks besides, such as pairs and trigger words.
+    unused: list[str] = field(default_factory=list)
 
     def begin_step(self) -> None:
         """Record the state of the chat that the next step reads."""
         self.step_began = timezone.now()
         self.also_read = ()
+        self.unused = []
         self.read_rev = Chat.objects.for_owner(self.owner_id).values_list("rev", flat=True).get(pk=self.run.chat_id)
         self.read_to = self.last_index
 
@@ -162,13 +165,14 @@ class Context:
         """Return the index of the last message that the run may read."""
         return end_of_window(self.chat) - 1
 
-    def ask(
-        self, task: str, material: Mapping[str, Any], *, max_tokens: int = 800, is_usable: calls.IsUsable = bool
-    ) -> str:
-        """Return the model's reply to a task, which is stored unchanged. Raise GenerationFailed, ClaimLost."""
+    def ask(self, task: str, material: Mapping[str, Any], *, max_tokens: int = 800, **options: Any) -> str:
+        """Return the model's reply, which is stored unchanged, with ``options`` of ``calls.Question``.
+
+        Raise GenerationFailed, ClaimLost.
+        """
         if task in self.replies:
             return self.replies[task]
-        return self.ask_question(task, material, max_tokens=max_tokens, is_usable=is_usable).text
+        return self.ask_question(task, material, max_tokens=max_tokens, **options).text
 
     def ask_question(self, task: str, material: Mapping[str, Any], *, max_tokens: int, **options: Any) -> calls.Answer:
         """Return the model's reply, with ``options`` of ``calls.Question``. Raise GenerationFailed, ClaimLost."""

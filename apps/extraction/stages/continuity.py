@@ -53,7 +53,9 @@ def run(context: Context, window: Window) -> StageOutcome:
     if check is None:
         return NO_OUTCOME
     context.also_read = [check.reply]
-    answer = context.ask("continuity", check.material, max_tokens=MAX_TOKENS, is_usable=is_check)
+    answer = context.ask(
+        "continuity", check.material, max_tokens=MAX_TOKENS, is_usable=is_check, parse=parse_contradictions
+    )
     return outcome_of(context, check, answer)
 
 

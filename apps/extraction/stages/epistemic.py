@@ -82,7 +82,7 @@ def _last_read(context: Context) -> int:
 
 def _ask(context: Context, turns: Mapping[int, Message], known: Sequence[Mapping[str, Any]]) -> str:
     material = {"turns": turns_material(turns), "participants": context.participants, "known": known}
-    return context.ask("epistemic", material, max_tokens=MAX_TOKENS, is_usable=has_lines)
+    return context.ask("epistemic", material, max_tokens=MAX_TOKENS, is_usable=has_lines, parse=parse_knowledge)
 
 
 def known_entries(context: Context) -> list[Knowledge]:

@@ -4,13 +4,16 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from apps.chats.models import Character, Message
 from apps.english.clauses import split_speaker
 from apps.english.dates import with_dates
+from apps.english.requests import requests_in
 from apps.english.retelling import takes_back
+from apps.english.words import jaccard
 from apps.extraction.parsers.memories import Candidate, parse_memories
 from apps.extraction.parsers.reading import KINDS
 from apps.extraction.parsers.records import ParsedLines, has_lines
@@ -45,6 +48,7 @@ EXPIRATION = {Memory.Tier.SESSION.value: "session", Memory.Tier.LONG_TERM.value:
 MAX_KNOWN_LONG_TERM = 15  # long-term memories shown in the prompt for session memories
 MAX_REEMBEDDED_PER_STEP = 2000  # memories re-embedded per step after a change of the model; a job does the rest
 MAX_LINE_TOKENS = 60  # maximum tokens of a line
+MIN_SHARE_OF_REQUEST = 0.6  # Jaccard index of a memory and what somebody asked to remember
 MAX_PEOPLE = 200  # newest people looked for in the texts of candidates
 
 
@@ -99,7 +103,8 @@ def outcome_of(context: Context, proposals: Proposals, answers: Mapping[Pair, Re
         judging.comparison_for(context),
         proposals.times,
     )
-    verdicts = _reject_excess(verdicts, context.settings.new_per_kind, proposals.previous_ids)
+    if context.has_model:
+        verdicts = _reject_excess(verdicts, context.settings.new_per_kind, proposals.previous_ids)
     batch = replace(proposals.batch, verdicts=verdicts)
     batch = replace(batch, triggers=find_triggers(context, batch))
     relationships, error = None, ""
@@ -125,12 +130,13 @@ def _ask_for_candidates(context: Context, turns: Mapping[int, Message], tier: st
         {
             "turns": turns_material(turns, dates=context.settings.dates),
             "participants": context.participants,
-            "per_kind": per_kind,
+            "per_kind": per_kind if context.has_model else None,
             "known": _known_memories(context, tier),
             "subject": context.character.name if context.character and tier == Memory.Tier.LONG_TERM else "",
         },
         max_tokens=MAX_LINE_TOKENS * per_kind * len(KINDS[tier]) * 2,
         is_usable=has_lines,
+        parse=partial(parse_memories, kinds=KINDS[tier]),
     )
 
 
@@ -155,15 +161,19 @@ def _drop_unusable(parsed: ParsedLines[Candidate], turns: Mapping[int, Message])
     """Drop unusable candidates, and add a source to those that cite none: the turn that shares most words.
 
     Unusable candidates cite unknown turns, repeat text that an instruction in a message told the model to write
-    (prompt injection), or ask to forget what was said.
+    (prompt injection), or ask to forget what was said. What the person asks to remember is no instruction.
     """
     texts = {number: turn.mes for number, turn in turns.items()}
     echoes = PromptEchoes(texts.values())
+    wanted = [said for turn in turns.values() if turn.is_user for said in requests_in(turn.mes)]
     usable: list[Candidate] = []
     unusable: list[str] = []
     for candidate in parsed.items:
         is_known = set(candidate.sources) <= turns.keys()
-        if not is_known or candidate.text in echoes or takes_back(split_speaker(candidate.text)[1]):
+        is_echo = candidate.text in echoes and not any(
+            jaccard(split_speaker(candidate.text)[1], said) >= MIN_SHARE_OF_REQUEST for said in wanted
+        )
+        if not is_known or is_echo or takes_back(split_speaker(candidate.text)[1]):
             unusable.append(candidate.text)
             continue
         source = find_source_turn(candidate.text, texts)

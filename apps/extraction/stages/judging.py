@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apps.english.comparison import Comparison, compare
-from apps.extraction.parsers.answers import parse_relations
-from apps.extraction.parsers.records import has_lines
+from apps.extraction.parsers.answers import format_relation, is_comparison, parse_relations
 from apps.extraction.settings.schema import Settings
 from apps.extraction.stages.context import Context
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
@@ -45,10 +44,16 @@ def ask_about(context: Context, pairs: Sequence[Pair]) -> Mapping[Pair, Relation
         return {}
     material = {"pairs": pairs_material(pairs)}
     try:
-        reply = context.ask("pairs", material, max_tokens=ANSWER_TOKENS * len(pairs), is_usable=has_lines)
+        reply = context.ask(
+            "pairs",
+            material,
+            max_tokens=ANSWER_TOKENS * len(pairs),
+            is_usable=is_comparison,
+            parse=parse_relations,
+        )
     except Refused:
         return {}
-    return answers_from(reply, pairs)
+    return answers_from(context, reply, pairs)
 
 
 def first_pairs(context: Context, pairs: Sequence[Pair]) -> Sequence[Pair]:
@@ -61,10 +66,13 @@ def pairs_material(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
     return [{"number": number, "old": old, "new": new} for number, (old, new) in enumerate(pairs, 1)]
 
 
-def answers_from(reply: str, pairs: Sequence[Pair]) -> dict[Pair, Relation]:
-    """Return the answers of a reply by pair."""
-    relations = parse_relations(reply).items
-    return {pairs[number - 1]: relation for number, relation in relations if 1 <= number <= len(pairs)}
+def answers_from(context: Context, reply: str, pairs: Sequence[Pair]) -> dict[Pair, Relation]:
+    """Return the answers of a reply by pair, and note its unused lines in the context."""
+    parsed = parse_relations(reply)
+    numbered = dict(enumerate(pairs, 1))
+    context.unused += parsed.unused
+    context.unused += [format_relation(number, one) for number, one in parsed.items if number not in numbered]
+    return {numbered[number]: relation for number, relation in parsed.items if number in numbered}
 
 
 def comparison_for(context: Context) -> Compare | None:

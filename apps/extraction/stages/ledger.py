@@ -26,7 +26,7 @@ def run(context: Context, window: Window) -> StageOutcome:
     transcript = "\n".join(f"{turn.name}: {turn.mes}" for turn in window.turns.values()).casefold()
     entities = entities_of(context, transcript)
     material = {"turns": turns_material(window.turns), "entities": entities}
-    reply = context.ask("ledger", material, max_tokens=MAX_TOKENS, is_usable=has_lines)
+    reply = context.ask("ledger", material, max_tokens=MAX_TOKENS, is_usable=has_lines, parse=parse_states)
     parsed = parse_states(reply)
     shown_names = {entity["name"].casefold() for entity in entities}
     texts = {number: f"{turn.name}: {turn.mes}" for number, turn in window.turns.items()}

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from apps.chats.models import Character, Message
-from apps.extraction.parsers.reading import DividedReply, divide_reply, is_reading
+from apps.extraction.parsers.reading import DividedReply, divide_reply, is_reading, parse_reading
 from apps.extraction.prompts.rendering import join_blocks
 from apps.extraction.stages import arcs, consolidation, continuity, epistemic, extraction, known, ledger, review, scenes
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
@@ -37,7 +37,7 @@ def run(context: Context, window: Window) -> StageOutcome:
         outcomes.append(ledger.run(context, window))
     if "epistemic" in context.tiers:
         outcomes.append(epistemic.outcome_of(context, window, offered["knowledge"]))
-    return _joined([*outcomes, *answers.outcomes], reply.unused)
+    return _joined([*outcomes, *answers.outcomes], [*reply.unused, *_unasked(context, reply)])
 
 
 def _ask(
@@ -63,6 +63,7 @@ def _ask(
         material,
         max_tokens=limit,
         is_usable=is_reading,
+        parse=parse_reading,
         # What is known may change until the window is read. That is no reason to pay for it twice.
         key=" ".join([window.key, *forms]),
         offered={
@@ -82,6 +83,12 @@ def _replies(context: Context, reply: DividedReply) -> dict[str, str]:
     """Return the lines of each task as a reply to it; "NONE" for a task that has none."""
     tasks = {"session", "long_term", "relationships", "arcs", "ledger", "epistemic"}
     return dict.fromkeys(tasks, "NONE") | dict(reply.texts)
+
+
+def _unasked(context: Context, reply: DividedReply) -> list[str]:
+    """Return the lines of tiers that were not asked for."""
+    asked = context.tiers | ({"relationships"} if "long_term" in context.tiers else set())
+    return [line for task, text in reply.texts.items() if task not in asked for line in text.split("\n")]
 
 
 def _of_member(context: Context, member: Character | None) -> Context:

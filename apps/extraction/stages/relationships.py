@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from apps.chats.models import Character, Chat, Message
-from apps.extraction.parsers.relationships import RelationshipLine, parse_relationships
+from apps.extraction.parsers.relationships import RelationshipLine, format_relationship, parse_relationships
 from apps.extraction.stages.context import Context, turns_material
 from apps.extraction.stages.people import canonical_names, is_named, known_people, known_things
 from apps.extraction.stages.provenance import find_source_turn
@@ -42,14 +42,19 @@ def find_relationship_changes(context: Context, batch: VerdictBatch) -> Relation
     people = known_people(context, batch.character)
     names = _names(context, batch, people)
     material = {"turns": turns_material(batch.turns), "names": names, "known": known_relationships(context)}
-    parsed = parse_relationships(context.ask("relationships", material, max_tokens=MAX_TOKENS))
+    parsed = parse_relationships(
+        context.ask("relationships", material, max_tokens=MAX_TOKENS, parse=parse_relationships)
+    )
+    context.unused += parsed.unused
     canonical = {**_new_people(context, batch, parsed.items), **canonical_names(context.participants, people)}
     texts = {number: f"{turn.name}: {turn.mes}" for number, turn in batch.turns.items()}
     witnessed = context.witnessed(batch.turns)  # one reading is for all members of a group
     lines = []
     for parsed_line in parsed.items:
         subject, target = (canonical.get(name.casefold()) for name in (parsed_line.subject, parsed_line.target))
-        if subject and target and subject.casefold() != target.casefold():
+        if not subject or not target or subject.casefold() == target.casefold():
+            context.unused.append(format_relationship(parsed_line))
+        else:
             line = replace(parsed_line, subject=subject, target=target)
             if (source := _source_of(line, texts)) in witnessed:
                 lines.append((line, batch.turns[source]))

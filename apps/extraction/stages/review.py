@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from apps.chats.models import Character
-from apps.extraction.parsers.reading import divide_review
-from apps.extraction.parsers.records import has_lines
+from apps.extraction.parsers.reading import divide_review, is_review, parse_review
 from apps.extraction.prompts.rendering import join_blocks
 from apps.extraction.stages import consolidation, continuity, judging
 from apps.extraction.stages.context import Context, StageOutcome
@@ -53,19 +52,25 @@ def ask(
     limit = TOKENS_PER_PAIR * len(pairs) + TOKENS_PER_ENTRY * len(entries) + CONTRADICTION_TOKENS * (check is not None)
     try:
         reply = context.ask(
-            "review", {"questions": join_blocks("questions", blocks)}, max_tokens=limit, is_usable=has_lines
+            "review",
+            {"questions": join_blocks("questions", blocks)},
+            max_tokens=limit,
+            is_usable=is_review,
+            parse=parse_review,
         )
     except Refused as failure:
         # What the model refuses to read may be in a group or in the newest reply: ask about the pairs alone.
         alone = judging.ask_about(context, pairs) if groups or check else {}
         considered = consolidation.outcome_of(context, [], groups, [failure.detail])
         return Answers(alone or {}, [considered])
-    texts = divide_review(reply)
+    divided = divide_review(reply)
+    texts = divided.texts
     merges, unused = consolidation.merges_from(texts.get("consolidate", ""), entries, groups)
     outcomes = [consolidation.outcome_of(context, merges, groups, unused)]
+    context.unused += divided.unused
     if check:
         outcomes.append(continuity.outcome_of(context, check, texts.get("continuity", "NONE")))
-    return Answers(judging.answers_from(texts.get("pairs", ""), pairs), outcomes)
+    return Answers(judging.answers_from(context, texts.get("pairs", ""), pairs), outcomes)
 
 
 def _first_groups(groups: Sequence[list[Memory]]) -> list[list[Memory]]:

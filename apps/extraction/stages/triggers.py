@@ -40,5 +40,6 @@ def _suggested(context: Context, new: Mapping[int, str]) -> list[tuple[int, tupl
         reply = context.ask("triggers", material, max_tokens=TOKENS_PER_MEMORY * len(new))
     except Refused:
         return []
-    found = parse_triggers(reply, list(new)).words
-    return [(number, added) for number, added in found.items() if number in new]
+    found = parse_triggers(reply, list(new))
+    context.unused += found.unused
+    return [(number, added) for number, added in found.words.items() if number in new]

@@ -65,6 +65,7 @@ COUNTS = {
     "canon": ngettext_lazy("%(count)s canon", "%(count)s canons", "count"),
     "contradictions": ngettext_lazy("%(count)s contradiction", "%(count)s contradictions", "count"),
 }
+APART = {"unused"}  # counts that have a place of their own on pages
 MEMORY_COUNTS = ("passed", "superseded", "reconfirmed", "merged")
 
 
@@ -98,7 +99,7 @@ def describe_counts(counts: Mapping[str, int], of: str = "all") -> str:
 
     ``of`` is "all" or "memories", which excludes the counts of other layers.
     """
-    names = MEMORY_COUNTS if of == "memories" else dict.fromkeys([*COUNTS, *counts])
+    names = MEMORY_COUNTS if of == "memories" else dict.fromkeys([*COUNTS, *counts.keys() - APART])
     return ", ".join(_count_in_words(name, counts[name]) for name in names if counts.get(name))
 
 
