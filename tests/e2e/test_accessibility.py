@@ -1,7 +1,10 @@
-"""Every page passes axe-core: light and dark, at a desk and on a phone, of a filled, an empty and no account."""
+"""Every page passes axe-core: light at a desk or dark on a phone, of a filled, an empty and no account.
 
-from collections.abc import Iterator
-from typing import Any
+The gate looks at every other page of an account the one way, at those between the other way; exploring does both.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
 import pytest
 from django.conf import settings
@@ -30,7 +33,9 @@ DESK: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 EVERYTHING = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
 # Little depends on both the width and the colour scheme.
-PASSES = ((DESK, "light"), (PHONE, "dark"))
+Way = tuple[ViewportSize, Literal["light", "dark"]]
+WAYS: Sequence[Way] = ((DESK, "light"), (PHONE, "dark"))
+ACCOUNTS = ("filled", "empty", "none")
 # Axe checks what can be seen: what is folded is unfolded, and colours change without a transition.
 CHECK = """async (rules) => {
     const still = new CSSStyleSheet();
@@ -42,8 +47,9 @@ CHECK = """async (rules) => {
 }"""
 
 
-@pytest.mark.parametrize("account", ["filled", "empty", "none"])
-def test_no_page_has_a_violation(account: str, page: Page, live_server: LiveServer) -> None:
+@pytest.mark.parametrize("both", [False, pytest.param(True, marks=pytest.mark.explore)], ids=["one way", "both ways"])
+@pytest.mark.parametrize("account", ACCOUNTS)
+def test_no_page_has_a_violation(account: str, both: bool, page: Page, live_server: LiveServer) -> None:
     if not AXE.exists():
         missing("axe-core is not installed (npm ci).")
     client, ids = Client(), things_of_alice() if account == "filled" else {}
@@ -55,7 +61,9 @@ def test_no_page_has_a_violation(account: str, page: Page, live_server: LiveServ
     paths = [*pages_of(client, {"task": next(iter(TASKS)), **ids}), "/no-such-page/"]
     if ids:
         paths.append(failed_replies(ids["user"]))
-    assert [violation for path in paths for violation in violations_on(page, path)] == []
+    ways = [WAYS] if both else [WAYS[:1], WAYS[1:]]
+    found = [violations_on(page, path, ways[number % len(ways)]) for number, path in enumerate(paths)]
+    assert [violation for of_page in found for violation in of_page] == []
 
 
 def pages_of(client: Client, ids: dict[str, Any]) -> Iterator[str]:
@@ -83,11 +91,12 @@ def failed_replies(owner: User) -> str:
     return f"/chats/{chat.pk}/replies/"
 
 
-def violations_on(page: Page, path: str) -> Iterator[str]:
-    """Yield what axe finds on a page, with the width and the colour scheme."""
+def violations_on(page: Page, path: str, ways: Sequence[Way] = WAYS) -> list[str]:
+    """Return what axe finds on a page, with the width and the colour scheme."""
+    found = []
     page.goto(path)
-    for size, scheme in PASSES:
+    for size, scheme in ways:
         page.set_viewport_size(size)
         page.emulate_media(color_scheme=scheme)
-        for violation in page.evaluate(CHECK, EVERYTHING):
-            yield f"{path} {size['width']} {scheme}: {violation}"
+        found += [f"{path} {size['width']} {scheme}: {what}" for what in page.evaluate(CHECK, EVERYTHING)]
+    return found

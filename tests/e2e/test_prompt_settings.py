@@ -79,7 +79,7 @@ def test_the_pages_fit_a_phone_and_have_no_violation(chat, signed_in: Page, tmp_
         f"/chats/{chat.pk}/prompt-settings/",
     ]
     for path in paths:
-        assert list(violations_on(signed_in, path)) == []
+        assert violations_on(signed_in, path) == []
         for size, scheme in ((PHONE, "light"), (PHONE, "dark"), (DESK, "light"), (DESK, "dark")):
             signed_in.set_viewport_size(size)
             signed_in.emulate_media(color_scheme=scheme)

@@ -1,10 +1,6 @@
 """A user's server that never answers: it takes nothing from users whose servers do, and not all from its owner."""
 
-import os
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,21 +14,16 @@ from apps.common import jobs
 from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun, IndexJob
 from apps.extraction.settings.operations import change_settings
-from apps.launcher.services import worker
 from apps.llm.backends import backend_for
 from apps.llm.generation import GenerationRequest, TransientFailure
 from apps.llm.operations import create_connection, use_for
 from apps.memories.models import Passage
 from apps.replies.models import Generation
 from apps.replies.operations import request_generation
-from config.env import ROOT
-from tests.conftest import wait_for_heartbeat
 from tests.factories import UserFactory, make_chat, parsed
 from tests.llm.scripted_server import ScriptedServer
 from tests.llm.silent_server import SilentServer
 
-CHATS = 12  # of the user whose server is silent
-PATIENCE = 120.0  # seconds; the silent server holds each of its calls for longer
 TURNS = ("Where is the bell?", "On the sand.", "Who put it there?", "The tide did.", "And now?")
 
 
@@ -40,38 +31,6 @@ TURNS = ("Where is the bell?", "On the sand.", "Who put it there?", "The tide di
 def silent() -> Iterator[SilentServer]:
     with SilentServer() as server:
         yield server
-
-
-@pytest.fixture
-def start_workers(transactional_db: None) -> Iterator[Callable[[], None]]:
-    """A function that starts workers of the queues that call models, as an installation has them."""
-    started: list[subprocess.Popen[bytes]] = []
-
-    def start() -> None:
-        queues = [queue for queue in settings.QUEUES if queue in ("extraction", "replies", "models")]
-        for queue in queues:
-            service = worker(queue)
-            environment = {
-                **service.environment,
-                "DJANGO_SETTINGS_MODULE": "tests.settings",
-                "LOCI_TEST_HOME": str(settings.LOCI_HOME),
-                "LOG_LEVEL": "WARNING",
-            }
-            variables = {**os.environ, **environment}
-            # A session of its own, as the supervisor has it: a worker lowers the priority of its whole session.
-            command = service.command[service.command.index(sys.executable) :]  # without its low priority
-            started.append(subprocess.Popen(command, cwd=ROOT, env=variables, start_new_session=True))
-        wait_for_heartbeat(started[-1], queues)
-
-    yield start
-    for process in started:
-        process.terminate()
-    for process in started:
-        try:
-            process.wait(5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
 
 
 def connected(url: str, **fields: Any) -> User:
@@ -88,39 +47,6 @@ def ask_everything(chat: Chat) -> tuple[ExtractionRun, Generation]:
     """Have a chat read and answered."""
     run, _ = tasks.request_run(chat.owner_id, chat)
     return run, request_generation(chat.owner_id, chat.pk, mode="reply")
-
-
-def seconds_until_ended(*asked: jobs.Job) -> float:
-    began = time.monotonic()
-    for job in asked:
-        while job.is_active:
-            assert time.monotonic() - began < PATIENCE, f"it waits for another user's server: {job.state}"
-            time.sleep(0.05)
-            job.refresh_from_db()
-        assert job.state == "succeeded", job.error
-    return time.monotonic() - began
-
-
-@pytest.mark.worker
-def test_another_users_silent_server_costs_no_time(
-    silent: SilentServer, start_workers: Callable[[], None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with ScriptedServer("NONE") as server:
-        good, hung = connected(f"{server.url}/v1"), connected(silent.url)
-        start_workers()
-        alone = seconds_until_ended(*ask_everything(make_chat(good, *TURNS)))
-        held = [ask_everything(make_chat(hung, *TURNS)) for _ in range(CHATS)]
-        while len(silent.calls) < 2:
-            time.sleep(0.05)
-        time.sleep(1)
-        beside = seconds_until_ended(*ask_everything(make_chat(good, *TURNS)))
-    with capsys.disabled():
-        sys.stdout.write(f"\nalone {alone:.1f} s, beside {len(silent.calls)} silent calls {beside:.1f} s\n")
-    for run, generation in held:
-        run.refresh_from_db()
-        generation.refresh_from_db()
-        assert (run.is_active, generation.is_active) == (True, True)
-    assert len(silent.calls) <= 2 * settings.MODEL_PLACES_OF_OWNER
 
 
 def test_an_owner_has_a_share_of_the_places(db: None, silent: SilentServer) -> None:

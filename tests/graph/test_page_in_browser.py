@@ -27,7 +27,7 @@ def test_nodes_are_reached_by_keyboard_and_lead_to_their_details(page: Page, liv
         names = [f"Warden of the Northern Gate {(number + step) % 60}" for step in range(2)]
         remember(chat, f"They met in winter {number}.", names)
     path = f"/memories/chats/{chat.pk}/book/graph/"
-    assert list(violations_on(page, path)) == []
+    assert violations_on(page, path) == []
     page.goto(path)
     cut = """() => [...document.querySelectorAll(".whole-graph text:not(.crowded)")].filter((text) => {
       const [box, { width }] = [text.getBBox(), text.ownerSVGElement.viewBox.baseVal];
