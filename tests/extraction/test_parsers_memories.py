@@ -1,7 +1,5 @@
 """Parser of memories: round trips, and variants that models write."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +14,7 @@ from apps.extraction.parsers.memories import (
     format_memory,
     parse_memories,
 )
+from tests.durations import takes_at_most
 
 KINDS = ("fact", "relationship", "preference", "event")
 
@@ -75,9 +74,8 @@ def test_parsed_memories_survive_a_round_trip(lines: list[str]) -> None:
     ids=["brackets", "spaces", "continuations", "dashes", "marks"],
 )
 def test_repetitive_replies_are_parsed_fast(reply: str) -> None:
-    began = time.process_time()
-    parse_memories(reply, KINDS)
-    assert time.process_time() - began < 3  # seconds
+    with takes_at_most(3):  # seconds
+        parse_memories(reply, KINDS)
 
 
 @given(st.text(alphabet="[]fact:23 =,/entity*`-\n1.#【】：ab", max_size=60))

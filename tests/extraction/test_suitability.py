@@ -1,7 +1,6 @@
 """Suitability test of models: scores, hints, and the command."""
 
 import json
-import time
 from collections.abc import Callable
 from io import StringIO
 from typing import Any
@@ -25,6 +24,7 @@ from apps.llm.generation import Completion, GenerationFailed, GenerationRequest,
 from apps.llm.models import Connection
 from apps.llm.operations import create_connection, use_for
 from apps.memories.models import Memory
+from tests.durations import takes_at_most
 from tests.factories import UserFactory
 from tests.llm.scripted_server import Reply, Request, ScriptedServer
 
@@ -297,10 +297,9 @@ def test_no_reply_raises(task: str, reply: str) -> None:
 
 
 def test_a_long_reply_is_scored_fast() -> None:
-    began = time.process_time()
-    for trial in TRIALS.values():
-        score_reply(trial, "[fact:2] Ilka trusts Tobias.\n" * 3000)
-    assert time.process_time() - began < 6  # seconds
+    with takes_at_most(6):  # seconds
+        for trial in TRIALS.values():
+            score_reply(trial, "[fact:2] Ilka trusts Tobias.\n" * 3000)
 
 
 def test_every_question_fits_a_small_context() -> None:
