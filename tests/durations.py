@@ -24,6 +24,4 @@ def takes_at_most(seconds: float) -> Iterator[None]:
     yield
     taken = time.process_time() - began
     slowness = max(before, _baseline(), BASELINE_SECONDS) / BASELINE_SECONDS
-    assert taken < seconds * slowness, (
-        f"{taken:.2f} s, where the baseline takes {slowness:.1f} times its time"
-    )
+    assert taken < seconds * slowness, f"{taken:.2f} s, where the baseline takes {slowness:.1f} times its time"
