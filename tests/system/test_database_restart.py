@@ -16,6 +16,7 @@ import pytest
 
 from config.env import ROOT
 from tests.extraction.engine import storyteller
+from tests.extraction.engine.conftest import server as server
 from tests.extraction.engine.story import STORY
 from tests.llm.scripted_server import Reply, Request, ScriptedServer
 from tests.system.processes import Installation
