@@ -1,7 +1,8 @@
-"""Detect prompt injection: commands to a model, out-of-character notes, tags of replies. Without database access.
+"""Mark what reads like an instruction to a model: commands, out-of-character notes, tags. Without database access.
 
-Messages are data: a message must not be able to dictate a memory. The rules are narrow on purpose, since people in
-stories remember, ignore and record things too.
+Messages are data: a message must not be able to dictate a memory. What is marked is never dropped. It is remembered as
+something that its author said, in quotation marks, and changes no other layer. The rules know English alone and are
+narrow on purpose, since people in stories remember, ignore and record things too; nothing depends on them for safety.
 """
 
 import re
@@ -119,6 +120,14 @@ def without_instructions(message: str) -> str:
     Commands among its sentences stay; check each sentence with ``is_instruction``.
     """
     return "\n".join(_strip_tagged(line) for line in _NOTE.sub(" ", message).splitlines())
+
+
+def instructions_in(message: str) -> list[str]:
+    """Return the pieces that ``without_instructions`` removes from a message."""
+    notes = [match[0] for match in _NOTE.finditer(message)]
+    lines = _NOTE.sub(" ", message).splitlines()
+    pieces = [*notes, *(line[len(_strip_tagged(line)) :] for line in lines)]
+    return [piece for piece in map(str.strip, pieces) if piece]
 
 
 def _strip_tagged(line: str) -> str:
