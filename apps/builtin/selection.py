@@ -8,16 +8,20 @@ from typing import Any
 
 from apps.builtin.names import certain_names, is_only_addressed, known_names, names_in, typed_entity
 from apps.builtin.salience import LONG_TERM, SESSION, classify, importance, salience
-from apps.builtin.sentences import MAX_WORDS, Sentence, sentences_of
+from apps.builtin.sentences import MAX_WORDS, Sentence, instructions_of, sentences_of
+from apps.english.requests import to_be_remembered
 from apps.english.retelling import retells, takes_back
 from apps.english.words import content_words
 from apps.extraction.parsers.memories import Candidate, format_memory
 from apps.llm.generation import GenerationRequest
+from apps.memories.quotations import quotation, quoted_speaker
 
 MIN_SALIENCE = 0.6  # minimum salience of a sentence, which ignores its context
 MIN_SALIENCE_IN_STORY = 2.0  # the same in a story, where every turn is informative
 STORY_SHARE = 0.25  # share of narrated turns from which a chat is a story
 MIN_SCORE = 2.3  # minimum score of a sentence in its context
+REQUESTED = 10.0  # added to the score of what somebody asks to be remembered, which comes first of all
+MIN_REQUESTED_SALIENCE = 2.6  # makes it important
 WORDS_PER_MEMORY = 60  # a turn may give another memory per this many words
 MAX_NEW_WORDS = 15  # maximum number of a turn's new words that count
 EXPIRATION = {LONG_TERM: "permanent", SESSION: "session"}
@@ -27,6 +31,7 @@ _PRONOUN = re.compile(r"(?:he|she|they|it|his|her|their|its)\b", re.IGNORECASE)
 _UNNAMED = re.compile(r"(?:he|she|they|it|his|her|their|its)\b|.*\b(?:I|me|my|we|us|our)\b", re.IGNORECASE)
 _REFERS_BACK = re.compile(r"^(?:it|that|those|these|he|she|they)\b|\b(?:they|them|the cause)\b", re.IGNORECASE)
 _SMALL_TALK = re.compile(r"\b(?:you|your|hey|hi|hello)\b", re.IGNORECASE)
+_LISTED = re.compile(r"\s*[-*•]\s+(.*)")
 _CLOSING = "\"'”’*)] "
 
 
@@ -38,6 +43,13 @@ class _ScoredSentence:
     salience: float
     sentence: Sentence
     names: list[str]
+    requested: str = ""  # what the sentence asks to be remembered
+    is_instruction: bool = False
+
+    @property
+    def has_own_place(self) -> bool:
+        """Return whether it takes no other sentence's place: it is a request, or reads like an instruction."""
+        return bool(self.requested) or self.is_instruction
 
 
 def long_term(request: GenerationRequest) -> str:
@@ -56,7 +68,7 @@ def _select(material: Mapping[str, Any], tier: str) -> str:
     kinds: Counter[str] = Counter()
     chosen: list[Candidate] = []
     for item in sorted(_best_sentences(turns, participants), key=lambda item: -item.score):
-        sentence_tier, kind = classify(item.sentence)
+        sentence_tier, kind = classify(replace(item.sentence, text=item.requested or item.sentence.text))
         if kinds[kind] >= material["per_kind"]:
             kind = FALLBACK_KINDS[tier]
         if sentence_tier == tier and kinds[kind] < material["per_kind"]:
@@ -72,8 +84,13 @@ def _best_sentences(turns: Sequence[Mapping[str, Any]], participants: Iterable[s
     narrated = sum(any(not sentence.spoken for sentence in sentences) for sentences in turn_sentences)
     min_salience = MIN_SALIENCE_IN_STORY if narrated > STORY_SHARE * len(turns) else MIN_SALIENCE
     for turn, sentences, context_score in zip(turns, turn_sentences, _context_scores(turns), strict=True):
-        items = _score_sentences(turn["speaker"], sentences, context_score, known)
+        items = [
+            *_score_sentences(turn["speaker"], sentences, context_score, known),
+            *_score_instructions(turn, context_score, known),
+        ]
         scored = sorted((item for item in items if item.salience >= min_salience), key=lambda item: -item.score)
+        yield from (item for item in scored if item.has_own_place)
+        scored = [item for item in scored if not item.has_own_place]
         quota = Counter({item.sentence.speaker: 1 for item in scored})
         quota[turn["speaker"]] += sum(len(item.sentence.words) for item in scored) // WORDS_PER_MEMORY
         chosen = ""
@@ -89,11 +106,18 @@ def _telling_sentences(turn: Mapping[str, Any]) -> list[Sentence]:
 
     The user's own words say that already, and a person may have corrected what was remembered of them.
     """
+    text = turn["text"] if turn.get("is_user") else _without_recalled(turn["text"])
     return [
         sentence
-        for sentence in sentences_of(turn["number"], turn["speaker"], turn["text"])
+        for sentence in sentences_of(turn["number"], turn["speaker"], text)
         if not takes_back(sentence.text) and (turn.get("is_user") or not retells(sentence.text))
     ]
+
+
+def _without_recalled(message: str) -> str:
+    """Return a message without the quotations of a list, such as a prompt has and a character may repeat."""
+    lines = [(line, _LISTED.fullmatch(line)) for line in message.splitlines()]
+    return "\n".join(line for line, listed in lines if not listed or not quoted_speaker(listed[1]))
 
 
 def _context_scores(turns: Sequence[Mapping[str, Any]]) -> Iterator[float]:
@@ -126,10 +150,32 @@ def _score_sentences(
             about = names
             certain = not (others and _PRONOUN.match(sentence.text))  # a pronoun may mean one of the others
             others += [name for name in names if not set(name.split()) & set(author.split())]
+        requested = to_be_remembered(sentence.text) if sentence.spoken else ""
+        if requested and certain:
+            yield _requested(sentence, requested, context_score, known)
+            continue
         value = salience(sentence, about)
         if certain and value + context_score >= MIN_SCORE:
             joined = _with_antecedent(sentence, previous) if not names else sentence
             yield _ScoredSentence(value + context_score, value, joined, names_in(joined.text, known))
+
+
+def _score_instructions(turn: Mapping[str, Any], context_score: float, known: set[str]) -> Iterator[_ScoredSentence]:
+    """Yield what reads like an instruction to a model and is worth remembering as something that was said."""
+    for sentence in instructions_of(turn["number"], turn["speaker"], turn["text"]):
+        requested = to_be_remembered(sentence.text)
+        names = names_in(sentence.text, known)
+        value = salience(sentence, names)
+        if requested:
+            yield _requested(sentence, requested, context_score, known)
+        elif sentence.speaker and value + context_score >= MIN_SCORE:
+            yield _ScoredSentence(value + context_score, value, sentence, names, is_instruction=True)
+
+
+def _requested(sentence: Sentence, requested: str, context_score: float, known: set[str]) -> _ScoredSentence:
+    names = names_in(requested, known)
+    value = max(salience(replace(sentence, text=requested), names), MIN_REQUESTED_SALIENCE)
+    return _ScoredSentence(REQUESTED + value + context_score, value, sentence, names, requested)
 
 
 def _with_antecedent(sentence: Sentence, previous: Sentence | None) -> Sentence:
@@ -158,5 +204,4 @@ def with_speaker(sentence: Sentence, names: Sequence[str]) -> str:
     """Return a sentence with its speaker, unless it is narration that names its subject."""
     if not sentence.speaker or (not sentence.spoken and names and not _UNNAMED.match(sentence.text)):
         return sentence.text
-    quoted = f"“{sentence.text}”" if sentence.spoken else sentence.text
-    return f"{sentence.speaker}: {quoted}"
+    return quotation(sentence.speaker, sentence.text) if sentence.spoken else f"{sentence.speaker}: {sentence.text}"

@@ -17,8 +17,8 @@ from apps.extraction.parsers.records import ParsedLines, has_lines
 from apps.extraction.settings.schema import Settings
 from apps.extraction.stages import judging
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
+from apps.extraction.stages.dictation import Dictation
 from apps.extraction.stages.people import canonical_names, known_people
-from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import find_source_turn
 from apps.extraction.stages.relationships import find_relationship_changes
 from apps.extraction.stages.triggers import find_triggers
@@ -151,21 +151,23 @@ def _active_memories(context: Context, tier: str) -> Any:
     return rows.order_by("-pinned", "-importance", "-confidence", "-pk")
 
 
-def _drop_unusable(parsed: ParsedLines[Candidate], turns: Mapping[int, Message]) -> ParsedLines[Candidate]:
-    """Drop unusable candidates, and add a source to those that cite none: the turn that shares most words.
+def _usable(context: Context, parsed: ParsedLines[Candidate], turns: Mapping[int, Message]) -> ParsedLines[Candidate]:
+    """Return the usable candidates; one that cites no source has the turn that shares most words.
 
-    Unusable candidates cite unknown turns, repeat text that an instruction in a message told the model to write
-    (prompt injection), or ask to forget what was said.
+    Unusable candidates cite unknown turns, or ask to forget what was said. What only repeats the words of a turn is
+    quoted; the built-in extractor has done so itself.
     """
     texts = {number: turn.mes for number, turn in turns.items()}
-    echoes = PromptEchoes(texts.values())
+    dictation = Dictation(turns)
     usable: list[Candidate] = []
     unusable: list[str] = []
     for candidate in parsed.items:
-        is_known = set(candidate.sources) <= turns.keys()
-        if not is_known or candidate.text in echoes or takes_back(split_speaker(candidate.text)[1]):
+        if not set(candidate.sources) <= turns.keys() or takes_back(split_speaker(candidate.text)[1]):
             unusable.append(candidate.text)
             continue
+        if context.has_model:
+            names = [*context.participants, *(entity.name for entity in candidate.entities)]
+            candidate = replace(candidate, text=dictation.as_said(candidate.text, candidate.sources, names))
         source = find_source_turn(candidate.text, texts)
         usable.append(candidate if candidate.sources or source is None else replace(candidate, sources=(source,)))
     return ParsedLines(usable, [*parsed.unused, *unusable])
@@ -183,7 +185,7 @@ def propose(
 
     With ``witnessed``, the numbers of turns that the context's character witnessed, leave out what others learnt.
     """
-    parsed = _drop_unusable(parse_memories(reply, KINDS[tier], expiration=EXPIRATION[tier]), turns)
+    parsed = _usable(context, parse_memories(reply, KINDS[tier], expiration=EXPIRATION[tier]), turns)
     candidates = [_dated(one, turns) for one in parsed.items] if context.settings.dates else parsed.items
     participants = participants_of(context.chat)
     if witnessed is not None and context.character:
