@@ -62,9 +62,9 @@ document.addEventListener("toggle", (event) => fitAround(event.target), true);
 document.body.addEventListener("htmx:afterSettle", ({ detail: { target } }) => fitAround(target));
 // What comes or goes above an open menu moves it, under the head of the page too.
 const moves = new ResizeObserver(() => fitAround(document.querySelector(".menu[open]") ?? document.body));
-document.addEventListener("toggle", ({ target }) => {
+document.addEventListener("toggle", () => {
   moves.disconnect();
-  for (let around = target.open && target.closest(".menu"); around; around = around.parentElement) moves.observe(around);
+  for (let around = document.querySelector(".menu[open]"); around; around = around.parentElement) moves.observe(around);
 }, true);
 
 // Of tabs that don't fit, the one that is open is in view.

@@ -21,6 +21,7 @@ from apps.common.problems import Missing
 from apps.extraction import progress
 from apps.extraction.invalidation import invalidate_chat
 from apps.extraction.models import ExtractionProgress, ExtractionRun, RunStep
+from apps.extraction.models.runs import UNUSED
 from apps.extraction.runs import steps
 from apps.extraction.runs.waiting import wait_on_failure
 from apps.extraction.runs.windows import next_windows, reading_tiers
@@ -208,7 +209,7 @@ def _write_step(
         counts["refused"] += 1
     unused = [*outcome.unused, *context.unused]
     if unused:
-        counts["unused"] = len(unused)
+        counts[UNUSED] = len(unused)
     result = steps.StepResult(stage.name, window.key, window.messages, member, unused, outcome.error, dict(counts))
     steps.finish_step(context.run, result)
 

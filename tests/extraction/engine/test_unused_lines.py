@@ -92,15 +92,21 @@ def answers(request: Request) -> str:
     return "1. UPDATE" if storyteller.task_of(request) in ("review", "pairs") else storyteller.answer(request)
 
 
-@pytest.mark.parametrize("reading", ["one", "separate"])
-def test_the_number_of_a_pair_may_be_that_of_a_list(owner: User, server: ScriptedServer, reading: str) -> None:
-    server.reply_to(lambda request: storyteller.task_of(request) in ("review", "pairs"), answers)
+def move_to_lima(owner: User, reading: str) -> tuple[Chat, ExtractionRun]:
+    """Tell of a move, so that a pair of statements is asked about. Return the chat and the run that asked."""
     chat = tell(owner, "FACT(2): Mira lives in the tower of Oslo.", "Good.", "Yes.")
     tune(chat, reading=reading)
     read(chat, tiers=["long_term"])
     append(chat, "FACT(2): Mira lives in the tower of Lima.", is_user=True)
     append(chat, "Yes.")
     run = read(chat, tiers=["long_term"])
+    return chat, run
+
+
+@pytest.mark.parametrize("reading", ["one", "separate"])
+def test_the_number_of_a_pair_may_be_that_of_a_list(owner: User, server: ScriptedServer, reading: str) -> None:
+    server.reply_to(lambda request: storyteller.task_of(request) in ("review", "pairs"), answers)
+    chat, run = move_to_lima(owner, reading)
     assert texts(chat) == ["Mira lives in the tower of Lima."]
     assert run.counts.get("unused", 0) == 0
 
@@ -111,12 +117,7 @@ def test_answers_about_pairs_that_were_not_asked_about_are_unused(
 ) -> None:
     reply = f"[1] {Relation.UPDATE.upper()}\n[9] {Relation.SAME.upper()}"
     server.reply_to(lambda request: storyteller.task_of(request) in ("review", "pairs"), lambda request: reply)
-    chat = tell(owner, "FACT(2): Mira lives in the tower of Oslo.", "Good.", "Yes.")
-    tune(chat, reading=reading)
-    read(chat, tiers=["long_term"])
-    append(chat, "FACT(2): Mira lives in the tower of Lima.", is_user=True)
-    append(chat, "Yes.")
-    run = read(chat, tiers=["long_term"])
+    _, run = move_to_lima(owner, reading)
     assert [line for step in run.steps.all() for line in step.unused_lines] == ["[9] SAME"]
 
 
