@@ -18,10 +18,11 @@ _WISH = re.compile(
 )
 _IF = r"(?:if|unless|as though)\b"
 _WOULD = r"(?:\b(?:would|could|might)(?:n['’]t)?\b|\b(?:I|we|you|he|she|it|they)['’]d\b)"
-# "If I moved, I would buy a boat", "I would buy one if I could", "If I were you", "Had I known, I would have left"
+# "If I moved, I would buy a boat", "I would buy one if I could", "If I were you", "Had I known, I would have left".
+# What stands before may hold ("I live in Oslo, but if I could …"); "He asked if I would come" is a question retold.
 _UNREAL = re.compile(
-    rf"\b{_IF}[^.!?]*{_WOULD}|{_WOULD}[^.!?]*\b{_IF}|\b{_IF}\s+(?:I|he|she|it|my \w+)\s+were\b"
-    rf"|^\W*(?:were|had|should)\s+{_SUBJECT}[^.!?]*{_WOULD}",
+    rf"{_START}{_IF}[^.!?]*{_WOULD}|{_START}(?:\w+\s+){{0,3}}{_WOULD}[^.!?]*\b{_IF}"
+    rf"|{_START}{_IF}\s+(?:I|he|she|it|my \w+)\s+were\b|^\W*(?:were|had|should)\s+{_SUBJECT}[^.!?]*{_WOULD}",
     re.IGNORECASE,
 )
 _WORK = (
