@@ -19,9 +19,9 @@ _HUMANIZED_PATTERN = re.compile(
     re.ASCII,
 )
 _CLOCK_PATTERN = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})\s*(?P<half>[ap]m)"
-# June 19, 2023 2:20pm
+# June 19, 2023 2:20pm and Jun 19, 2023 14:20
 _MONTH_FIRST_PATTERN = re.compile(
-    rf"(?P<month>[a-z]+) (?P<day>\d{{1,2}}), (?P<year>\d{{4}}) {_CLOCK_PATTERN}", re.ASCII | re.IGNORECASE
+    rf"(?P<month>[a-z]+) (?P<day>\d{{1,2}}), (?P<year>\d{{4}}) {_CLOCK_PATTERN}?", re.ASCII | re.IGNORECASE
 )
 # 11:01 am on 17 December, 2022
 _CLOCK_FIRST_PATTERN = re.compile(
@@ -62,7 +62,7 @@ def _from_text(text: str) -> dt.datetime | None:
     if match := _HUMANIZED_PATTERN.fullmatch(text):
         return _from_humanized(match)
     if match := _MONTH_FIRST_PATTERN.fullmatch(text) or _CLOCK_FIRST_PATTERN.fullmatch(text):
-        return _from_meridiem(match)
+        return _from_named_month(match)
     moment = dt.datetime.fromisoformat(text)
     return moment.astimezone(dt.UTC) if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
 
@@ -81,10 +81,12 @@ def _from_humanized(match: re.Match[str]) -> dt.datetime:
     return dt.datetime(year, month, day, hour, minute, second, microsecond, dt.UTC)
 
 
-def _from_meridiem(match: re.Match[str]) -> dt.datetime:
-    month = _MONTHS.index(match["month"].lower()) + 1
-    hour = int(match["hour"])
-    if not 1 <= hour <= 12:
-        raise ValueError("the hour is not between 1 and 12")
-    hour = hour % 12 + (12 if match["half"].lower() == "pm" else 0)
+def _from_named_month(match: re.Match[str]) -> dt.datetime:
+    """Return the date with a month in words, which may be its first three letters, and a clock of 12 or 24 hours."""
+    name, hour = match["month"].lower(), int(match["hour"])
+    month = next((number for number, known in enumerate(_MONTHS, 1) if name in (known, known[:3])), 0)
+    if match["half"]:
+        if not 1 <= hour <= 12:
+            raise ValueError("the hour is not between 1 and 12")
+        hour = hour % 12 + (12 if match["half"].lower() == "pm" else 0)
     return dt.datetime(int(match["year"]), month, int(match["day"]), hour, int(match["minute"]), tzinfo=dt.UTC)

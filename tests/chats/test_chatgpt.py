@@ -69,7 +69,7 @@ def test_another_answer_is_a_swipe() -> None:
     assert read[1].swipe_id == 1
 
 
-def test_an_edited_question_keeps_both_texts_and_what_hung_on_the_other_is_counted() -> None:
+def test_an_edited_question_and_its_answer_are_a_branch() -> None:
     messages = {
         "u1": says("user", "Wy?"),
         "a1": says("assistant", "Pardon?"),
@@ -78,10 +78,11 @@ def test_an_edited_question_keeps_both_texts_and_what_hung_on_the_other_is_count
     }
     chat, read = only_chat([conversation(messages, {"a1": "u1", "a2": "u2"}, "a2")])
     assert [message.active.mes for message in read] == ["Why?", "Because."]
-    assert [swipe.mes for swipe in read[0].swipes] == ["Wy?", "Why?"]
-    assert chat.report.warnings == [
-        "A message was left out: it belongs to a branch that was not the current one. (message 2)"
-    ]
+    assert [len(message.swipes) for message in read] == [1, 1]
+    [branch] = chat.branches
+    assert (branch.parent, branch.kept) == (None, 0)
+    assert [message.active.mes for message in branch.messages] == ["Wy?", "Pardon?"]
+    assert chat.report.warnings == []
 
 
 def test_what_is_thought_is_reasoning_and_tools_are_left_out() -> None:
@@ -170,7 +171,7 @@ def test_many_branches_do_not_grow_without_end() -> None:
     parents = {f"m{n}": f"m{(n - 1) // 2 * 2}" for n in range(1, 3000)}
     chat, read = only_chat([conversation(messages, parents, "m2998")])
     assert sum(len(swipe.mes) for message in read for swipe in message.swipes) < 10_000_000
-    assert "branch that was not the current one" in chat.report.warnings[0]
+    assert "has too many branches. (" in chat.report.warnings[0]
 
 
 @given(st.lists(st.tuples(st.booleans(), st.text("abc é\n", min_size=1)), min_size=1))

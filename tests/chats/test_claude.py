@@ -45,11 +45,12 @@ def test_a_conversation() -> None:
     assert chat.report.warnings == ["Tool calls in a message were left out. (message 2)"]
 
 
-def test_attachments_stay_with_their_message() -> None:
-    attachments = [{"file_name": "bees.txt", "extracted_content": "Bzz."}]
+def test_the_text_of_attachments_is_part_of_their_message() -> None:
+    attachments = [{"file_name": "bees.txt", "file_size": 4, "extracted_content": "Bzz."}, {"file_name": "bee.png"}]
     chat, messages = only_chat([talk(says("human", "", attachments=attachments), says("assistant", "", files=[]))])
-    assert [message.active.mes for message in messages] == [""]
-    assert messages[0].active.extra["claude"]["attachments"] == attachments
+    assert [message.active.mes for message in messages] == ["bees.txt:\nBzz."]
+    kept = [{"file_name": "bees.txt", "file_size": 4}, {"file_name": "bee.png"}]
+    assert messages[0].active.extra["claude"]["attachments"] == kept
     assert chat.report.warnings == ["A message was left out: it has no text. (message 2)"]
 
 

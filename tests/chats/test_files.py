@@ -203,7 +203,7 @@ class TestArchive:
 
     def test_what_holds_no_chat(self) -> None:
         assert "character card" in reason_for(zipped(**{"card.json": b"{}", "assets__a.png": b"x"}))
-        assert reason_for(zipped(**{"a.txt": b"x"})) == "There is no chat in the file."
+        assert reason_for(zipped(**{"a.txt": b"x"})).startswith("There is no chat in the file. Supported are chats of")
         assert "conversations.json: " in reason_for(zipped(**{"conversations.json": b"{}"}))
         assert reason_for(zipped(**{"a.jsonl": lines(MESSAGE)})[:-30]) == "The archive is damaged."
 

@@ -27,7 +27,7 @@ def test_what_was_shown_is_read(keys: tuple[str, str]) -> None:
         ("", False, "Enter."),
     ]
     assert chat.report.format == "oobabooga"
-    assert chat.header.metadata == {"oobabooga": {"metadata": history["metadata"]}}
+    assert [message.send_date for message in messages] == ["", "2025-01-05T13:45:00Z", ""]
 
 
 @pytest.mark.parametrize("pair", [7, "text", {}, [], ["alone"]])

@@ -21,7 +21,7 @@ def test_one_chat() -> None:
     assert messages[1].active.extra["model"] == "some-model"
     assert [message.is_system for message in messages] == [False, False, True]
     assert (chat.title, chat.report.format) == ("The gate", "risu")
-    assert chat.header.metadata == {"risu": {"note": "Be brief."}}
+    assert chat.header.metadata == {"note_prompt": "Be brief."}
 
 
 def test_the_order_of_keys_means_nothing() -> None:

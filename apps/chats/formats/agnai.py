@@ -1,6 +1,9 @@
-"""Parse Agnai's chat export: an object with the chat's fields and an array `messages`."""
+"""Parse Agnai's chat export: an object with the chat's fields and an array `messages`.
 
-from collections.abc import Iterator, Mapping
+In a chat with `treeLeafId` each message names its `parent`; the path to that leaf is the chat.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -8,8 +11,9 @@ from apps.chats.dates import parse_date
 from apps.chats.formats import conversion as convert
 from apps.chats.formats.documents import read_array, read_other_fields, require_messages
 from apps.chats.formats.json_lines import Warn
-from apps.chats.formats.parsed import ParsedChat, ParsedMessage, Report
+from apps.chats.formats.parsed import ParsedBranch, ParsedChat, ParsedMessage, Report
 from apps.chats.formats.repairs import as_text
+from apps.chats.formats.trees import Node, Tree
 
 FORMAT = "agnai"
 
@@ -22,8 +26,33 @@ def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
     fields = read_other_fields(file, ("messages",), chat_report)
     header = convert.build_header("", "", agnai=convert.other_chat_fields(fields, ("name",), chat_report))
     lines = convert.objects_with_key(read_array(file, ("messages",), chat_report), "msg", chat_report)
-    messages = (_message(line, partial(chat_report.warn, number)) for number, line in lines)
-    yield require_messages(ParsedChat(header, messages, chat_report, convert.title_of(fields.get("name"))))
+    title = convert.title_of(fields.get("name"))
+    leaf = fields.get("treeLeafId")
+    branches: Sequence[ParsedBranch] = ()
+    if isinstance(leaf, str) and leaf:
+        path, branches = _tree(lines, leaf, chat_report)
+        messages = iter(path)
+    else:
+        messages = (_message(line, partial(chat_report.warn, number)) for number, line in lines)
+    yield require_messages(ParsedChat(header, messages, chat_report, title, branches))
+
+
+def _tree(
+    lines: Iterable[tuple[int, Mapping[str, Any]]], leaf: str, report: Report
+) -> tuple[list[ParsedMessage], list[ParsedBranch]]:
+    nodes: dict[str, Node] = {}
+    parents: dict[str, str] = {}
+    for number, line in lines:
+        own, parent = line.get("_id"), line.get("parent")
+        key = own if isinstance(own, str) and own not in nodes else f"#{number}"
+        message = _message(line, partial(report.warn, number))
+        first, *others = (convert.Version(swipe.mes, swipe.extra, message.sent_at) for swipe in message.swipes)
+        nodes[key] = Node(
+            message.is_user, first.text, "", first.extra, first.sent_at, message.name, tuple(others)
+        )
+        if isinstance(parent, str):
+            parents[key] = parent
+    return Tree(nodes, parents, by_name=True).parse(leaf, "", report) if nodes else ([], [])
 
 
 def _message(line: Mapping[str, Any], warn: Warn) -> ParsedMessage:

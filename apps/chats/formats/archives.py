@@ -42,9 +42,21 @@ class Archive:
 
     def names(self) -> list[str]:
         """Return the names of the `conversations.json` files of an export, else of all JSON files."""
-        names = [name for name in self._archive.namelist() if not name.startswith("__MACOSX/")]
+        names = self.all_names()
         exports = [name for name in names if _CONVERSATIONS_PATTERN.fullmatch(PurePosixPath(name).name)]
         return exports or [name for name in names if name.lower().endswith((".json", ".jsonl"))]
+
+    def all_names(self) -> list[str]:
+        """Return the names of all files, without what macOS adds."""
+        return [name for name in self._archive.namelist() if not name.startswith("__MACOSX/")]
+
+    def read(self, name: str, limit: int) -> bytes:
+        """Return the content of a file of at most `limit` bytes. Raise UnreadableFile."""
+        with self.unpack(name) as file:
+            content = file.read(limit + 1)
+        if len(content) > limit:
+            raise UnreadableFile(gettext_noop("It is too large."))
+        return content
 
     def is_card(self) -> bool:
         """Return whether the archive is a CHARX character card."""

@@ -1,6 +1,6 @@
 """Parse Claude's export: an array of conversations, each with an array of messages that may branch."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -8,7 +8,7 @@ from apps.chats.dates import parse_date
 from apps.chats.formats import conversion as convert
 from apps.chats.formats.documents import parse_conversations
 from apps.chats.formats.json_lines import Warn
-from apps.chats.formats.parsed import ParsedChat, ParsedMessage, Report
+from apps.chats.formats.parsed import ParsedBranch, ParsedChat, ParsedMessage, Report
 from apps.chats.formats.trees import Node, Tree
 
 FORMAT = "claude"
@@ -25,10 +25,13 @@ def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
 def _chat(conversation: dict[str, Any], report: Report) -> ParsedChat:
     other_fields = convert.other_chat_fields(conversation, ("chat_messages", "name"), report)
     header = convert.build_header("", NAME, parse_date(conversation.get("created_at")), claude=other_fields)
-    return ParsedChat(header, _messages(conversation, report), report, convert.title_of(conversation.get("name")))
+    messages, branches = _messages(conversation, report)
+    return ParsedChat(header, iter(messages), report, convert.title_of(conversation.get("name")), branches)
 
 
-def _messages(conversation: Mapping[str, Any], report: Report) -> Iterator[ParsedMessage]:
+def _messages(
+    conversation: Mapping[str, Any], report: Report
+) -> tuple[Sequence[ParsedMessage], Sequence[ParsedBranch]]:
     nodes: dict[str, Node] = {}
     named_parents: dict[str, str] = {}
     values = convert.numbered_items(conversation.get("chat_messages"))
@@ -39,10 +42,10 @@ def _messages(conversation: Mapping[str, Any], report: Report) -> Iterator[Parse
         if isinstance(parent, str):
             named_parents[key] = parent
     if not nodes:
-        return
+        return (), ()
     leaf = conversation.get("current_leaf_message_uuid")
     tree = Tree(nodes, _parents(list(nodes), named_parents))
-    yield from tree.parsed_messages(leaf if isinstance(leaf, str) and leaf in nodes else list(nodes)[-1], NAME, report)
+    return tree.parse(leaf if isinstance(leaf, str) and leaf in nodes else list(nodes)[-1], NAME, report)
 
 
 def _parents(keys: list[str], named: Mapping[str, str]) -> dict[str, str]:
@@ -63,16 +66,26 @@ def _node(line: Mapping[str, Any], warn: Warn) -> Node:
         warn("The sender was neither human nor assistant: it was treated as the assistant.")
     blocks = convert.objects_in(line.get("content"))
     # Older exports have no content blocks, only `text`; where there are both, `text` may be incomplete.
-    text = _join_blocks(blocks, "text") or convert.join_texts([line.get("text")])
-    extra = convert.other_message_fields("claude", line, _KNOWN_FIELDS, warn)
-    if not (text or line.get("attachments") or line.get("files")):
+    written = convert.join_texts(map(_block_text, blocks)) or convert.join_texts([line.get("text")])
+    attachments = convert.objects_in(line.get("attachments"))
+    text = convert.join_texts([written, *map(_attached_text, attachments)])
+    named = [convert.without(item, "extracted_content") for item in attachments]
+    extra = convert.other_message_fields("claude", {**line, "attachments": named}, _KNOWN_FIELDS, warn)
+    if any(block.get("type") in ("tool_use", "tool_result") and not _block_text(block) for block in blocks):
+        warn("Tool calls in a message were left out.")
+    if not (text or attachments or line.get("files")):
         warn("A message was left out: it has no text.")
         return Node(is_user)
-    if any(block.get("type") in ("tool_use", "tool_result") for block in blocks):
-        warn("Tool calls in a message were left out.")
-    return Node(is_user, text, _join_blocks(blocks, "thinking"), extra, parse_date(line.get("created_at")))
+    thinking = convert.join_texts(block.get("thinking") for block in blocks if block.get("type") == "thinking")
+    return Node(is_user, text, thinking, extra, parse_date(line.get("created_at")))
 
 
-def _join_blocks(blocks: list[dict[str, Any]], kind: str) -> str:
-    """Join the texts of the content blocks of a type; a block keeps its text under the name of its type."""
-    return convert.join_texts(block.get(kind) for block in blocks if block.get("type") == kind)
+def _block_text(block: Mapping[str, Any]) -> str:
+    """Return what a content block shows: its text, or the document that it writes with the tool for artifacts."""
+    is_artifact = block.get("type") == "tool_use" and block.get("name") == "artifacts"
+    value = convert.as_object(block.get("input")).get("content") if is_artifact else block.get("text")
+    return value if isinstance(value, str) and (is_artifact or block.get("type") == "text") else ""
+
+
+def _attached_text(attachment: Mapping[str, Any]) -> str:
+    return convert.attached_text(attachment.get("file_name"), attachment.get("extracted_content"))

@@ -129,3 +129,20 @@ def objects_in(value: Any) -> list[dict[str, Any]]:
 def join_texts(values: Iterable[Any]) -> str:
     """Join the non-empty strings among `values` with blank lines."""
     return "\n\n".join(text for text in values if isinstance(text, str) and text)
+
+
+def attached_text(name: Any, text: Any) -> str:
+    """Return the text of a file that is attached to a message, below the file's name; empty if it has no text."""
+    if not isinstance(text, str) or not text.strip():
+        return ""
+    return f"{name}:\n{text}" if isinstance(name, str) and name.strip() else text
+
+
+def split_parts(content: Any) -> tuple[str, list[Any]]:
+    """Return the text of a message's content, which is a text or a list of parts, and the parts without a text."""
+    parts = content if isinstance(content, list) else [content]
+    texts = [part if isinstance(part, str) else as_object(part).get("text") for part in parts]
+    others = [
+        part for part, text in zip(parts, texts, strict=True) if part is not None and not isinstance(text, str)
+    ]
+    return join_texts(texts), others

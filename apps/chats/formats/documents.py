@@ -21,12 +21,16 @@ ChatParser = Callable[[dict[str, Any], Report], ParsedChat]
 def read_array(
     file: BinaryIO, path: Sequence[str], report: Report, limit: int = MAX_LINE_BYTES
 ) -> Iterator[tuple[int, Any]]:
-    """Yield the values of the array at `path` with their numbers, from 1. Report broken values as skipped."""
+    """Yield the values of the array at `path` with their numbers, from 1. Report broken values as skipped.
+
+    At an empty path a document that is no array has its values: one object, or one in each line.
+    """
     number = 0
     file.seek(0)
     try:
         stream = JsonStream(file)
-        for number in array_at(stream, path):
+        is_lines = not path and stream.peek() != b"["
+        for number in stream.values() if is_lines else array_at(stream, path):
             try:
                 yield number, stream.value(partial(report.warn, number), limit)
             except BrokenDocument:

@@ -10,8 +10,9 @@ from django.utils.translation import gettext
 
 from apps.chats.formats.archives import SIGNATURES, Archive, ArchiveTooLarge
 from apps.chats.formats.conversion import title_of
-from apps.chats.formats.parsed import ParsedChat, Report, UnreadableFile
-from apps.chats.formats.recognition import CARD_REASON, LOREBOOK_REASON, detect_format
+from apps.chats.formats.parsed import ParsedChat, ParsedGroup, Report, UnknownFormat, UnreadableFile
+from apps.chats.formats.recognition import CARD_REASON, LOREBOOK_REASON, detect_format, supported_formats
+from apps.chats.formats.sillytavern_groups import CHATS_FOLDER, is_group_file, read_groups
 
 MAX_UNPACKED_BYTES = 2**30
 
@@ -45,11 +46,15 @@ def parse_file(file: BinaryIO, *, max_unpacked: int = MAX_UNPACKED_BYTES) -> Par
     start = file.read(4)
     if start == _PNG:
         raise UnreadableFile(_reason_not_chat(file))
-    parsed = _parse_archive(file, max_unpacked) if start in SIGNATURES else _parse_document(file)
-    first = next(parsed, None)
+    try:
+        parsed = _parse_archive(file, max_unpacked) if start in SIGNATURES else _parse_document(file)
+        first = next(parsed, None)
+    except UnknownFormat as error:
+        raise UnknownFormat(f"{error.reason} {supported_formats()}") from None
     if first is None:
         reasons = [line["reason"] for line in parsed.report.skipped_lines[:1]]
-        raise UnreadableFile(" ".join([gettext("There is no chat in the file."), *reasons]))
+        hints = [supported_formats()] if start in SIGNATURES else []  # the format of a document is known by now
+        raise UnreadableFile(" ".join([gettext("There is no chat in the file."), *reasons, *hints]))
     return ParsedFile(parsed.report, chain([first], parsed))
 
 
@@ -92,18 +97,29 @@ def _parse_archive(file: BinaryIO, limit: int) -> ParsedFile:
 
 
 def _chats_of_archive(archive: Archive, report: Report) -> Iterator[ParsedChat]:
+    groups = read_groups(archive)
     for number, name in enumerate(archive.names(), 1):
+        if groups and is_group_file(name):
+            continue
+        path = PurePosixPath(name)
+        group = groups.get(path.stem) if path.parent.name == CHATS_FOLDER else None
         try:
             with archive.unpack(name) as unpacked:
                 parsed = _parse_document(cast(BinaryIO, unpacked))
                 report.format = parsed.report.format
                 for chat in parsed:
-                    yield replace(chat, title=chat.title or title_of(PurePosixPath(name).stem))
+                    yield _named(chat, path, group)
                 report.include(parsed.report)
         except ArchiveTooLarge:
             raise
         except UnreadableFile as error:
-            report.skip(number, f"{PurePosixPath(name).name}: {error.reason}")
+            report.skip(number, f"{path.name}: {error.reason}")
+
+
+def _named(chat: ParsedChat, path: PurePosixPath, group: ParsedGroup | None) -> ParsedChat:
+    """Return a chat of an archive with the title of its group, or of its file if it has none, and its group."""
+    title = chat.title or (group.name if group else "") or title_of(path.stem)
+    return replace(chat, title=title, group=group)
 
 
 def _reason_not_chat(file: BinaryIO) -> str:

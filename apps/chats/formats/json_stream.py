@@ -67,6 +67,16 @@ class JsonStream:
         for number, _ in enumerate(self._walk(b"[", b"]"), 1):
             yield number
 
+    def values(self) -> Iterator[int]:
+        """Stop before each value up to the end of the file, as `items` does."""
+        number = 0
+        while self.peek():
+            number += 1
+            self._value_pending = True
+            yield number
+            if self._value_pending:
+                self.skip()
+
     def members(self) -> Iterator[str]:
         """Stop before each value of an object and yield its key. Values that are not read are skipped."""
         for _ in self._walk(b"{", b"}"):

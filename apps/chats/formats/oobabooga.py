@@ -1,12 +1,20 @@
-"""Parse the histories of oobabooga's text-generation-webui: arrays of pairs [user's text, reply]."""
+"""Parse the histories of oobabooga's text-generation-webui: arrays of pairs [user's text, reply].
 
-from collections.abc import Iterator
-from typing import BinaryIO
+Newer ones have `metadata`, where `user_3` and `assistant_3` tell of the texts of the pair at index 3: their times,
+versions and attachments.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any, BinaryIO
 
 from django.utils.translation import gettext_noop
 
+from apps.chats.dates import parse_date
+from apps.chats.formats import conversion as convert
 from apps.chats.formats.conversion import USER, Version, build_header, build_message, other_chat_fields
 from apps.chats.formats.documents import read_array, read_other_fields, require_messages
+from apps.chats.formats.json_lines import Warn
 from apps.chats.formats.parsed import ParsedChat, ParsedMessage, Report
 
 FORMAT = "oobabooga"
@@ -16,27 +24,52 @@ FORMAT = "oobabooga"
 SHOWN_KEYS = {"data_visible": "data", "visible": "internal"}
 # The entities that the program writes. The ampersand is last, so that `&amp;lt;` becomes `&lt;`.
 _ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&#x27;": "'", "&amp;": "&"}
+_KNOWN_FIELDS = ("timestamp", "versions", "current_version_index", "attachments")
 
 
 def parse_chats(file: BinaryIO, report: Report, key: str) -> Iterator[ParsedChat]:
     """Yield the one chat of a history. `key` is one of `SHOWN_KEYS`."""
     chat_report = Report(FORMAT, unit="pair")
     fields = read_other_fields(file, (key,), chat_report, ignored=[SHOWN_KEYS[key]])
+    details = convert.as_object(fields.pop("metadata", None))
     header = build_header("", "", oobabooga=other_chat_fields(fields, (), chat_report))
-    yield require_messages(ParsedChat(header, _messages(file, key, chat_report), chat_report))
+    yield require_messages(ParsedChat(header, _messages(file, key, details, chat_report), chat_report))
 
 
-def _messages(file: BinaryIO, key: str, report: Report) -> Iterator[ParsedMessage]:
+def _messages(file: BinaryIO, key: str, details: Mapping[str, Any], report: Report) -> Iterator[ParsedMessage]:
     for number, pair in read_array(file, (key,), report):
         if not isinstance(pair, list) or len(pair) < 2:
             report.skip(number, gettext_noop("It is not a pair of texts."))
             continue
-        for position, text in enumerate(pair[:2]):
+        for side, text in zip(("user", "assistant"), pair, strict=False):
             if not isinstance(text, str | None):
                 report.warn(number, gettext_noop("A text was not a string: it was left out."))
+                continue
+            known = convert.as_object(details.get(f"{side}_{number - 1}"))
             # An empty text marks the side that did not speak, as before the character's greeting.
-            elif text:
-                yield build_message("" if position else USER, not position, [Version(_unescape(text))])
+            if text or known.get("attachments"):
+                yield _message(side == "user", _unescape(text or ""), known, partial(report.warn, number))
+
+
+def _message(is_user: bool, text: str, known: Mapping[str, Any], warn: Warn) -> ParsedMessage:
+    attachments = convert.objects_in(known.get("attachments"))
+    texts = [convert.attached_text(item.get("name"), item.get("content")) for item in attachments]
+    named = [convert.without(item, "content") for item in attachments]
+    extra = convert.other_message_fields(
+        "oobabooga", {**convert.without(known, *_KNOWN_FIELDS), "attachments": named}, (), warn
+    )
+    current = Version(convert.join_texts([text, *texts]), extra, parse_date(known.get("timestamp")))
+    versions = [
+        Version(_unescape(shown), {}, parse_date(item.get("timestamp")))
+        for item in convert.objects_in(known.get("versions"))
+        if isinstance(shown := item.get("visible_content", item.get("content")), str)
+    ]
+    active = known.get("current_version_index")
+    if not (isinstance(active, int) and 0 <= active < len(versions)):
+        active = len(versions)
+    # The text of the history is the active version: it may have been edited since.
+    versions[active : active + 1] = [current]
+    return build_message(USER if is_user else "", is_user, versions, active)
 
 
 def _unescape(text: str) -> str:

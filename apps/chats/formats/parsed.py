@@ -17,6 +17,10 @@ class UnreadableFile(ValueError):
         self.reason = reason
 
 
+class UnknownFormat(UnreadableFile):
+    """The file is in no format that is known. Which ones are is added by who raises it to the user."""
+
+
 @dataclass(frozen=True)
 class ParsedSwipe:
     """One version of a message: its text, its `extra`, and its entry of `swipe_info` without `extra`.
@@ -135,13 +139,36 @@ def _warning(text: str, first: str, count: int) -> str:
 
 
 @dataclass(frozen=True)
+class ParsedBranch:
+    """Another continuation of a chat: `messages` follow the first `kept` messages of its parent.
+
+    `parent` is the position of the branch from which it leaves in `branches` of the chat; None is the chat itself.
+    """
+
+    parent: int | None
+    kept: int
+    messages: list[ParsedMessage]
+
+
+@dataclass(frozen=True)
+class ParsedGroup:
+    """A group as its program stores it. `members` are the names, in order, with whether they are muted."""
+
+    name: str
+    members: dict[str, bool]
+
+
+@dataclass(frozen=True)
 class ParsedChat:
     """A chat with its header and an iterator that reads its messages from the file.
 
-    The report is complete after the last message. `title` is empty if the file has none.
+    The report is complete after the last message. `title` is empty if the file has none. A branch comes after its
+    parent.
     """
 
     header: ParsedHeader
     messages: Iterator[ParsedMessage]
     report: Report
     title: str = ""
+    branches: Sequence[ParsedBranch] = ()
+    group: ParsedGroup | None = None

@@ -12,7 +12,15 @@ from typing import Any, BinaryIO
 from django.utils.translation import gettext, gettext_noop
 
 from apps.chats.formats.json_lines import MAX_LINE_BYTES, BrokenLine, bounded_lines, loads
-from apps.chats.formats.parsed import ParsedChat, ParsedHeader, ParsedMessage, Report, UnreadableFile
+from apps.chats.formats.parsed import (
+    ParsedChat,
+    ParsedHeader,
+    ParsedMessage,
+    Report,
+    UnknownFormat,
+    UnreadableFile,
+)
+from apps.chats.formats.signatures import binary_kind
 from apps.chats.formats.sillytavern_lines import parse_header, parse_message
 
 FORMAT = "sillytavern"
@@ -24,20 +32,6 @@ _TEXT_KEYS = {"mes", "swipes"}
 _TURN_KEYS = {"is_user", "is_system", "send_date"}
 # The user's name in TavernAI's chats of 2022, before it could be set.
 _DEFAULT_USER = "You"
-
-_BINARY_SIGNATURES = {
-    b"\x89PNG": "a PNG image",
-    b"\xff\xd8\xff": "a JPEG image",
-    b"GIF8": "a GIF image",
-    b"RIFF": "a media file",
-    b"PK\x03\x04": "a ZIP archive",
-    b"PK\x05\x06": "a ZIP archive",
-    b"\x1f\x8b": "a gzip archive",
-    b"%PDF": "a PDF document",
-    b"SQLite format 3": "a database",
-    b"\xff\xfe": "text in UTF-16; save it as UTF-8",
-    b"\xfe\xff": "text in UTF-16; save it as UTF-8",
-}
 
 # The header of files that start with a message.
 NO_HEADER = ParsedHeader("", "", None, {}, layout="{}")
@@ -71,7 +65,7 @@ def _chat(records: Iterator[Record], report: Report) -> ParsedChat:
         if not report.skipped:
             raise UnreadableFile(gettext("The file is empty."))
         reason = report.skipped_lines[0]["reason"]
-        raise UnreadableFile(gettext("No line of the file is a chat message. Line 1: %(reason)s") % {"reason": reason})
+        raise UnknownFormat(gettext("No line of the file is a chat message. Line 1: %(reason)s") % {"reason": reason})
     number, line = first
     if _is_header(line):
         header = parse_header(line, partial(report.warn, number))
@@ -84,8 +78,7 @@ def _lines(source: BinaryIO | Iterable[bytes]) -> Iterator[Line]:
     """Yield the lines that are not blank with their numbers, from 1."""
     for number, line in enumerate(bounded_lines(source), 1):
         if number == 1 and line is not None:
-            kind = next((kind for magic, kind in _BINARY_SIGNATURES.items() if line.startswith(magic)), None)
-            if kind is not None:
+            if (kind := binary_kind(line)) is not None:
                 raise UnreadableFile(gettext("The file is not a chat: it is %(kind)s.") % {"kind": kind})
             line = line.removeprefix(b"\xef\xbb\xbf")
         if line is None or line.strip():

@@ -1,4 +1,4 @@
-"""Convert branching conversations to messages: the current path, with alternatives as swipes."""
+"""Convert branching conversations to messages: the current path, with its alternatives as swipes or branches."""
 
 import datetime as dt
 from collections.abc import Iterator, Mapping
@@ -7,139 +7,197 @@ from itertools import groupby
 from typing import Any
 
 from apps.chats.formats.conversion import USER, Version, build_message
-from apps.chats.formats.parsed import ParsedMessage, Report
+from apps.chats.formats.parsed import ParsedBranch, ParsedMessage, Report
 
-# Nodes in all versions of a message together. Each version repeats the nodes before its branch, so that their
-# number could grow with the square of the file's size.
+# Nodes in all versions of a message together, and in all branches. Each version repeats the nodes before its branch,
+# and each branch those before it, so that their number could grow with the square of the file's size.
 MAX_NODES_PER_MESSAGE = 5000
+MAX_NODES_IN_BRANCHES = 200_000
+MAX_BRANCHES = 200
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node of a conversation. `text` is None if it shows nothing, such as a tool call or its result."""
+    """A node of a conversation. `text` is None if it shows nothing, such as a tool call or its result.
+
+    `name` is its speaker, where the file has it. `others` are further versions of the same message.
+    """
 
     is_user: bool
     text: str | None = None
     reasoning: str = ""
     extra: dict[str, Any] = field(default_factory=dict)
     sent_at: dt.datetime | None = None
+    name: str = ""
+    others: tuple[Version, ...] = ()
 
 
-@dataclass(frozen=True)
-class TreeMessage:
-    """A message of the current path: its speaker, its versions and the index of the active one."""
+@dataclass
+class _Path:
+    """The nodes from the root to a leaf. Those from `start` are its own, the others belong to the path `parent`.
 
-    is_user: bool
-    versions: list[Version]
-    active: int = 0
+    `alternatives` has, by the position of a speaker's first node, the other versions of what that speaker says there,
+    each with whether it comes before the path's own.
+    """
+
+    nodes: list[str]
+    parent: int = 0
+    start: int = 0
+    alternatives: dict[int, list[tuple[bool, list[str]]]] = field(default_factory=dict)
 
 
 class Tree:
     """The nodes of a conversation by id, in the order of the file, and the parent of each.
 
-    Parents may form a cycle in a damaged file, so every traversal stops at a node that it has already visited.
+    `by_name`: speakers of different names are different people, not models that take part in one role. Parents may form
+    a cycle in a damaged file, so every traversal stops at a node that it has already visited.
     """
 
-    def __init__(self, nodes: Mapping[str, Node], parents: Mapping[str, str]) -> None:
+    def __init__(self, nodes: Mapping[str, Node], parents: Mapping[str, str], *, by_name: bool = False) -> None:
         self._nodes = nodes
+        self._by_name = by_name
         self._parents = {child: parent for child, parent in parents.items() if parent in nodes}
         self._children: dict[str | None, list[str]] = {}
         for node_id in nodes:
             self._children.setdefault(self._parents.get(node_id), []).append(node_id)
-        self._used: set[str] = set()
+        self._order = {node_id: number for number, node_id in enumerate(self._walk())}
+        self._places: dict[str, tuple[int, int]] = {}  # of each node: its path, and its position in it
+        self._paths: list[_Path] = []
 
-    def parsed_messages(self, leaf_id: Any, name: str, report: Report) -> Iterator[ParsedMessage]:
-        """Yield the messages from the root to `leaf_id`, or to the newest node if `leaf_id` is not in the tree.
+    def parse(self, leaf_id: Any, name: str, report: Report) -> tuple[list[ParsedMessage], list[ParsedBranch]]:
+        """Return the messages from the root to `leaf_id`, or to the newest node if it is not in the tree, and branches.
 
-        `name` is the assistant's name. After the last message, report each node with text that is neither on the path
-        nor an alternative to a message on it.
+        What differs from a path only in the last message is a swipe there; what goes on is a branch. `name` is that of
+        the assistant. Report each node with a text that is in neither.
         """
-        path = self._path(leaf_id if isinstance(leaf_id, str) and leaf_id in self._nodes else self._newest())
-        for _, same_speaker_ids in groupby(path, key=lambda node_id: self._nodes[node_id].is_user):
-            for turn in self._messages_of(list(same_speaker_ids)):
-                yield build_message(USER if turn.is_user else name, turn.is_user, turn.versions, turn.active)
+        leaf = leaf_id if isinstance(leaf_id, str) and leaf_id in self._nodes else self._newest()
+        self._paths = [_Path(self._ancestry(leaf, {}))]
+        self._places = {node_id: (0, position) for position, node_id in enumerate(self._paths[0].nodes)}
+        copied = 0
+        for node_id in self._order:
+            if not self._children.get(node_id) and copied <= MAX_NODES_IN_BRANCHES:
+                copied += self._place(node_id)
         for node_id, node in self._nodes.items():
-            if node.text is not None and node_id not in self._used:
-                report.warn(
-                    report.messages, "A message was left out: it belongs to a branch that was not the current one."
-                )
+            if node.text is not None and node_id not in self._places:
+                report.note("A message was left out: the conversation is damaged or has too many branches.")
+        rendered = [self._render(path, name) for path in self._paths]
+        branches = [
+            ParsedBranch(path.parent - 1 if path.parent else None, self._kept(path, rendered), [m for _, m in messages])
+            for path, messages in zip(self._paths[1:], rendered[1:], strict=True)
+        ]
+        return [message for _, message in rendered[0]], branches
+
+    def _walk(self) -> Iterator[str]:
+        """Yield the nodes that hang on a root, each before its children."""
+        waiting = list(reversed(self._children.get(None, [])))
+        while waiting:
+            node_id = waiting.pop()
+            yield node_id
+            waiting += reversed(self._children.get(node_id, []))
 
     def _newest(self) -> str:
         """Return the end of the last branch, or if all nodes form a cycle, the last node."""
-        starts = self._children.get(None)
-        return self._follow(starts[-1])[-1] if starts else next(reversed(list(self._nodes)))
-
-    def _follow(self, node_id: str, same_speaker: bool = False) -> list[str]:
-        """Follow the last children from `node_id` to a leaf, or with `same_speaker` until the speaker changes."""
-        chain = {node_id: None}  # a dict as an ordered set
-        current = node_id
+        current = next(iter(reversed(self._children.get(None, []))), None)
+        if current is None:
+            return next(reversed(list(self._nodes)))
         while children := self._children.get(current):
             current = children[-1]
-            if current in chain or (same_speaker and self._nodes[current].is_user != self._nodes[node_id].is_user):
-                break
-            chain[current] = None
-        return list(chain)
+        return current
 
-    def _path(self, leaf_id: str) -> list[str]:
-        """Return the nodes from the root to `leaf_id`."""
+    def _ancestry(self, node_id: str, known: Mapping[str, Any]) -> list[str]:
+        """Return the nodes from the root, or from below one that is `known`, to `node_id`."""
         path: dict[str, None] = {}
-        current: str | None = leaf_id
-        while current is not None and current not in path:
+        current: str | None = node_id
+        while current is not None and current not in path and current not in known:
             path[current] = None
             current = self._parents.get(current)
         return list(reversed(path))
 
-    def _messages_of(self, same_speaker_ids: list[str]) -> Iterator[TreeMessage]:
-        """Yield the messages of a speaker's successive nodes: one for each node, or a single one if they have branches.
+    def _speaker(self, node_id: str) -> tuple[bool, str]:
+        node = self._nodes[node_id]
+        return node.is_user, node.name if self._by_name else ""
 
-        A branch and the nodes may differ in number, so that they can't be matched one to one.
+    def _place(self, leaf: str) -> int:
+        """Add the nodes to `leaf` that are in no path yet: as an alternative, or as a branch. Return their number.
+
+        Nothing is added without a text, or if there would be too much.
         """
-        is_user = self._nodes[same_speaker_ids[0]].is_user
-        before, after = self._alternatives(same_speaker_ids)
-        if before or after:
-            current = self._version(same_speaker_ids)
-            versions = [*before, *([current] if current else []), *after]
-            yield TreeMessage(is_user, versions, min(len(before), len(versions) - 1))
-            return
-        start = 0
-        for end, node_id in enumerate(same_speaker_ids, 1):
-            if self._nodes[node_id].text is not None:
-                version = self._version(same_speaker_ids[start:end])
-                start = end
-                if version:
-                    yield TreeMessage(is_user, [version])
+        own = self._ancestry(leaf, self._places)
+        speakers = [self._speaker(node_id) for node_id in own if self._nodes[node_id].text is not None]
+        if not speakers:
+            return 0
+        index, position = self._places.get(self._parents.get(own[0], ""), (0, -1))
+        path, following = self._paths[index], position + 1
+        start = self._run_start(path, following)
+        nodes = path.nodes[start:following] + own
+        if following < len(path.nodes) and set(speakers) == {self._speaker(path.nodes[following])}:
+            others = path.alternatives.setdefault(start, [])
+            if sum(len(chain) for _, chain in others) + len(nodes) > MAX_NODES_PER_MESSAGE:
+                return 0
+            others.append((self._order[own[0]] < self._order.get(path.nodes[following], 0), nodes))
+            self._places |= dict.fromkeys(own, (index, position))
+            return len(nodes)
+        if len(self._paths) > MAX_BRANCHES:
+            return 0
+        self._paths.append(_Path(path.nodes[:start] + nodes, index, start))
+        self._places |= {node_id: (len(self._paths) - 1, following + at) for at, node_id in enumerate(own)}
+        return following + len(own)
 
-    def _alternatives(self, same_speaker_ids: list[str]) -> tuple[list[Version], list[Version]]:
-        """Return the other versions of the nodes: those before them in the order of the file, and those after."""
-        before: list[Version] = []
-        after: list[Version] = []
-        size = 0
-        for position, sibling_id, is_later in self._siblings(same_speaker_ids):
-            branch = self._follow(sibling_id, same_speaker=True)
-            size += position + len(branch)
-            if size <= MAX_NODES_PER_MESSAGE and any(self._nodes[node_id].text is not None for node_id in branch):
-                version = self._version(same_speaker_ids[:position] + branch)
-                (after if is_later else before).extend(filter(None, [version]))
-        return before, after
+    def _run_start(self, path: _Path, position: int) -> int:
+        """Return where what the speaker at a position says begins: its nodes may become one message."""
+        while path.start < position < len(path.nodes) and (
+            self._speaker(path.nodes[position - 1]) == self._speaker(path.nodes[position])
+        ):
+            position -= 1
+        return position
 
-    def _siblings(self, same_speaker_ids: list[str]) -> Iterator[tuple[int, str, bool]]:
-        """Yield the siblings of the nodes: position of the node, id of the sibling, whether the sibling is later."""
-        for position, node_id in enumerate(same_speaker_ids):
-            is_later = False
-            for sibling_id in self._children[self._parents.get(node_id)]:
-                if sibling_id == node_id:
-                    is_later = True
-                elif self._nodes[sibling_id].is_user == self._nodes[node_id].is_user:
-                    yield position, sibling_id, is_later
+    def _kept(self, path: _Path, rendered: list[list[tuple[int, ParsedMessage]]]) -> int:
+        """Return how many messages of its parent stand before a branch."""
+        parent = self._paths[path.parent]
+        before = sum(start < path.start for start, _ in rendered[path.parent])
+        return before + (self._kept(parent, rendered) if path.parent else 0)
 
-    def _version(self, node_ids: list[str]) -> Version | None:
-        """Join the nodes into one version. Return None if none of them has a text."""
-        self._used.update(node_ids)
+    def _render(self, path: _Path, name: str) -> list[tuple[int, ParsedMessage]]:
+        """Return the messages of the path's own nodes, each with the position of its first node.
+
+        A speaker's successive nodes are a message each, or a single one if they have alternatives: these may differ in
+        number, so that they can't be matched one to one.
+        """
+        messages: list[tuple[int, ParsedMessage]] = []
+        start = path.start
+        for _, group in groupby(path.nodes[path.start :], key=self._speaker):
+            run = list(group)
+            alternatives = path.alternatives.get(start, [])
+            first = 0
+            for end in [len(run)] if alternatives else range(1, len(run) + 1):
+                if alternatives or self._nodes[run[end - 1]].text is not None:
+                    message = self._message(run[first:end], alternatives, name)
+                    messages += [(start + first, message)] if message else []
+                    first = end
+            start += len(run)
+        return messages
+
+    def _message(
+        self, node_ids: list[str], alternatives: list[tuple[bool, list[str]]], name: str
+    ) -> ParsedMessage | None:
+        """Return the message of a speaker's nodes and their alternatives. Return None if none of them has a text."""
+        before = [version for is_before, chain in alternatives if is_before for version in self._versions(chain)]
+        after = [version for is_before, chain in alternatives if not is_before for version in self._versions(chain)]
+        versions = [*before, *self._versions(node_ids), *after]
+        if not versions:
+            return None
+        first = self._nodes[node_ids[0]]
+        named = next((self._nodes[node_id].name for node_id in node_ids if self._nodes[node_id].name), "")
+        speaker = named or (USER if first.is_user else name)
+        return build_message(speaker, first.is_user, versions, min(len(before), len(versions) - 1))
+
+    def _versions(self, node_ids: list[str]) -> list[Version]:
+        """Join the nodes into one version, followed by others that they have. Return none if there is no text."""
         nodes = [self._nodes[node_id] for node_id in node_ids]
         shown = [node for node in nodes if node.text is not None]
         if not shown:
-            return None
+            return []
         reasoning = "\n\n".join(node.reasoning for node in nodes if node.reasoning)
         extra = shown[0].extra | ({"reasoning": reasoning} if reasoning else {})
         text = "\n\n".join(node.text for node in shown if node.text)
-        return Version(text, extra, shown[0].sent_at)
+        return [Version(text, extra, shown[0].sent_at), *(other for node in shown for other in node.others)]

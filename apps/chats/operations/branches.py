@@ -27,7 +27,7 @@ MAX_TITLE = 200  # characters
 def branch_chat(owner: Owner, chat_id: UUID, at: int, *, title: str = "", is_checkpoint: bool = False) -> Chat:
     """Create a chat with the messages of another up to the index ``at``, its metadata and its participants.
 
-    Raise Missing, QuotaExceeded, and Invalid if the chat has no message at that index.
+    A branch ``at`` -1 has none of the messages: it inherits nothing of what was learnt from them. Raise Missing, QuotaExceeded, and Invalid if the chat has no message at that index.
     """
     parent = lock_chat(owner, chat_id)
     if at >= parent.message_count:
@@ -44,7 +44,7 @@ def branch_chat(owner: Owner, chat_id: UUID, at: int, *, title: str = "", is_che
         header_layout=forget_layout(parent.header_layout, ["chat_metadata"]),
         is_group=parent.is_group,
         parent=parent,
-        parent_index=at,
+        parent_index=at if at >= 0 else None,
         is_checkpoint=is_checkpoint,
         story=parent.story,
     )
@@ -55,7 +55,8 @@ def branch_chat(owner: Owner, chat_id: UUID, at: int, *, title: str = "", is_che
     _copy_speakers(parent, chat)
     copy_images(image_keys, parent, chat)
     record_change(chat, ChatChange.Kind.BRANCH)
-    chat_branched.send(sender=Chat, chat=chat)
+    if at >= 0:
+        chat_branched.send(sender=Chat, chat=chat)
     return chat
 
 

@@ -14,12 +14,13 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from apps.chats.formats.files import parse_file
-from apps.chats.formats.parsed import ParsedChat, ParsedMessage, Report, UnreadableFile
+from apps.chats.formats.parsed import ParsedChat, ParsedGroup, ParsedMessage, Report, UnreadableFile
 from apps.chats.locking import record_change
 from apps.chats.models import Character, Chat, ChatChange, ImportJob, Participant, Persona
 from apps.chats.operations import find_or_create_character, store_messages
 from apps.chats.quotas import require_room_for_chat
 from apps.chats.signals import chat_imported
+from apps.chats.transfer.branches import store_branches
 from apps.chats.transfer.carried import CarriedData
 from apps.chats.transfer.carried_lorebooks import import_lorebooks
 from apps.chats.transfer.filenames import MAX_TITLE, title_from_filename
@@ -56,7 +57,7 @@ class SpeakerCollector:
     """Speakers of a chat and the time of its last message, collected while its messages are stored."""
 
     before: int  # messages in earlier chats of the file
-    users: set[str] = field(default_factory=set)
+    user: str = ""  # the last one: a person may change the persona in the middle of a chat
     others: Counter[str] = field(default_factory=Counter)
     last_sent: datetime | None = None
 
@@ -72,8 +73,7 @@ class SpeakerCollector:
 
     def _add_speaker(self, message: ParsedMessage) -> None:
         if message.is_user:
-            if len(self.users) < 2:  # two are enough to know that the name is ambiguous
-                self.users.add(message.name)
+            self.user = message.name
         elif message.name in self.others or len(self.others) < MAX_SPEAKERS:
             self.others[message.name] += 1
 
@@ -133,6 +133,10 @@ def _import(
             chat_imported.send(sender=Chat, chat=chat, metadata=metadata, report=parsed_chat.report)
             result.updated.append(chat.pk)
         chats.append(chat)
+        if not matches:
+            branches, updated = store_branches(chat, parsed_chat.branches, is_update=original is not None)
+            chats += branches
+            result.updated.extend(updated)
         report.messages += parsed_chat.report.messages
         report.include(parsed_chat.report)
     report.include(parsed.report)
@@ -187,12 +191,14 @@ def _store(
     carried = CarriedData(parsed.report)
     for batch in store_messages(chat, speakers.collect(carried.take(parsed.messages), on_progress)):
         carried.restore(chat, batch)
-    chat.user_name = header.user_name or _single_name(speakers.users)
+    chat.user_name = header.user_name or speakers.user
     chat.persona = Persona.objects.for_owner(owner).filter(name=chat.user_name).order_by("pk").first()
     character_name = header.character_name or _single_name(speakers.others)
-    if character or character_name:
+    if parsed.group and not character:
+        _make_group(chat, speakers, parsed.group)
+    elif character or character_name:
         chat.character = character or find_or_create_character(owner, character_name)
-    else:
+    elif len(speakers.others) > 1:
         _make_group(chat, speakers)
     chat.last_active = min(speakers.last_sent or timezone.now(), timezone.now())
     chat.save(update_fields=["user_name", "persona", "character", "is_group", "message_count", "last_active"])
@@ -205,16 +211,26 @@ def _single_name(names: Collection[str]) -> str:
     return next(iter(names)) if len(names) == 1 else ""
 
 
-def _make_group(chat: Chat, speakers: SpeakerCollector) -> None:
-    """Make the chat a group of its speakers other than the user, in the order in which they first spoke."""
-    if len(speakers.others) < 2:
-        return
+def _make_group(chat: Chat, speakers: SpeakerCollector, group: ParsedGroup | None = None) -> None:
+    """Make the chat a group of the members that the file has, and of its speakers other than the user.
+
+    Those stand in the order of the group, these in the order in which they first spoke.
+    """
     chat.is_group = True
-    named = Character.objects.for_owner(chat.owner_id).filter(name__in=speakers.others).order_by("-pk")
+    muted = dict(group.members) if group else {}
+    names = list(dict.fromkeys([*muted, *speakers.others]))[:MAX_SPEAKERS]
+    named = Character.objects.for_owner(chat.owner_id).filter(name__in=names).order_by("-pk")
     characters = {character.name: character for character in named}  # of several the oldest
     participants = Participant.objects.bulk_create(
-        Participant(owner_id=chat.owner_id, chat=chat, name=name, character=characters.get(name), position=position)
-        for position, name in enumerate(speakers.others)
+        Participant(
+            owner_id=chat.owner_id,
+            chat=chat,
+            name=name,
+            character=characters.get(name),
+            position=position,
+            muted=muted.get(name, False),
+        )
+        for position, name in enumerate(names)
     )
     for participant in participants:
         chat.messages.filter(name=participant.name, is_user=False).update(participant=participant)

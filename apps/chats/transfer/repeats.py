@@ -58,6 +58,19 @@ def find_original(copy: Chat, excluded: Collection[UUID]) -> Chat | None:
     return max(found, key=lambda chat: _common_length(_keys(chat), keys))
 
 
+def find_branch(parent: Chat, copy: Chat, kept: int, excluded: Collection[UUID]) -> Chat | None:
+    """Return the stored branch of ``parent`` that ``copy`` continues or repeats, if any.
+
+    Both have more in common than the ``kept`` messages of the parent. ``excluded`` are the ids of the other branches of
+    the same file.
+    """
+    keys = _keys(copy)
+    branches = Chat.objects.for_owner(copy.owner_id).filter(parent=parent).exclude(pk__in=[copy.pk, *excluded])
+    found = [(_common_length(_keys(branch), keys), branch) for branch in branches.order_by("pk")]
+    length, original = max(found, key=lambda item: item[0], default=(0, None))
+    return original if length > kept else None
+
+
 def match_of(original: Chat, copy: Chat) -> Match:
     """Compare a stored chat with the imported copy of it."""
     changes = _changes(_keys(original), _keys(copy))
