@@ -88,6 +88,11 @@ def visible_messages(chat: Chat) -> Any:
     return _visible(chat.owner_id, chat.pk)
 
 
+def count_replies(chat: Chat) -> int:
+    """Return how many visible messages of the chat are not by the user."""
+    return int(visible_messages(chat).filter(is_user=False).count())
+
+
 def _visible(owner_id: Any, chat_id: Any) -> Any:
     return Message.objects.for_owner(owner_id).filter(chat=chat_id).told().with_swipes()
 

@@ -1,14 +1,11 @@
 """Choose who speaks next in a group chat, and remove the speaker's name from what a model says."""
 
 import re
-import unicodedata
 
 from apps.chats.models import Character, Chat, Message
 from apps.chats.operations import character_of_participant
 from apps.injection.turns import visible_messages
-
-# Scripts without spaces between words, or with endings on names, as Unicode names their characters.
-UNSPACED_SCRIPTS = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN", "HANGUL")
+from apps.replies.whole_words import is_whole_word
 
 
 def next_speaker(chat: Chat, character: Character | None) -> tuple[str, Character | None]:
@@ -51,23 +48,7 @@ def _mention(name: str, text: str) -> int | None:
     """Return the position of a name in a text, as a whole word, or None."""
     folded, searched = name.strip().casefold(), text.casefold()
     places = (match.start() for match in re.finditer(re.escape(folded), searched)) if folded else ()
-    return next((at for at in places if _is_word(searched, at, at + len(folded))), None)
-
-
-def _is_word(text: str, start: int, end: int) -> bool:
-    """Return whether no word goes on before ``start`` or after ``end``."""
-    return not any(_joins(*text[at - 1 : at + 1]) for at in (start, end) if 0 < at < len(text))
-
-
-def _joins(left: str, right: str) -> bool:
-    """Return whether two characters may be of one word. Scripts without spaces tell nothing: there, none are."""
-    if _is_unspaced(left) or _is_unspaced(right):
-        return False
-    return all(unicodedata.category(character)[0] in "LMN" for character in (left, right))
-
-
-def _is_unspaced(character: str) -> bool:
-    return unicodedata.name(character, "").startswith(UNSPACED_SCRIPTS)
+    return next((at for at in places if is_whole_word(searched, at, at + len(folded))), None)
 
 
 def _last_words(chat: Chat) -> tuple[str, str, bool]:

@@ -168,7 +168,7 @@ def lore(entry, *recent, budget=100, **book):
         ({"extensions": {"match_whole_words": True}}, "The keyhole.", False),
         ({"extensions": {"match_whole_words": True}}, "The key!", True),
         ({"extensions": {"selectiveLogic": "x", "role": {}, "depth": "y", "scan_depth": []}}, "key", True),
-        ({"use_regex": True, "keys": ["(a+)+$"]}, "aaaa", False),
+        ({"use_regex": True, "keys": ["k[ae]ys?"]}, "The KAYS.", True),
         ({"use_regex": True, "keys": ["key"]}, "The KEY.", True),
         *[
             ({"keys": [key]}, text, found)

@@ -47,9 +47,7 @@ def _tree(
         key = own if isinstance(own, str) and own not in nodes else f"#{number}"
         message = _message(line, partial(report.warn, number))
         first, *others = (convert.Version(swipe.mes, swipe.extra, message.sent_at) for swipe in message.swipes)
-        nodes[key] = Node(
-            message.is_user, first.text, "", first.extra, first.sent_at, message.name, tuple(others)
-        )
+        nodes[key] = Node(message.is_user, first.text, "", first.extra, first.sent_at, message.name, tuple(others))
         if isinstance(parent, str):
             parents[key] = parent
     return Tree(nodes, parents, by_name=True).parse(leaf, "", report) if nodes else ([], [])

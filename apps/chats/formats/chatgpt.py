@@ -120,7 +120,7 @@ def _extra(raw_message: Mapping[str, Any], others: list[dict[str, Any]], warn: W
 
 
 def _without_marks(text: str, metadata: Mapping[str, Any]) -> str:
-    """Replace citations and other marks by the link or title that the message's data have for them, else remove them."""
+    """Replace citations and other marks by the link or title that the message's data have, else remove them."""
     references = convert.objects_in(metadata.get("content_references")) + convert.objects_in(metadata.get("citations"))
     known = {item["matched_text"]: item for item in references if isinstance(item.get("matched_text"), str)}
 

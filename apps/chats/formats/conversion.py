@@ -142,7 +142,5 @@ def split_parts(content: Any) -> tuple[str, list[Any]]:
     """Return the text of a message's content, which is a text or a list of parts, and the parts without a text."""
     parts = content if isinstance(content, list) else [content]
     texts = [part if isinstance(part, str) else as_object(part).get("text") for part in parts]
-    others = [
-        part for part, text in zip(parts, texts, strict=True) if part is not None and not isinstance(text, str)
-    ]
+    others = [part for part, text in zip(parts, texts, strict=True) if part is not None and not isinstance(text, str)]
     return join_texts(texts), others

@@ -16,7 +16,16 @@ NAME = "Assistant"
 # The name that LibreChat gives to every user.
 _UNNAMED_USER = "User"
 
-_KNOWN_FIELDS = ("messageId", "parentMessageId", "children", "sender", "isCreatedByUser", "text", "content", "createdAt")
+_KNOWN_FIELDS = (
+    "messageId",
+    "parentMessageId",
+    "children",
+    "sender",
+    "isCreatedByUser",
+    "text",
+    "content",
+    "createdAt",
+)
 
 
 def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:

@@ -1,5 +1,6 @@
 """Parse Open WebUI's exports: chats with a `history`, a tree of messages by id, or an older list of messages."""
 
+import html
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -15,7 +16,18 @@ from apps.chats.formats.trees import Node, Tree
 FORMAT = "open-webui"
 NAME = "Assistant"
 
-_KNOWN_FIELDS = ("id", "parentId", "childrenIds", "role", "content", "timestamp", "model", "models", "modelName", "files")
+_KNOWN_FIELDS = (
+    "id",
+    "parentId",
+    "childrenIds",
+    "role",
+    "content",
+    "timestamp",
+    "model",
+    "models",
+    "modelName",
+    "files",
+)
 # What a reply shows folded: its reasoning, calls of tools, code that was run.
 _DETAILS = re.compile(r"<details\s+type=\"(\w+)\"[^>]*>(.*?)</details>\s*", re.DOTALL)
 _SUMMARY = re.compile(r"\s*<summary>.*?</summary>\s*", re.DOTALL)
@@ -65,7 +77,8 @@ def _node(line: Mapping[str, Any], warn: Warn) -> Node:
 
     def unfold(match: re.Match[str]) -> str:
         if match[1] == "reasoning":
-            reasoning.append(re.sub(r"^> ?", "", _SUMMARY.sub("", match[2], count=1).strip(), flags=re.MULTILINE))
+            quoted = html.unescape(_SUMMARY.sub("", match[2], count=1).strip())
+            reasoning.append(re.sub(r"^> ?", "", quoted, flags=re.MULTILINE))
         else:
             warn("Tool calls in a message were left out.")
         return ""

@@ -79,8 +79,14 @@ def _has_roles(shape: Shape) -> bool:
 
 
 def _is_openwebui(shape: Shape) -> bool:
-    is_row = shape.is_kind("chat", OBJECT) and not shape.has("messages") and shape.holds_any("chat", "history", "messages")
+    is_row = (
+        shape.is_kind("chat", OBJECT) and not shape.has("messages") and shape.holds_any("chat", "history", "messages")
+    )
     return is_row or (shape.is_kind("history", OBJECT) and shape.holds("history", "messages"))
+
+
+def _has_key(shape: Shape, key: str) -> bool:
+    return shape.has(key)
 
 
 def _is_sillytavern(shape: Shape) -> bool:
@@ -100,9 +106,7 @@ FORMATS = (
         loci.parse_chats,
         lambda shape: shape.is_kind("chat", OBJECT) and shape.is_kind("messages", ARRAY),
     ),
-    Format(
-        chatgpt.FORMAT, "ChatGPT", chatgpt.parse_chats, lambda shape: shape.has("mapping"), reads_arrays=True
-    ),
+    Format(chatgpt.FORMAT, "ChatGPT", chatgpt.parse_chats, lambda shape: shape.has("mapping"), reads_arrays=True),
     Format(claude.FORMAT, "Claude", claude.parse_chats, lambda shape: shape.has("chat_messages"), reads_arrays=True),
     Format(openwebui.FORMAT, "Open WebUI", openwebui.parse_chats, _is_openwebui, reads_arrays=True),
     Format(
@@ -136,7 +140,7 @@ FORMATS = (
     ),
     Format(cai_tools.FORMAT, "CAI Tools", cai_tools.parse_chats, lambda shape: shape.has("histories")),
     *(
-        Format(oobabooga.FORMAT, "oobabooga", partial(oobabooga.parse_chats, key=key), lambda s, key=key: s.has(key))
+        Format(oobabooga.FORMAT, "oobabooga", partial(oobabooga.parse_chats, key=key), partial(_has_key, key=key))
         for key in oobabooga.SHOWN_KEYS
     ),
 )

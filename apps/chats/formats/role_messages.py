@@ -22,7 +22,17 @@ NAME, SYSTEM = "Assistant", "System"
 _USER_ROLES = ("user", "human")
 _SYSTEM_ROLES = ("system", "developer")
 _TOOL_ROLES = ("tool", "function")
-_KNOWN_FIELDS = ("role", "content", "name", "from", "value", "reasoning_content", "reasoning", "created_at", "timestamp")
+_KNOWN_FIELDS = (
+    "role",
+    "content",
+    "name",
+    "from",
+    "value",
+    "reasoning_content",
+    "reasoning",
+    "created_at",
+    "timestamp",
+)
 
 
 def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:

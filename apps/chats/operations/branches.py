@@ -27,7 +27,8 @@ MAX_TITLE = 200  # characters
 def branch_chat(owner: Owner, chat_id: UUID, at: int, *, title: str = "", is_checkpoint: bool = False) -> Chat:
     """Create a chat with the messages of another up to the index ``at``, its metadata and its participants.
 
-    A branch ``at`` -1 has none of the messages: it inherits nothing of what was learnt from them. Raise Missing, QuotaExceeded, and Invalid if the chat has no message at that index.
+    A branch ``at`` -1 has none of the messages, and inherits nothing of what was learnt from them. Raise Missing,
+    QuotaExceeded, and Invalid if the chat has no message at that index.
     """
     parent = lock_chat(owner, chat_id)
     if at >= parent.message_count:

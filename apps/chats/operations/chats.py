@@ -9,7 +9,7 @@ from apps.chats.dates import timestamp
 from apps.chats.formats.layout import forget_layout
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.locking import NO_INTEGRITY, Guard, lock_chat, record_change
-from apps.chats.macros import resolve_card_text
+from apps.chats.macros import Draws, resolve_card_text, resolve_choices
 from apps.chats.models import Character, Chat, ChatChange, Persona
 from apps.chats.operations.details import HEADER_KEYS, check_details_rebase, details_before
 from apps.chats.operations.messages import append_messages
@@ -76,6 +76,8 @@ def start_conversation(
     if not texts:
         return chat
     now, names = timezone.now(), chat.names_for(character)
+    draws = Draws(str(chat.pk), f"{chat.pk}:{chat.rev}")
+    texts = [resolve_card_text(resolve_choices(text, draws), names) for text in texts]
     greeting = ParsedMessage(
         name=character.name,
         is_user=False,
@@ -83,7 +85,7 @@ def start_conversation(
         send_date=timestamp(now),
         sent_at=now,
         swipe_id=0,
-        swipes=tuple(ParsedSwipe(resolve_card_text(text, names)) for text in texts),
+        swipes=tuple(map(ParsedSwipe, texts)),
         layout="",
     )
     return append_messages(owner, chat.pk, [greeting]).chat

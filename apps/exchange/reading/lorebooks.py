@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from apps.chats.formats.lorebooks.decorators import read_decorators
 from apps.chats.formats.lorebooks.entries import is_regex
-from apps.chats.macros import macros_in, resolve_card_text
+from apps.chats.macros import Draws, macros_in, resolve_card_text, resolve_choices
 from apps.exchange.reading.found import Found, FoundMemory
 from apps.exchange.reading.values import cuts, objects_at, text_at
 from apps.memories.models import Memory
@@ -21,14 +22,15 @@ def read_book(document: Mapping[str, Any], names: Mapping[str, str]) -> Found:
     """
     found = Found(warnings=cuts(document))
     for entry in objects_at(document, "entries"):
-        text = _replaced(text_at(entry, "content"), names)
+        decorated = read_decorators(text_at(entry, "content"))
+        text = _replaced(resolve_choices(decorated.text, Draws()), names)
         if not text:
             found.warn("An entry without a text was not read.")
             continue
         keys = [_replaced(key, names) for key in entry.get("keys", []) if isinstance(key, str)]
         if any(map(is_regex, keys)) or entry.get("use_regex") is True:
             found.warn("Keys that are regular expressions were not read: their entries are found by their words.")
-            keys = [key for key in keys if not is_regex(key)] if any(map(is_regex, keys)) else []
+            keys = [key for key in keys if not is_regex(key) and entry.get("use_regex") is not True]
         if macros_in(keys):
             found.warn("Keys with macros that have no value here were not read.")
             keys = [key for key in keys if not macros_in([key])]
@@ -45,7 +47,7 @@ def read_book(document: Mapping[str, Any], names: Mapping[str, str]) -> Found:
                 confidence=1.0,
                 triggers=tuple(_triggers(keys)),
                 pinned=entry.get("constant") is True,
-                hidden=entry.get("enabled") is False,
+                hidden=entry.get("enabled") is False or "dont_activate" in decorated.values,
             )
         )
     return found

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apps.chats.macros import resolve_card_text
+from apps.chats.macros import Draws, resolve_card_text, resolve_choices
 from apps.chats.models import Message
 from apps.extraction.parsers.continuity import is_check, parse_contradictions
 from apps.extraction.parsers.free_text import parse_free_text
@@ -132,7 +132,9 @@ def _facts(context: Context, reply: Message) -> list[str]:
     names = context.chat.names_for(character)
     card_of = None if character and character.withheld else character
     fields = [card_of.description, card_of.personality, card_of.scenario] if card_of else []
-    card = [resolve_card_text(text, names) for text in fields]
+    # What the card chooses anew for each prompt is no fact; its ``{{pick}}`` is that of the prompts.
+    draws = Draws(str(context.chat.pk))
+    card = [resolve_card_text(resolve_choices(text, draws), names) for text in fields]
     memories: list[str] = []
     is_divided = _is_divided(context)
     for tier in [Memory.Tier.SESSION] if is_divided else [Memory.Tier.LONG_TERM, Memory.Tier.SESSION]:

@@ -79,7 +79,12 @@ class LoreEntrySerializer(serializers.Serializer[Any]):
     keys = serializers.ListField(child=serializers.CharField())
     text = serializers.CharField()
     tokens = serializers.IntegerField()
-    place = serializers.ChoiceField(choices=["lore_before", "lore_after", "lore_at_depth"])
+    place = serializers.ChoiceField(
+        choices=[
+            *("lore_before", "lore_after", "lore_at_depth", "lore_before_note", "lore_after_note"),
+            *("lore_before_examples", "lore_after_examples"),
+        ]
+    )
     constant = serializers.BooleanField(help_text="Whether the entry is in every prompt.")
 
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
-from apps.chats.macros import resolve_card_text, resolve_in_order
+from apps.chats.macros import Draws, resolve_card_text, resolve_choices, resolve_in_order
 from apps.chats.models import Character, Chat
 from apps.chats.queries import lorebooks_in
 from apps.common.problems import Invalid
@@ -16,12 +17,13 @@ from apps.injection.settings.schema import Settings
 from apps.injection.settings.stores import settings_of
 from apps.injection.slots.definitions import EPISTEMIC
 from apps.injection.slots.filled_slots import FilledSlot
-from apps.injection.turns import find_turn, spoken_turns_newest_first
+from apps.injection.turns import count_replies, find_turn, spoken_turns_newest_first
 from apps.injection.witnessing import require_member, speaker_or_default
 from apps.llm.backends import token_counter_for
 from apps.replies.models import GenerationPreset
 from apps.replies.presets import preset_or_default
-from apps.replies.prompts.lorebook import LORE_AT_DEPTH, Lore, lore_of_books
+from apps.replies.prompts.lore_entries import LoreSetting
+from apps.replies.prompts.lorebook import LORE_AFTER_NOTE, LORE_AT_DEPTH, LORE_BEFORE_NOTE, Lore, lore_of_books
 from apps.replies.prompts.notes import note_of
 from apps.replies.prompts.parts import (
     DEFAULT_SYSTEM_PROMPT,
@@ -92,25 +94,35 @@ def assemble_whole(
     speaker = speaker_or_default(chat, character)
     is_told = speaker is not None and not speaker.withheld
     preset = preset_or_default(chat.owner_id, preset)
-    card = Card(**{name: getattr(speaker, name) for name in CARD_FIELDS}) if is_told else Card()
+    draws = Draws(str(chat.pk), f"{chat.pk}:{chat.rev}")
+    card = Card(**{name: resolve_choices(getattr(speaker, name), draws) for name in CARD_FIELDS if is_told})
     available = context_tokens - reply_tokens
     count = token_counter_for(chat.owner_id)
     skipped = int(without_last)
-    lore = _lore(chat, speaker, text, available, count, skipped)
     names = chat.names_for(speaker)
+    setting = LoreSetting(names, draws, partial(count_replies, chat))
+    lore = _lore(chat, speaker, text, available // LORE_SHARE, count, skipped, setting)
     others = _others(chat, speaker)
-    persona = chat.persona.description if chat.persona and not chat.persona.withheld else ""
+    persona = resolve_choices(chat.persona.description, draws) if chat.persona and not chat.persona.withheld else ""
     default_prompt = IMPERSONATION_PROMPT if for_user else DEFAULT_SYSTEM_PROMPT
-    opening = opening_texts(card, preset.system_prompt, persona, lore, others, names, default_prompt=default_prompt)
+    system_prompt = resolve_choices(preset.system_prompt, draws)
+    opening = opening_texts(card, system_prompt, persona, lore, others, names, default_prompt=default_prompt)
     note = note_of(chat.metadata)
-    note_text = resolve_card_text(note.text, names).strip()
+    around_note = {
+        LORE_BEFORE_NOTE: lore.text_at(LORE_BEFORE_NOTE),
+        "authors_note": resolve_choices(note.text, draws),
+        LORE_AFTER_NOTE: lore.text_at(LORE_AFTER_NOTE),
+    }
     deep = [
         (_part(LORE_AT_DEPTH, resolve_card_text(item.text, names), count, item.role), item.depth)
         for item in lore.at(LORE_AT_DEPTH)
     ]
-    deep += [(_part("authors_note", note_text, count), note.depth)] if note_text else []
+    for name, content in around_note.items():
+        if content := resolve_card_text(content, names).strip():
+            deep.append((_part(name, content, count), note.depth))
+    instructions = resolve_choices(preset.post_history_instructions, draws)
     closing = {
-        "post_history": closing_text(card, preset.post_history_instructions, names),
+        "post_history": closing_text(card, instructions, names),
         "instruction": resolve_card_text(instruction, names),
     }
     openings, closings = ([_part(name, content, count) for name, content in of.items()] for of in (opening, closing))
@@ -167,15 +179,25 @@ def _others(chat: Chat, speaker: Character | None) -> list[str]:
 
 
 def _lore(
-    chat: Chat, speaker: Character | None, text: str | None, available: int, count: Counter, skipped: int
+    chat: Chat,
+    speaker: Character | None,
+    text: str | None,
+    budget: int,
+    count: Counter,
+    skipped: int,
+    setting: LoreSetting,
 ) -> Lore:
-    """Return what the lorebooks say about the recent messages that the speaker witnessed, but ``skipped``."""
+    """Return what the lorebooks say about the recent messages that the speaker witnessed, but ``skipped``.
+
+    Each message begins with its speaker's name, which may be a key.
+    """
     books = [book.document for book in lorebooks_in(chat, speaker) if not book.withheld]
     if not books:
         return Lore()
     heard = spoken_turns_newest_first(chat, speaker, skipped=skipped)
-    recent = [message.mes for message in islice(heard, MAX_SCANNED_MESSAGES)]
-    return lore_of_books(books, [text, *recent] if text else recent, available // LORE_SHARE, count)
+    recent = [f"{message.name}: {message.mes}" for message in islice(heard, MAX_SCANNED_MESSAGES)]
+    unsent = [f"{setting.names['user']}: {text}"] if text else []
+    return lore_of_books(books, [*unsent, *recent], budget, count, setting)
 
 
 def _with_memory(parts: Sequence[Part], macros: Mapping[str, str], count: Counter) -> list[Part]:

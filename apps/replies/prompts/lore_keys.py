@@ -1,10 +1,12 @@
 """Whether the keys of a lorebook entry match a text. Entries are of card version 3, with SillyTavern's fields."""
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from apps.replies.prompts.lore_patterns import KeyPatterns
+from apps.replies.whole_words import is_whole_word
 
 Entry = Mapping[str, Any]
 
@@ -31,26 +33,34 @@ def is_usable(entry: Entry) -> bool:
 def matches(entry: Entry, scanned: str, patterns: KeyPatterns) -> bool:
     """Return whether an entry is constant, or one of its keys matches, and if it is selective, its secondary keys too.
 
-    Keys of the form ``/pattern/flags`` are regular expressions, whatever ``use_regex`` says, as in SillyTavern.
+    What its decorators ask of further keys holds in any case. Keys of the form ``/pattern/flags`` are regular
+    expressions, whatever ``use_regex`` says, as in SillyTavern. ``use_regex`` makes all of them patterns.
     """
+    scanned = unicodedata.normalize("NFC", scanned)
+    required, excluded = entry.get("required_keys") or [], entry.get("excluded_keys") or []
+    if not all(any(_found(entry, keys, scanned, patterns)) for keys in required):
+        return False
+    if any(_found(entry, excluded, scanned, patterns)):
+        return False
     if entry.get("constant"):
         return True
-    if not any(_found(entry, "keys", scanned, patterns)):
+    if not any(_found(entry, entry.get("keys"), scanned, patterns)):
         return False
-    secondary = list(_found(entry, "secondary_keys", scanned, patterns))
+    secondary = list(_found(entry, entry.get("secondary_keys"), scanned, patterns))
     if not entry.get("selective") or not secondary:
         return True
     logic = extra_of(entry, "selectiveLogic")
     return LOGICS.get(logic if isinstance(logic, int) else 0, any)(secondary)
 
 
-def _found(entry: Entry, field: str, scanned: str, patterns: KeyPatterns) -> Iterator[bool]:
+def _found(entry: Entry, keys: Iterable[Any] | None, scanned: str, patterns: KeyPatterns) -> Iterator[bool]:
     """Yield for each key that is not empty whether it is in the text. Expressions say themselves how they match."""
     is_sensitive = bool(entry.get("case_sensitive"))
     whole = extra_of(entry, "match_whole_words") is True
     text = scanned if is_sensitive else scanned.lower()
-    for key in filter(None, (str(key).strip() for key in entry.get(field) or [])):
-        found = patterns.found(key, scanned)
+    bare_flags = ("" if is_sensitive else "i") if entry.get("use_regex") is True else None
+    for key in filter(None, (unicodedata.normalize("NFC", str(key)).strip() for key in keys or [])):
+        found = patterns.found(key, scanned, bare_flags=bare_flags)
         if found is None:
             plain = key if is_sensitive else key.lower()
             found = _has_word(plain, text) if whole else plain in text
@@ -58,4 +68,4 @@ def _found(entry: Entry, field: str, scanned: str, patterns: KeyPatterns) -> Ite
 
 
 def _has_word(key: str, scanned: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(key)}(?!\w)", scanned) is not None
+    return any(is_whole_word(scanned, *match.span()) for match in re.finditer(re.escape(key), scanned))

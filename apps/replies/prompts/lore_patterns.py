@@ -1,4 +1,7 @@
-"""Keys of lorebook entries that are regular expressions: ``/pattern/flags`` of JavaScript, as in SillyTavern."""
+"""Keys of lorebook entries that are regular expressions of JavaScript.
+
+They are written ``/pattern/flags``, as in SillyTavern, or are a pattern alone, where the entry says so.
+"""
 
 import re
 import time
@@ -38,12 +41,17 @@ class KeyPatterns:
     def __init__(self) -> None:
         self._seconds_left = SEARCH_SECONDS_OF_BOOK
 
-    def found(self, key: str, text: str) -> bool | None:
+    def found(self, key: str, text: str, *, bare_flags: str | None = None) -> bool | None:
         """Return whether a key that is a regular expression matches a text; None for any other key.
 
-        An expression that takes too long matches nothing.
+        With ``bare_flags`` a key without slashes is a pattern with these flags. An expression that takes too long, or
+        such a pattern that isn't valid, matches nothing.
         """
         pattern = pattern_of(key)
+        if pattern is None and bare_flags is not None:
+            pattern = compiled(key, bare_flags)
+            if pattern is None:
+                return False
         if pattern is None:
             return None
         if self._seconds_left <= 0:
@@ -62,13 +70,21 @@ class KeyPatterns:
 def pattern_of(key: str) -> regex.Pattern[str] | None:
     """Return the expression in a key, or None if the key is a text, as one that is no valid expression."""
     match = KEY.fullmatch(key)
-    if match is None or len(key) > MAX_PATTERN or UNESCAPED_SLASH.search(match[1]):
+    if match is None or UNESCAPED_SLASH.search(match[1]):
+        return None
+    return compiled(match[1], match[2])
+
+
+@lru_cache(maxsize=500)
+def compiled(pattern: str, flags_of_javascript: str) -> regex.Pattern[str] | None:
+    """Return a pattern of JavaScript with its flags, or None if it is not valid or too long."""
+    if len(pattern) > MAX_PATTERN:
         return None
     flags = regex.VERSION0
-    for flag in match[2]:
+    for flag in flags_of_javascript:
         flags |= FLAGS.get(flag, 0)
     try:
-        return regex.compile(_translated(match[1], is_multiline="m" in match[2]), flags)
+        return regex.compile(_translated(pattern, is_multiline="m" in flags_of_javascript), flags)
     except (regex.error, OverflowError, RecursionError):
         return None
 

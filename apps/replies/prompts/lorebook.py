@@ -4,22 +4,43 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apps.replies.prompts.lore_keys import Entry, extra_of, is_usable, matches
+from apps.replies.prompts.lore_entries import (
+    AFTER,
+    AFTER_EXAMPLES,
+    AFTER_NOTE,
+    AT_DEPTH,
+    BEFORE,
+    BEFORE_EXAMPLES,
+    BEFORE_NOTE,
+    NO_SETTING,
+    ROLES,
+    LoreSetting,
+    prepared,
+)
+from apps.replies.prompts.lore_keys import Entry, extra_of, matches
 from apps.replies.prompts.lore_patterns import KeyPatterns
 
 DEFAULT_SCAN_DEPTH = 4  # messages
 DEFAULT_DEPTH = 4  # messages below an entry that stands in the conversation
 MAX_ROUNDS = 5  # of entries that were found in the texts of others
-BEFORE_CHARACTER = "before_char"
-AT_DEPTH = 4  # SillyTavern's number of the position in the conversation
 LORE_BEFORE, LORE_AFTER, LORE_AT_DEPTH = "lore_before", "lore_after", "lore_at_depth"
+LORE_BEFORE_NOTE, LORE_AFTER_NOTE = "lore_before_note", "lore_after_note"
+LORE_BEFORE_EXAMPLES, LORE_AFTER_EXAMPLES = "lore_before_examples", "lore_after_examples"
+PLACES = {
+    BEFORE: LORE_BEFORE,
+    AFTER: LORE_AFTER,
+    BEFORE_NOTE: LORE_BEFORE_NOTE,
+    AFTER_NOTE: LORE_AFTER_NOTE,
+    AT_DEPTH: LORE_AT_DEPTH,
+    BEFORE_EXAMPLES: LORE_BEFORE_EXAMPLES,
+    AFTER_EXAMPLES: LORE_AFTER_EXAMPLES,
+}
 TITLE_KEYS = 4  # which name an entry without a name
-ROLES = {0: "system", 1: "user", 2: "assistant"}
 
 
 @dataclass(frozen=True)
 class LoreText:
-    """An entry that matches, with its place: ``lore_before`` or ``lore_after`` the description, or ``lore_at_depth``.
+    """An entry that matches, with its place, which is one of ``PLACES``.
 
     One at a depth stands before the last ``depth`` messages.
     """
@@ -51,20 +72,32 @@ class Lore:
         """Return the entries at a place."""
         return [item for item in self.texts if item.place == place]
 
+    def text_at(self, place: str) -> str:
+        """Return the texts of the entries at a place, each in a line of its own."""
+        return "\n".join(item.text for item in self.at(place))
+
 
 def lore_of_books(
-    books: Iterable[Mapping[str, Any]], recent: Sequence[str], budget: int, count_tokens: Callable[[str], int]
+    books: Iterable[Mapping[str, Any]],
+    recent: Sequence[str],
+    budget: int,
+    count_tokens: Callable[[str], int],
+    setting: LoreSetting = NO_SETTING,
 ) -> Lore:
     """Return the lore of several books, in one order. The first ones take their share of the budget first."""
     found: list[LoreText] = []
     for book in books:
         room = budget - sum(item.tokens for item in found)
-        found += matching_lore(book, recent, room, count_tokens).texts
+        found += matching_lore(book, recent, room, count_tokens, setting).texts
     return Lore(tuple(sorted(found, key=lambda item: item.order)))
 
 
 def matching_lore(
-    book: Mapping[str, Any], recent: Sequence[str], budget: int, count_tokens: Callable[[str], int]
+    book: Mapping[str, Any],
+    recent: Sequence[str],
+    budget: int,
+    count_tokens: Callable[[str], int],
+    setting: LoreSetting = NO_SETTING,
 ) -> Lore:
     """Return the lore for the texts of ``recent`` messages, newest first, with at most ``budget`` tokens.
 
@@ -73,7 +106,7 @@ def matching_lore(
     own_budget = book.get("token_budget")
     room = budget if own_budget is None else min(budget, int(own_budget))
     kept: list[tuple[Entry, int]] = []
-    for entry in sorted(_found(book, recent), key=_importance):
+    for entry in sorted(_found(book, recent, setting), key=_importance):
         tokens = count_tokens(entry["content"])
         if tokens <= room:
             kept.append((entry, tokens))
@@ -82,13 +115,14 @@ def matching_lore(
     return Lore(tuple(_text_of(entry, tokens) for entry, tokens in kept))
 
 
-def _found(book: Mapping[str, Any], recent: Sequence[str]) -> list[Entry]:
+def _found(book: Mapping[str, Any], recent: Sequence[str], setting: LoreSetting) -> list[Entry]:
     """Return the entries that match the messages and, in a recursive book, the texts of entries already found.
 
     Secondary keys are sought in both.
     """
     patterns = KeyPatterns()
-    waiting = [entry for entry in book.get("entries", []) if is_usable(entry)]
+    entries = (prepared(entry, setting) for entry in book.get("entries", []))
+    waiting = [entry for entry in entries if entry is not None]
     found = [
         entry
         for entry in waiting
@@ -96,7 +130,7 @@ def _found(book: Mapping[str, Any], recent: Sequence[str]) -> list[Entry]:
     ]
     latest = found
     for _ in range(MAX_ROUNDS if book.get("recursive_scanning") else 0):
-        text = "\n".join(entry["content"] for entry in latest if not extra_of(entry, "prevent_recursion"))
+        text = "\n".join(entry["scanned"] for entry in latest if not extra_of(entry, "prevent_recursion"))
         known = {id(entry) for entry in found}
         latest = [
             entry
@@ -125,19 +159,19 @@ def _number(values: Iterable[Any]) -> int:
 def _text_of(entry: Entry, tokens: int) -> LoreText:
     keys = tuple(str(key) for key in entry.get("keys") or [])
     role = extra_of(entry, "role")
-    before = entry.get("position") == BEFORE_CHARACTER
     return LoreText(
         name=str(entry.get("name") or entry.get("comment") or ", ".join(keys[:TITLE_KEYS])),
         keys=keys,
         text=entry["content"],
         tokens=tokens,
-        place=LORE_AT_DEPTH if extra_of(entry, "position") == AT_DEPTH else LORE_BEFORE if before else LORE_AFTER,
+        place=PLACES[entry["position"]],
         depth=max(_number((extra_of(entry, "depth"), DEFAULT_DEPTH)), 0),
-        role=ROLES.get(role, "system") if isinstance(role, int) else "system",
+        role=ROLES[role] if isinstance(role, int) and role in range(len(ROLES)) else ROLES[0],
         order=entry.get("insertion_order", 0),
         is_constant=bool(entry.get("constant")),
     )
 
 
-def _importance(entry: Entry) -> tuple[bool, float, float]:
-    return not entry.get("constant"), -(entry.get("priority") or 0), entry.get("insertion_order", 0)
+def _importance(entry: Entry) -> tuple[bool, bool, float, float]:
+    order = entry.get("insertion_order", 0)
+    return entry["goes_first"], not entry.get("constant"), -(entry.get("priority") or 0), order

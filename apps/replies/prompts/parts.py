@@ -4,7 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from apps.chats.macros import resolve_card_text
-from apps.replies.prompts.lorebook import LORE_AFTER, LORE_BEFORE, Lore
+from apps.replies.prompts.lorebook import (
+    LORE_AFTER,
+    LORE_AFTER_EXAMPLES,
+    LORE_BEFORE,
+    LORE_BEFORE_EXAMPLES,
+    Lore,
+)
 
 IMPERSONATION_PROMPT = "Write the next message of {{user}} in a conversation with {{char}}. Don't speak for {{char}}."
 DEFAULT_SYSTEM_PROMPT = (
@@ -57,13 +63,15 @@ def opening_texts(
     original = {"original": resolve_card_text(system_prompt.strip() or "{{original}}", {**values, **default})}
     templates = {
         "system_prompt": card.system_prompt.strip() or "{{original}}",
-        LORE_BEFORE: "\n".join(item.text for item in lore.at(LORE_BEFORE)),
+        LORE_BEFORE: lore.text_at(LORE_BEFORE),
         "persona": persona,
         "description": card.description,
         "personality": _labelled("Personality of {{char}}", card.personality),
         "scenario": _labelled("Scenario", card.scenario),
-        LORE_AFTER: "\n".join(item.text for item in lore.at(LORE_AFTER)),
+        LORE_AFTER: lore.text_at(LORE_AFTER),
+        LORE_BEFORE_EXAMPLES: lore.text_at(LORE_BEFORE_EXAMPLES),
         "examples": _labelled("Examples of how {{char}} speaks", card.mes_example),
+        LORE_AFTER_EXAMPLES: lore.text_at(LORE_AFTER_EXAMPLES),
     }
     texts = {name: resolve_card_text(text, {**values, **original}).strip() for name, text in templates.items()}
     texts["group"] = f"Also present: {', '.join(others)}." if others else ""

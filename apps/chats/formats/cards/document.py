@@ -24,6 +24,8 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "mes_example": ("mes_example", "example_dialogue"),
     "creator_notes": ("creator_notes", "creatorcomment"),
 }
+# Names of fields that no lorebook has.
+_CARD_ONLY = {name for field, names in ALIASES.items() for name in names} - {"name", "description"}
 TEXT_FIELDS = (*ALIASES, "system_prompt", "post_history_instructions", "creator", "character_version", "nickname")
 LIST_FIELDS = ("alternate_greetings", "group_only_greetings", "tags", "source")
 OBJECT_FIELDS = ("extensions", "creator_notes_multilingual")
@@ -42,6 +44,8 @@ def is_card(value: Any) -> bool:
         return False
     if isinstance(value.get("data"), dict):
         return "name" in value["data"] and "entries" not in value["data"]  # a lorebook has `entries`
+    if isinstance(value.get("entries"), dict | list) and not _CARD_ONLY & value.keys():
+        return False  # a lorebook with a name and a description, as those of Chub have
     # A name alone is not enough: chats and presets have one too.
     present = {field for field, names in ALIASES.items() if any(name in value for name in names)}
     return "name" in present and len(present) > 1

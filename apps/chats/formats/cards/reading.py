@@ -17,6 +17,7 @@ from apps.chats.formats.cards.pictures import BrokenPicture, media_type_of
 from apps.chats.formats.cards.png import MAX_TEXT_BYTES, BrokenPNG, Chunk, is_png, keyword_of, read_chunks, text_of
 from apps.chats.formats.json_lines import BrokenLine, Warn, loads
 from apps.chats.formats.layout import dump
+from apps.chats.formats.signatures import binary_kind
 
 # Keywords of the PNG chunks with a card of version 3, and of version 2 or 1. Version 3 has more fields.
 CARD_KEYWORDS = ("ccv3", "chara")
@@ -26,7 +27,10 @@ BOOK_KEYWORD = "naidata"
 MAX_YAML_BYTES, MAX_YAML_EVENTS, MAX_YAML_DEPTH = 2**19, 10_000, 32
 
 # Top-level keys of chat files.
-CHAT_KEYS = {"mes", "user_name", "chat_metadata", "histories", "data_visible", "messages", "savedsettings"}
+CHAT_KEYS = {
+    *("mes", "user_name", "chat_metadata", "histories", "data_visible", "visible", "messages", "savedsettings"),
+    *("chat_messages", "mapping", "history"),
+}
 LOOKS_LIKE_CHAT = _("This looks like a chat. Import it with your chats.")
 NOT_A_CARD = _("It is not a character card: it has none of the fields of one.")
 UNKNOWN_FILE = _("It is not a character card: neither a picture, nor an archive, JSON or YAML.")
@@ -71,12 +75,15 @@ class ParsedCardFile:
 def read(content: bytes) -> ParsedCardFile:
     """Return the card or lorebook in a file. Raise UnreadableCard."""
     result = ParsedCardFile()
+    kind = binary_kind(content)
     try:
         if is_png(content):
             _read_png(content, result)
         # A CHARX may be appended to a JPEG. Its directory is at the end, before at most 64 KB of comment.
         elif content.startswith(b"PK\x03\x04") or (b"PK\x05\x06" in content[-70_000:] and b"PK\x03\x04" in content):
             _read_charx(Charx(content), result)
+        elif kind:
+            raise UnreadableCard(gettext("The file holds no character card: it is %(kind)s.") % {"kind": kind})
         else:
             _read_text(content, result)
     except (BrokenPNG, BrokenArchive, BrokenPicture) as error:

@@ -13,6 +13,8 @@ from apps.chats.formats.repairs import as_integer, as_text, object_at
 MAX_ENTRIES = 20_000
 BEFORE, AFTER = "before_char", "after_char"
 _REGEX_KEY_PATTERN = re.compile(r"/.+/[a-z]*", re.DOTALL)
+# One of several keys in one text: a regular expression, which may have commas, or a text up to the next comma.
+_KEY_IN_TEXT_PATTERN = re.compile(r"\s*(/(?:[^/\\]|\\.)+/[a-z]*)\s*(?:,|$)|([^,]*)(?:,|$)", re.DOTALL)
 
 # SillyTavern's fields that are not in the specification, and their defaults.
 EXTENSION_DEFAULTS: dict[str, Any] = {
@@ -95,9 +97,23 @@ def normalise_entry(entry: Mapping[str, Any], index: int, warn: Warn) -> dict[st
         "use_regex": as_flag(entry.get("use_regex"), False),
     }
     imported = entry.get("extensions")
+    if _is_by_sillytavern(entry):
+        known["use_regex"] = are_regex(known["keys"])
     if not (isinstance(imported, dict) and "position" in imported):
         extensions["position"] = 1 if known["position"] == AFTER else 0
     return known | {key: value for key, value in entry.items() if key not in known} | {"extensions": extensions}
+
+
+def _is_by_sillytavern(entry: Mapping[str, Any]) -> bool:
+    """Return whether SillyTavern wrote an entry into a card: then `use_regex` is true whatever its keys are."""
+    extensions = entry.get("extensions")
+    is_likely = isinstance(extensions, dict) and {"selectiveLogic", "useProbability"} <= extensions.keys()
+    return is_likely and not {"name", "priority", "case_sensitive"} & entry.keys()
+
+
+def are_regex(keys: list[str]) -> bool:
+    """Return whether all keys are regular expressions, written /like this/i."""
+    return bool(keys) and all(map(is_regex, keys))
 
 
 def is_regex(key: str) -> bool:
@@ -113,7 +129,8 @@ def text_at(value: Mapping[str, Any], key: str, warn: Warn) -> str:
 def as_texts(value: Any, warn: Warn) -> list[str]:
     """Return a list of texts, which may be written as one text, separated by commas."""
     if isinstance(value, str):
-        return [part.strip() for part in value.split(",") if part.strip()]
+        found = (match[1] or match[2] or "" for match in _KEY_IN_TEXT_PATTERN.finditer(value))
+        return [part.strip() for part in found if part.strip()]
     return [as_text(item, warn) for item in value if item is not None] if isinstance(value, list) else []
 
 

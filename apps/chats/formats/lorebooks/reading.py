@@ -7,6 +7,7 @@ from typing import Any
 from apps.chats.formats.json_lines import Warn
 from apps.chats.formats.lorebooks import converters, sillytavern
 from apps.chats.formats.lorebooks.entries import normalise_book
+from apps.chats.formats.lorebooks.support import unsupported_in
 
 CARD, V3, SILLYTAVERN = "card", "v3", "sillytavern"
 
@@ -34,7 +35,7 @@ READERS: dict[str, BookReader] = {
 def read(value: Any, warn: Warn) -> ParsedLorebook | None:
     """Return the lorebook in a JSON value, or None if the value is not a lorebook."""
     format_name = _detect_format(value)
-    return ParsedLorebook(format_name, READERS[format_name](value, warn), value) if format_name else None
+    return _parsed(format_name, READERS[format_name](value, warn), value, warn) if format_name else None
 
 
 def read_card_book(value: Any, warn: Warn) -> ParsedLorebook | None:
@@ -42,7 +43,13 @@ def read_card_book(value: Any, warn: Warn) -> ParsedLorebook | None:
     if not isinstance(value, dict):
         warn("character_book is not an object and was left out.")
         return None
-    return read(value, warn) or ParsedLorebook(CARD, normalise_book(value, warn), value)
+    return read(value, warn) or _parsed(CARD, normalise_book(value, warn), value, warn)
+
+
+def _parsed(format_name: str, document: dict[str, Any], value: Any, warn: Warn) -> ParsedLorebook:
+    for text in unsupported_in(document):
+        warn(text)
+    return ParsedLorebook(format_name, document, value)
 
 
 def _detect_format(value: Any) -> str | None:

@@ -8,9 +8,9 @@ from apps.chats.formats.lorebooks.entries import (
     AFTER,
     BEFORE,
     EXTENSION_DEFAULTS,
+    are_regex,
     as_flag,
     as_texts,
-    is_regex,
     normalise_book,
     normalise_entry,
     read_entries,
@@ -63,6 +63,8 @@ EXTENSIONS = {
 BEFORE_CHARACTER = 0
 # Keys that `read_entry` converts itself. `addMemo` only controls whether SillyTavern displays the comment.
 _CONVERTED = {"uid", "disable", "selective", "extensions", "addMemo"}
+# Fields of the specification that Chub and others write into entries of this form.
+_ALSO_KNOWN = {"name", "priority", "enabled", "case_sensitive", "use_regex", *SPEC_FIELDS.values()}
 
 
 def read_book(book: Mapping[str, Any], warn: Warn) -> dict[str, Any]:
@@ -74,21 +76,28 @@ def read_book(book: Mapping[str, Any], warn: Warn) -> dict[str, Any]:
 
 
 def read_entry(entry: Mapping[str, Any], index: int, warn: Warn) -> dict[str, Any]:
-    """Convert an entry. Files of 2023 lack most fields. Unknown ones go to its extensions."""
-    unknown = {key: value for key, value in entry.items() if key not in {*SPEC_FIELDS, *EXTENSIONS, *_CONVERTED}}
+    """Convert an entry. Files of 2023 lack most fields, others have some as cards name them. Unknown ones are kept."""
+    converted = {*SPEC_FIELDS, *EXTENSIONS, *_CONVERTED, *_ALSO_KNOWN}
+    unknown = {key: value for key, value in entry.items() if key not in converted}
     imported = entry.get("extensions")
     extras = {name: entry[key] for key, name in EXTENSIONS.items() if key in entry and entry[key] is not None}
-    keys = as_texts(entry.get("key"), warn)
+    place = extras.pop("position", BEFORE_CHARACTER)
+    if place in (BEFORE, AFTER):
+        place = (BEFORE, AFTER).index(place)
+    fields = {name: entry.get(key, entry.get(name)) for key, name in SPEC_FIELDS.items()}
+    is_disabled = as_flag(entry.get("disable"), False) or not as_flag(entry.get("enabled"), True)
     return normalise_entry(
         {
-            **{name: entry.get(key) for key, name in SPEC_FIELDS.items()},
+            **fields,
             "id": entry.get("uid", index),
-            "enabled": not as_flag(entry.get("disable"), False),
+            "name": entry.get("name"),
+            "priority": entry.get("priority"),
+            "enabled": not is_disabled,
             "selective": as_flag(entry.get("selective"), True),
-            "position": BEFORE if extras.get("position", BEFORE_CHARACTER) == BEFORE_CHARACTER else AFTER,
-            "case_sensitive": extras.get("case_sensitive"),
-            "use_regex": any(map(is_regex, keys)),
-            "extensions": unknown | (imported if isinstance(imported, dict) else {}) | {"position": 0} | extras,
+            "position": BEFORE if place == BEFORE_CHARACTER else AFTER,
+            "case_sensitive": extras.get("case_sensitive", entry.get("case_sensitive")),
+            "use_regex": as_flag(entry.get("use_regex"), are_regex(as_texts(fields["keys"], lambda _: None))),
+            "extensions": unknown | (imported if isinstance(imported, dict) else {}) | {"position": place} | extras,
         },
         index,
         warn,
@@ -107,6 +116,7 @@ def write_entry(entry: Mapping[str, Any], uid: int) -> dict[str, Any]:
     if extensions["case_sensitive"] is None:
         extensions["case_sensitive"] = entry["case_sensitive"]
     written = {"uid": uid} | {key: entry[name] for key, name in SPEC_FIELDS.items()}
+    written |= {key: entry[key] for key in ("name", "priority") if entry[key] not in ("", None)}
     written |= {"selective": entry["selective"], "addMemo": bool(entry["comment"]), "disable": not entry["enabled"]}
     written |= {key: extensions[name] for key, name in EXTENSIONS.items()}
     return written | {key: value for key, value in extensions.items() if key not in EXTENSIONS.values()}
