@@ -55,6 +55,8 @@ def prompt_with(owner: User, name: str, *texts: str) -> tuple[dict[str, str], li
         ("sillytavern", "Two loaves.", ["REGEX"]),
         ("sillytavern", "The crust!", ["REGEX"]),
         ("sillytavern", "Half a loafer.", []),
+        ("sillytavern", "In /home/user there is", ["SLASHES"]),
+        ("sillytavern", "AC/DC plays.", ["SLASHES"]),
         ("sillytavern", "He writes C++ well.", ["PLAIN"]),
         ("sillytavern", "He writes CCC.", []),
         ("sillytavern", "This is Wanda's apron.", ["USER-KEY of Wanda"]),

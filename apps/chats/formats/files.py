@@ -59,7 +59,7 @@ def parse_file(file: BinaryIO, *, max_unpacked: int = MAX_UNPACKED_BYTES) -> Par
 
 
 def is_card(file: BinaryIO) -> bool:
-    """Return whether a seekable file is a card, a lorebook or a picture. Only its first bytes are read."""
+    """Return whether a seekable file is a card, a lorebook or a picture. Only its first value is read."""
     file.seek(0)
     start = file.read(4)
     try:

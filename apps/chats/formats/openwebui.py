@@ -27,6 +27,7 @@ _KNOWN_FIELDS = (
     "models",
     "modelName",
     "files",
+    "output",
 )
 # What a reply shows folded: its reasoning, calls of tools, code that was run.
 _DETAILS = re.compile(r"<details\s+type=\"(\w+)\"[^>]*>(.*?)</details>\s*", re.DOTALL)
@@ -73,6 +74,10 @@ def _linked(messages: Any) -> dict[str, Any]:
 def _node(line: Mapping[str, Any], warn: Warn) -> Node:
     is_user = line.get("role") == "user"
     written, others = convert.split_parts(line.get("content"))
+    if not written:
+        # Newer replies have the steps of the model, of which the messages are shown.
+        steps = (step for step in convert.objects_in(line.get("output")) if step.get("type") == "message")
+        written = convert.join_texts(convert.split_parts(step.get("content"))[0] for step in steps)
     reasoning: list[str] = []
 
     def unfold(match: re.Match[str]) -> str:

@@ -75,7 +75,7 @@ def _parse_each(file: BinaryIO, report: Report, read: Reader) -> Iterator[Parsed
 
 def _has_roles(shape: Shape) -> bool:
     """Return whether an object is a message with a role, as OpenAI's API has them, or ShareGPT."""
-    return shape.has("role") and shape.has_any("content", "tool_calls")
+    return shape.has("role") and shape.has_any("content", "tool_calls") and not _is_sillytavern(shape)
 
 
 def _is_openwebui(shape: Shape) -> bool:
@@ -178,7 +178,7 @@ def _detect(stream: JsonStream) -> Format | str:
         shape = read_shape(stream)
         # An object of an unknown shape may be the first of JSON lines, but not if nothing follows it.
         is_last = not stream.peek()
-        if _has_roles(shape) and not is_last:
+        if _has_roles(shape):
             return ROLE_MESSAGES
         return _format_of(shape) or _other_kind(shape) or (UNKNOWN_REASON if is_last else JSON_LINES)
     return _detect_in_array(stream) if kind == b"[" else JSON_LINES

@@ -12,9 +12,9 @@ from apps.chats.formats.repairs import as_integer, as_text, object_at
 
 MAX_ENTRIES = 20_000
 BEFORE, AFTER = "before_char", "after_char"
-_REGEX_KEY_PATTERN = re.compile(r"/.+/[a-z]*", re.DOTALL)
+_REGEX_KEY_PATTERN = re.compile(r"/.+/[gimsuy]*", re.DOTALL)
 # One of several keys in one text: a regular expression, which may have commas, or a text up to the next comma.
-_KEY_IN_TEXT_PATTERN = re.compile(r"\s*(/(?:[^/\\]|\\.)+/[a-z]*)\s*(?:,|$)|([^,]*)(?:,|$)", re.DOTALL)
+_KEY_IN_TEXT_PATTERN = re.compile(r"\s*(/(?:[^/\\]|\\.)+/[gimsuy]*)\s*(?:,|$)|([^,]*)(?:,|$)", re.DOTALL)
 
 # SillyTavern's fields that are not in the specification, and their defaults.
 EXTENSION_DEFAULTS: dict[str, Any] = {
