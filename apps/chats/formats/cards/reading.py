@@ -83,7 +83,7 @@ def read(content: bytes) -> ParsedCardFile:
         elif content.startswith(b"PK\x03\x04") or (b"PK\x05\x06" in content[-70_000:] and b"PK\x03\x04" in content):
             _read_charx(Charx(content), result)
         elif kind:
-            raise UnreadableCard(gettext("The file holds no character card: it is %(kind)s.") % {"kind": kind})
+            raise UnreadableCard(gettext("It is not a character card: it is %(kind)s.") % {"kind": kind})
         else:
             _read_text(content, result)
     except (BrokenPNG, BrokenArchive, BrokenPicture) as error:
