@@ -8,7 +8,7 @@ from pathlib import Path
 
 BENCHMARKS = [
     *("sync", "request_size", "throughput", "imports", "search", "journal", "catchup", "fairness", "page", "prompt"),
-    *("proxy", "neighbour", "memory"),
+    *("proxy", "neighbour", "memory", "publishing"),
 ]
 
 

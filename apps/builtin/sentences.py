@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from sentencex import segment
 
-from apps.english.requests import asked_to_remember
-from apps.extraction.prompts.instructions import is_instruction, without_instructions
+from apps.english.requests import asked_to_remember, without_handed_over
+from apps.extraction.prompts.instructions import instructions_in, is_aside, is_instruction, without_instructions
 
 MIN_WORDS, MAX_WORDS = 4, 45
 MAX_TAG_CHARS = 200  # characters before a quotation that are searched for its speaker
@@ -32,7 +32,17 @@ _WHO = r"(?!(?:Nobody|Everybody|Somebody|Everyone|Someone)\b)[A-Z][\w'’-]+(?: 
 _SOMEBODY = r"(?:the|a|an|one|another|some\w+)\b"
 _TAG_AFTER = re.compile(rf"^\W*(?:{_VERB} (?P<who>{_WHO}|{_SOMEBODY})|(?P<subject>{_WHO}) {_VERB}\b)")
 _TAG_BEFORE = re.compile(rf"\b(?P<who>{_WHO}) {_VERB}\b[^.!?]*$")
+_LABEL = re.compile(rf"\W*(?P<who>{_WHO}):\s*")  # of a line of a script
 _ACTOR_BEFORE = re.compile(rf"^\W*(?P<who>{_WHO})(?<!['’]s) (?!(?:and|or|of|with|in|on|at|to|for)\b)[a-z]+")
+# Who tells of themselves quotes somebody else: "He told me: “…”", "“…”, my mother says". Elsewhere "she said" may be
+# the author of a story.
+_OTHERS_BEFORE = re.compile(
+    rf"(?:\b(?!I\b)\w+(?: \w+ly| always| once| just| often)* {_VERB} (?:to )?(?:me|us)\b"
+    rf"|\b(?:[Mm]y|[Oo]ur)(?: [\w'’-]+){{1,4}}? {_VERB}\b)[^.!?\"“]*$"
+)
+_OTHERS_AFTER = re.compile(
+    rf"^\W*(?:(?:(?!I\b)\w+ ){{1,3}}?{_VERB} (?:to )?(?:me|us)\b|(?:my|our)(?: [\w'’-]+){{1,4}}? {_VERB}\b)"
+)
 _INTRODUCTION = re.compile(rf"(?:^|[.,:;!?…—*)\]”\"»]|(?<![\w-]){_VERB})\s*$")
 _INTRODUCTION_WINDOW = 12  # characters before a quotation that may introduce it
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine)\b")
@@ -60,10 +70,10 @@ class Sentence:
 def sentences_of(turn: int, speaker: str, message: str, *, min_words: int = MIN_WORDS) -> Iterator[Sentence]:
     """Yield the sentences of a message in order.
 
-    Sentences of fewer than ``min_words`` or more than MAX_WORDS words, code, tables and instructions to a model are
-    left out.
+    Sentences of fewer than ``min_words`` or more than MAX_WORDS words, code, tables and instructions to a model, which
+    ``instructions_of`` yields, are left out.
     """
-    for text, spoken, sentence_speaker in _marked_sentences(message, speaker):
+    for text, spoken, sentence_speaker in _divided(message, speaker).sentences:
         sentence = Sentence(turn, sentence_speaker, _strip_markup(text), spoken)
         if min_words <= len(sentence.words) <= MAX_WORDS and _is_prose(sentence.text):
             yield sentence
@@ -74,29 +84,61 @@ def wanted_sentences(turn: int, speaker: str, message: str) -> Iterator[Sentence
 
     Anybody else's "Save this to your memory: …" is an instruction to a model.
     """
-    for raw in _segments(without_instructions(prose(message))):
+    for raw in _segments(without_instructions(_said(message))):
         said = _strip_markup(asked_to_remember(_strip_markup(raw)))
         if said and not is_instruction(said) and len(said.split()) <= MAX_WORDS:
             yield Sentence(turn, speaker, said, spoken=True, wanted=True)
 
 
+def instructions_of(turn: int, speaker: str, message: str) -> Iterator[Sentence]:
+    """Yield what reads like an instruction to a model, as something that the speaker of the turn said.
+
+    Out-of-character notes are no part of a story, unless they ask to remember something.
+    """
+    pieces = [*instructions_in(_said(message)), *_divided(message, speaker).commands]
+    for piece in pieces:
+        if is_aside(piece) and not asked_to_remember(piece):
+            continue
+        is_long = len(piece.split()) > MAX_WORDS
+        for text in _segments(piece) if is_long else [piece]:
+            sentence = Sentence(turn, speaker, _strip_markup(text), spoken=True)
+            if MIN_WORDS <= len(sentence.words) <= MAX_WORDS and _is_prose(sentence.text):
+                yield sentence
+
+
+@dataclass(frozen=True)
+class _Divided:
+    """Sentences of a message as (text, spoken, speaker), and its commands to a model, with what they introduce."""
+
+    sentences: tuple[tuple[str, bool, str], ...]
+    commands: tuple[str, ...]
+
+
 @lru_cache(maxsize=64)  # consecutive tasks parse the same few messages
-def _marked_sentences(message: str, speaker: str) -> tuple[tuple[str, bool, str], ...]:
-    """Return (sentence, spoken, speaker), without instructions to a model and the text that their colon introduces."""
-    sentences, introduced = [], False
-    for text, spoken, part_speaker in _marked_parts(without_instructions(prose(message)), speaker):
+def _divided(message: str, speaker: str) -> _Divided:
+    sentences, commands, introduced = list[tuple[str, bool, str]](), list[str](), False
+    for text, spoken, part_speaker in _marked_parts(without_instructions(_said(message)), speaker):
         for raw in _segments(text):
-            command = is_instruction(raw)
-            if not command and not introduced:
+            if introduced:
+                commands[-1] += f" {raw}"
+                introduced = False
+            elif is_instruction(raw):
+                commands.append(raw)
+                introduced = raw.rstrip().endswith((":", "："))
+            else:
                 sentences.append((raw, spoken, part_speaker))
-            introduced = command and raw.rstrip().endswith((":", "："))
-    return tuple(sentences)
+    return _Divided(tuple(sentences), tuple(commands))
 
 
 def _segments(text: str) -> Iterator[str]:
     """Yield the sentences of a text of any length."""
     for start in range(0, len(text), MAX_PIECE_CHARS):
         yield from filter(str.strip, segment("en", text[start : start + MAX_PIECE_CHARS]))
+
+
+def _said(message: str) -> str:
+    """Return what a message says itself, without code and without a text that it hands over to be worked on."""
+    return without_handed_over(prose(message))
 
 
 def prose(message: str) -> str:
@@ -179,7 +221,7 @@ def _tagged_speaker(before: str, quotation: str, after: str, speaker: str) -> st
     tag = _TAG_AFTER.search(after)
     if tag and tag["subject"] and quotation.endswith(".") and after.rstrip().endswith((",", ":")):
         tag = None  # it introduces the next quotation
-    match = tag or _TAG_BEFORE.search(before[-MAX_TAG_CHARS:])
+    match = tag or _TAG_BEFORE.search(before[-MAX_TAG_CHARS:]) or _LABEL.fullmatch(before)
     name = (match["who"] or match["subject"]) if tag and match else match["who"] if match else ""
     if name[:1].islower():
         return ""
@@ -188,9 +230,16 @@ def _tagged_speaker(before: str, quotation: str, after: str, speaker: str) -> st
         words = words[1:]
     if words:
         return speaker if set(words) <= set(speaker.split()) else " ".join(words)
+    if _quotes_others(before, after):
+        return ""
     actor = None if match else _ACTOR_BEFORE.match(before)
     not_others = {*speaker.lower().split(), *_NOT_NAMES}
     return "" if actor and actor["who"].lower().split()[0] not in not_others else None
+
+
+def _quotes_others(before: str, after: str) -> bool:
+    """Return whether the words around a quotation say that somebody said it to the author, or a relative of theirs."""
+    return bool(_OTHERS_BEFORE.search(before[-MAX_TAG_CHARS:]) or _OTHERS_AFTER.match(after[:MAX_TAG_CHARS]))
 
 
 def _action_parts(paragraph: str, speaker: str) -> Iterator[tuple[str, bool, str]]:

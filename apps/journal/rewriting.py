@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import F
 
 from apps.common import jobs
+from apps.extraction.stages.dictation import with_quotations
 from apps.journal.consolidation import MAX_LENGTH, bullets_of
 from apps.journal.quoting import quote, words_of
 from apps.llm.backends import backend_for
@@ -124,7 +125,9 @@ def _ask(entry: JournalEntry, notes: list[Bullet], length: int) -> str:
     )
     completion = backend_for(entry.owner_id).generate(request)
     text = "\n".join(line.rstrip() for line in completion.text.replace("\x00", "").strip().splitlines())
-    return "" if completion.cut_off or not is_account(text, material, length) else text
+    if completion.cut_off or not is_account(text, material, length):
+        return ""
+    return with_quotations(text, {"notes": [note.text for note in notes]}, ())
 
 
 def is_account(text: str, notes: str, length: int) -> bool:

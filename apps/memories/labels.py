@@ -19,6 +19,8 @@ EXPLANATIONS: Mapping[str, Words] = {
     Memory.Kind.REVELATION: _("Something that came to light."),
     Memory.Kind.DEVELOPMENT: _("Something that was decided, begun, ended or changed."),
     Memory.Kind.DETAIL: _("An object, a sum, a time or a wound that may be needed again."),
+    "quoted": _("What somebody said, in their words. A model is told it as a quotation, never as an instruction."),
+    "masked": _("A key, a password or a card number of the message is not remembered."),
     "pinned": _("Always in the prompt first."),
     "hidden": _("Kept, but never put into a prompt."),
     "replaced": _("Something newer holds instead. It is kept, with its history."),
@@ -35,6 +37,8 @@ _CONFIDENCES = (
 
 
 _MARKS = {
+    "quoted": _("Quoted"),
+    "masked": _("Secret masked"),
     "pinned": _("Pinned"),
     "hidden": _("Hidden"),
     "replaced": _("Replaced"),

@@ -1,7 +1,8 @@
-"""Detect prompt injection: commands to a model, out-of-character notes, tags of replies. Without database access.
+"""Mark what reads like an instruction to a model: commands, out-of-character notes, tags. Without database access.
 
-Messages are data: a message must not be able to dictate a memory. The rules are narrow on purpose, since people in
-stories remember, ignore and record things too.
+Messages are data: a message must not be able to dictate a memory. What is marked is never dropped. It is remembered as
+something that its author said, in quotation marks, and changes no other layer. The rules know English alone and are
+narrow on purpose, since people in stories remember, ignore and record things too; nothing depends on them for safety.
 """
 
 import re
@@ -42,6 +43,7 @@ _NOTE = re.compile(
     rf"|\[\s*(?:{_NOTE_LABEL}|{_COMMAND})[^\[\]]{{0,2000}}\]?",
     re.IGNORECASE,
 )
+_ASIDE = re.compile(r"^\W*(?:\(\(|ooc\b)", re.IGNORECASE)
 _OOC = re.compile(r"^\W{0,4}ooc\b", re.IGNORECASE)
 
 _QUANTIFIERS = (
@@ -113,12 +115,25 @@ def is_instruction(sentence: str) -> bool:
     return bool(_HINT.search(text)) and any(rule.search(text) for rule in _RULES)
 
 
+def is_aside(piece: str) -> bool:
+    """Return whether a piece is an out-of-character note, which the writers of a story say to each other."""
+    return bool(_ASIDE.match(piece))
+
+
 def without_instructions(message: str) -> str:
     """Remove out-of-character notes, lines that imitate another role, and texts after tags from a message.
 
     Commands among its sentences stay; check each sentence with ``is_instruction``.
     """
     return "\n".join(_strip_tagged(line) for line in _NOTE.sub(" ", message).splitlines())
+
+
+def instructions_in(message: str) -> list[str]:
+    """Return the pieces that ``without_instructions`` removes from a message."""
+    notes = [match[0] for match in _NOTE.finditer(message)]
+    lines = _NOTE.sub(" ", message).splitlines()
+    pieces = [*notes, *(line[len(_strip_tagged(line)) :] for line in lines)]
+    return [piece for piece in map(str.strip, pieces) if piece]
 
 
 def _strip_tagged(line: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from apps.extraction.prompts.transcript import MAX_TURN, neutral_line, neutralize, transcript
+from apps.extraction.prompts.transcript import INDENT, MAX_NAME, MAX_TURN, neutral_line, neutralize, transcript
 
 EMPTY = "(nothing)"
 EVERYBODY = "everybody in the conversation"
@@ -31,7 +31,11 @@ def _join_lines(lines: Iterable[str]) -> str:
 
 
 def _render_names(names: Iterable[str]) -> str:
-    return ", ".join(filter(None, map(neutral_line, names))) or EMPTY
+    return ", ".join(filter(None, map(_render_name, names))) or EMPTY
+
+
+def _render_name(name: str) -> str:
+    return neutral_line(name)[:MAX_NAME]
 
 
 def _render_entries(entries: Iterable[Mapping[str, Any] | str]) -> str:
@@ -80,13 +84,14 @@ def _render_entity(entity: Mapping[str, Any]) -> str:
 
 
 def _render_text(text: str) -> str:
-    return neutralize(text).strip() or EMPTY
+    """Return a text of several lines, indented, so that none of them can stand for a heading of the template."""
+    return "\n".join(f"{INDENT}{line}" for line in neutralize(text).strip().splitlines()) or EMPTY
 
 
 _RENDERERS: Mapping[str, Callable[[Any], str]] = {
     "participants": _render_names,
     "names": _render_names,
-    "subject": lambda subject: neutral_line(subject) or EVERYBODY,
+    "subject": lambda subject: _render_name(subject) or EVERYBODY,
     "per_kind": str,
     "kind": neutral_line,
     "known": _render_known,

@@ -10,7 +10,7 @@ CLOSING = "=== TRANSCRIPT ENDS ==="
 MAX_TURN = 60_000  # characters of a message; longer ones are read in parts
 MAX_NAME = 80
 CUT = " (… cut …) "
-_INDENT = "    "
+INDENT = "    "
 _TAGS = (
     "fact|relationship|preference|event|scene|revelation|development|detail|merge|summary|analysis|know|suspect|"
     "believe|unaware|hiding|hide|retire|arc|resolved|state|contradiction|"
@@ -49,7 +49,7 @@ def _lines(turns: Iterable[Mapping[str, Any]], max_chars: int) -> Iterator[str]:
 
 def _turn(turn: Mapping[str, Any], max_chars: int) -> str:
     lines = [_NUMBERED.sub(r"\1＃", line) for line in neutralize(shorten(turn["text"], max_chars)).splitlines()]
-    text = f"\n{_INDENT}".join(line.rstrip() for line in lines).strip()
+    text = f"\n{INDENT}".join(line.rstrip() for line in lines).strip()
     return f"#{turn['number']} {_name(turn['speaker'])}: {text}".rstrip()
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from apps.extraction.parsers.arcs import ArcLine, parse_arcs
 from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.parsers.records import has_lines
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
-from apps.extraction.stages.prompt_echo import PromptEchoes
+from apps.extraction.stages.dictation import Dictation
 from apps.extraction.stages.provenance import find_source_turn
 from apps.extraction.stages.turns import messages_between, within_budget
 from apps.llm.generation import Refused
@@ -86,9 +86,14 @@ def _outcome_of(
     known = _all_open(context)
     by_id = {str(arc.pk): arc for arc in known}
     numbered = {int(number): by_id[pk] for number, pk in offered.items() if pk in by_id}
-    echoes = PromptEchoes(turn.mes for turn in shown.values())
-    lines = [line for line in parsed.items if line.text not in echoes]
-    unused = [*parsed.unused, *(line.text for line in parsed.items if line.text in echoes)]
+    dictation = Dictation(shown)
+    # A message can open a thread as something that was said, but not end one.
+    lines = [
+        replace(line, text=dictation.as_said(line.text)) if line.text in dictation else line
+        for line in parsed.items
+        if line.kind == "arc" or line.text not in dictation
+    ]
+    unused = [*parsed.unused, *(line.text for line in parsed.items if line.kind != "arc" and line.text in dictation)]
     texts = {number: turn.mes for number, turn in window.turns.items()}
     changes = _Changes()
     _open_new(context, [line for line in lines if line.kind == "arc"], known, shown, changes)
@@ -194,4 +199,4 @@ def _summary(context: Context, arc: Arc, resolution: str) -> str:
         reply = context.ask("arc_summary", material, max_tokens=SUMMARY_TOKENS)
     except Refused:
         return resolution
-    return parse_free_text(reply, MAX_SUMMARY) or resolution
+    return context.attributed(parse_free_text(reply, MAX_SUMMARY), material) or resolution

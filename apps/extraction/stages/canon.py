@@ -45,7 +45,7 @@ def run(context: Context, window: Window) -> StageOutcome:
     material = {"subject": subject, "arcs": summaries, "memories": memories}
     labels = labels_in(template_of(context.owner_id, "canon") or default_template("canon"))
     reply = context.ask("canon", material, max_tokens=MAX_TOKENS, is_usable=partial(is_canon, labels=labels))
-    text = parse_canon(reply, labels, MAX_TEXT)
+    text = context.attributed(parse_canon(reply, labels, MAX_TEXT), material)
     last = next(iter(messages_between(context.chat, 0, context.last_index, limit=1)), None)
     if not text:
         return StageOutcome(unused=["The reply contained no text."])

@@ -10,10 +10,12 @@ from apps.extraction.parsers.reading import KINDS
 from apps.extraction.parsers.records import has_lines
 from apps.extraction.settings.schema import Settings
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window
+from apps.extraction.stages.dictation import is_dictated
 from apps.llm.generation import Refused
 from apps.memories.models import Memory
 from apps.memories.operations.merging import mark_consolidated, merge_memories
 from apps.memories.queries.memories import active_memories
+from apps.memories.quotations import quoted_speaker
 
 MAX_ENTRIES = 40  # entries of a kind shown to the model together
 MIN_TOKENS, TOKENS_PER_ENTRY = 400, 60
@@ -142,6 +144,12 @@ def _is_usable(line: MergeLine, entries: Mapping[int, Memory], merged: set[int])
         return False
     if len({tuple(entries[number].witnessed_by) for number in numbers}) > 1:
         return False  # the merged text would tell a witness of one entry what only the other entry says
+    if not quoted_speaker(line.text) and any(_repeats_quotation(line.text, entries[n].text) for n in numbers):
+        return False  # what somebody said would stand there as a statement of its own
     known = frozenset[str]().union(*(content_words(entries[number].text) for number in numbers))
     words = content_words(line.text)
     return bool(words & known) and any(jaccard(line.text, entries[n].text) >= MIN_MEMBER_OVERLAP for n in numbers)
+
+
+def _repeats_quotation(text: str, entry: str) -> bool:
+    return bool(quoted_speaker(entry)) and is_dictated(text, entry)

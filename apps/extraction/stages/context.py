@@ -21,10 +21,12 @@ from apps.extraction.prompts.rendering import render
 from apps.extraction.runs.queries import end_of_window
 from apps.extraction.settings.schema import Settings
 from apps.extraction.stages import calls
+from apps.extraction.stages.dictation import with_quotations
 from apps.extraction.stages.turns import with_text
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.generation import GenerationBackend, GenerationRequest, Watch, unwatched
+from apps.memories.masking import masked
 from apps.memories.models import Memory
 from apps.memories.witnesses import participant_of, participants_of, witnessed_turns
 
@@ -58,13 +60,16 @@ class Window:
 
 
 def turns_material(turns: Mapping[int, Message], *, dates: bool = False) -> list[dict[str, Any]]:
-    """Return turns as the template values of prompts, with ``dates`` also the day on which each was sent, if known."""
+    """Return turns as the template values of prompts, with ``dates`` also the day on which each was sent, if known.
+
+    Secrets in them are masked: what no extractor reads, none remembers.
+    """
     return [
         {
             "number": number,
             "speaker": turn.name,
             "is_user": turn.is_user,
-            "text": turn.mes,
+            "text": masked(turn.mes),
             "date": turn.sent_at.date() if dates and turn.sent_at else None,
         }
         for number, turn in turns.items()
@@ -179,6 +184,10 @@ class Context:
         messages = render(task, material, template_of(self.owner_id, task))
         request = GenerationRequest(task, messages, material, max_tokens)
         return calls.ask(self.run, self.stage, self.backend, calls.Question(request, watch=self.watch, **options))
+
+    def attributed(self, text: str, material: Mapping[str, Any]) -> str:
+        """Return what a model wrote, with the words of its material as quotations. The built-in one has its own."""
+        return with_quotations(text, material, self.participants) if self.has_model else text
 
     def vectors(self, texts: Sequence[str]) -> tuple[np.ndarray | None, str]:
         """Return the texts' vectors and the name of their model; None and "" if embeddings are unavailable."""

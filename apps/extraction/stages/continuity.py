@@ -89,7 +89,7 @@ def outcome_of(context: Context, check: Check, answer: str) -> StageOutcome:
     parsed = parse_contradictions(answer)
     numbered = dict(enumerate(check.facts, 1))
     issues = [{"text": item.text, "fact": numbered.get(item.number or 0, "")} for item in parsed.items]
-    note = _repair(context, issues) if issues and context.settings.continuity_repair else ""
+    note = _repair(context, check.reply, issues) if issues and context.settings.continuity_repair else ""
 
     def write() -> Counter[str]:
         parts = {"issues": issues, "message": str(check.reply.pk)}
@@ -105,16 +105,17 @@ def outcome_of(context: Context, check: Check, answer: str) -> StageOutcome:
     return StageOutcome(write, parsed.unused)
 
 
-def _repair(context: Context, issues: list[dict[str, str]]) -> str:
+def _repair(context: Context, reply: Message, issues: list[dict[str, str]]) -> str:
     """Ask for a note to the model that corrects the contradictions; empty if the model refuses."""
     material = {
         "issues": [issue["text"] for issue in issues],
         "facts": [issue["fact"] for issue in issues if issue["fact"]],
     }
     try:
-        return parse_free_text(context.ask("repair", material, max_tokens=REPAIR_TOKENS), MAX_NOTE)
+        note = parse_free_text(context.ask("repair", material, max_tokens=REPAIR_TOKENS), MAX_NOTE)
     except Refused:
         return ""
+    return context.attributed(note, {"turns": turns_material({reply.index: reply})})
 
 
 def _is_divided(context: Context) -> bool:

@@ -13,8 +13,8 @@ from apps.extraction.models import ExtractionProgress
 from apps.extraction.parsers.epistemic import KnowledgeLine, parse_knowledge
 from apps.extraction.parsers.records import has_lines
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
+from apps.extraction.stages.dictation import Dictation
 from apps.extraction.stages.people import canonical_names, known_people
-from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import find_source_turn
 from apps.extraction.stages.turns import messages_between, within_budget
 from apps.memories.models import Knowledge, Scene
@@ -112,7 +112,7 @@ def _outcome_of(
     parsed = parse_knowledge(reply)
     known = known_entries(context)
     names = canonical_names(context.participants, known_people(context, None))
-    scene, echoes = "\n".join(turn.mes for turn in turns.values()), PromptEchoes(turn.mes for turn in turns.values())
+    scene, dictation = "\n".join(turn.mes for turn in turns.values()), Dictation(turns)
     texts = {number: f"{turn.name}: {turn.mes}" for number, turn in turns.items()}
     lines: list[tuple[KnowledgeLine, Message]] = []
     unused = list(parsed.unused)
@@ -121,10 +121,11 @@ def _outcome_of(
             parsed_line,
             subject=names.get(parsed_line.subject.casefold(), parsed_line.subject),
             target=names.get(parsed_line.target.casefold(), parsed_line.target),
+            text=dictation.as_said(parsed_line.text) if parsed_line.text in dictation else parsed_line.text,
         )
         # The prompt allows people whom only the scene names.
         is_person = parsed_line.subject.casefold() in names or mentions(scene, line.subject)
-        if not is_person or line.text in echoes:
+        if not is_person:
             unused.append(f"{line.subject} | {line.text}")
         elif not _is_known(line, known, [other for other, _ in lines]):
             number = find_source_turn(f"{line.subject} {line.text}", texts)

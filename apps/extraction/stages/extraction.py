@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
@@ -13,15 +13,15 @@ from apps.english.clauses import split_speaker
 from apps.english.dates import with_dates
 from apps.english.requests import requests_in
 from apps.english.retelling import takes_back
-from apps.english.words import jaccard
+from apps.english.words import content_words
 from apps.extraction.parsers.memories import Candidate, parse_memories
 from apps.extraction.parsers.reading import KINDS
 from apps.extraction.parsers.records import ParsedLines, has_lines
 from apps.extraction.settings.schema import Settings
 from apps.extraction.stages import judging
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
+from apps.extraction.stages.dictation import Dictation
 from apps.extraction.stages.people import canonical_names, known_people
-from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import find_source_turn
 from apps.extraction.stages.relationships import find_relationship_changes
 from apps.extraction.stages.triggers import find_triggers
@@ -30,6 +30,7 @@ from apps.memories.candidates import NamedEntity
 from apps.memories.models import Memory
 from apps.memories.operations.verdicts import Limits, VerdictBatch, hash_of, write_verdicts
 from apps.memories.queries.memories import active_memories
+from apps.memories.quotations import quoted_speaker
 from apps.memories.search.questions import mentions
 from apps.memories.verdicts.corrections import open_to_change, with_former_texts
 from apps.memories.verdicts.judging import Outcome, Verdict, judge
@@ -48,7 +49,7 @@ EXPIRATION = {Memory.Tier.SESSION.value: "session", Memory.Tier.LONG_TERM.value:
 MAX_KNOWN_LONG_TERM = 15  # long-term memories shown in the prompt for session memories
 MAX_REEMBEDDED_PER_STEP = 2000  # memories re-embedded per step after a change of the model; a job does the rest
 MAX_LINE_TOKENS = 60  # maximum tokens of a line
-MIN_SHARE_OF_REQUEST = 0.6  # Jaccard index of a memory and what somebody asked to remember
+MIN_SHARE_OF_REQUEST = 0.6  # minimum share of a memory's words that what somebody asked to remember has
 MAX_PEOPLE = 200  # newest people looked for in the texts of candidates
 
 
@@ -157,25 +158,24 @@ def _active_memories(context: Context, tier: str) -> Any:
     return rows.order_by("-pinned", "-importance", "-confidence", "-pk")
 
 
-def _drop_unusable(parsed: ParsedLines[Candidate], turns: Mapping[int, Message]) -> ParsedLines[Candidate]:
-    """Drop unusable candidates, and add a source to those that cite none: the turn that shares most words.
+def _usable(context: Context, parsed: ParsedLines[Candidate], turns: Mapping[int, Message]) -> ParsedLines[Candidate]:
+    """Return the usable candidates; one that cites no source has the turn that shares most words.
 
-    Unusable candidates cite unknown turns, repeat text that an instruction in a message told the model to write
-    (prompt injection), or ask to forget what was said. What the person asks to remember is no instruction.
+    Unusable candidates cite unknown turns, or ask to forget what was said. What only repeats the words of a turn is
+    quoted, unless the person asks to remember it; the built-in extractor has done so itself.
     """
     texts = {number: turn.mes for number, turn in turns.items()}
-    echoes = PromptEchoes(texts.values())
+    dictation = Dictation(turns)
     wanted = [said for turn in turns.values() if turn.is_user for said in requests_in(turn.mes)]
     usable: list[Candidate] = []
     unusable: list[str] = []
     for candidate in parsed.items:
-        is_known = set(candidate.sources) <= turns.keys()
-        is_echo = candidate.text in echoes and not any(
-            jaccard(split_speaker(candidate.text)[1], said) >= MIN_SHARE_OF_REQUEST for said in wanted
-        )
-        if not is_known or is_echo or takes_back(split_speaker(candidate.text)[1]):
+        if not set(candidate.sources) <= turns.keys() or takes_back(split_speaker(candidate.text)[1]):
             unusable.append(candidate.text)
             continue
+        if context.has_model and not _is_wanted(candidate.text, wanted, context.participants):
+            names = [*context.participants, *(entity.name for entity in candidate.entities)]
+            candidate = replace(candidate, text=dictation.as_said(candidate.text, candidate.sources, names))
         source = find_source_turn(candidate.text, texts)
         usable.append(candidate if candidate.sources or source is None else replace(candidate, sources=(source,)))
     return ParsedLines(usable, [*parsed.unused, *unusable])
@@ -186,6 +186,13 @@ def limits_from(settings: Settings) -> Limits:
     return Limits(**{field.name: getattr(settings, field.name) for field in fields(Limits)})
 
 
+def _is_wanted(text: str, wanted: Iterable[str], names: Iterable[str]) -> bool:
+    """Return whether a memory says what the person asks to remember, and puts it into nobody's mouth."""
+    words = content_words(text) - content_words(" ".join(names))
+    shared = max((len(words & content_words(said)) for said in wanted), default=0)
+    return bool(words) and not quoted_speaker(text) and shared >= MIN_SHARE_OF_REQUEST * len(words)
+
+
 def propose(
     context: Context, turns: Mapping[int, Message], tier: str, reply: str, witnessed: Set[int] | None = None
 ) -> Proposals:
@@ -193,7 +200,7 @@ def propose(
 
     With ``witnessed``, the numbers of turns that the context's character witnessed, leave out what others learnt.
     """
-    parsed = _drop_unusable(parse_memories(reply, KINDS[tier], expiration=EXPIRATION[tier]), turns)
+    parsed = _usable(context, parse_memories(reply, KINDS[tier], expiration=EXPIRATION[tier]), turns)
     candidates = [_dated(one, turns) for one in parsed.items] if context.settings.dates else parsed.items
     participants = participants_of(context.chat)
     if witnessed is not None and context.character:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.db.models import Q
@@ -9,10 +10,11 @@ from django.db.models import Q
 from apps.extraction.parsers.ledger import parse_states
 from apps.extraction.parsers.records import has_lines
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
-from apps.extraction.stages.prompt_echo import PromptEchoes
+from apps.extraction.stages.dictation import Dictation
 from apps.extraction.stages.provenance import find_source_turn
 from apps.memories.models import Entity, LedgerEntry
 from apps.memories.operations.ledger import write_states
+from apps.memories.quotations import quotation
 
 MAX_TOKENS = 400
 KINDS = (Entity.Kind.CHARACTER, Entity.Kind.OBJECT, Entity.Kind.PLACE, Entity.Kind.FACTION)
@@ -30,16 +32,21 @@ def run(context: Context, window: Window) -> StageOutcome:
     parsed = parse_states(reply)
     shown_names = {entity["name"].casefold() for entity in entities}
     texts = {number: f"{turn.name}: {turn.mes}" for number, turn in window.turns.items()}
-    echoes = PromptEchoes(turn.mes for turn in window.turns.values())
+    dictation = Dictation(window.turns)
     lines, unused = [], list(parsed.unused)
     for line in parsed.items:
         text = " ".join([line.name, *line.fields.values(), *line.cleared])
         unknown = line.name.casefold() not in shown_names and line.name.casefold() not in transcript
-        if unknown or text in echoes:
+        if unknown:
             unused.append(text)
             continue
         number = find_source_turn(text, texts)
         assert number is not None
+        if text in dictation:
+            speaker = window.turns[number].name
+            line = replace(
+                line, fields={name: quotation(speaker, value) for name, value in line.fields.items()}, cleared=()
+            )
         lines.append((line, window.turns[number]))
     return StageOutcome(lambda: Counter(ledger=write_states(context.chat, lines, context.run.pk)), unused)
 

@@ -38,8 +38,8 @@ def run(context: Context, window: Window) -> StageOutcome:
     if profile is None:
         return StageOutcome(unused=["The reply contained no profile."])
     parts = {
-        "character_state": profile.character_state,
-        "world_state": profile.world_state,
+        "character_state": context.attributed(profile.character_state, material),
+        "world_state": context.attributed(profile.world_state, material),
         "relationship_matrix": _of_others(profile.relationship_matrix),
     }
 

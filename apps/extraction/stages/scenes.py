@@ -196,8 +196,9 @@ def _recap(context: Context, last: Message, ended: Sequence[EndedScene]) -> Reca
     if not turns:
         return Recap("", length)
     shown = within_budget(turns, context.token_budget)
+    material = {"turns": turns_material(shown)}
     try:
-        reply = context.ask("scene_recap", {"turns": turns_material(shown)}, max_tokens=RECAP_TOKENS)
+        reply = context.ask("scene_recap", material, max_tokens=RECAP_TOKENS)
     except Refused:
         return Recap("", length)  # the scene is kept without
-    return Recap(parse_free_text(reply, MAX_RECAP), length)
+    return Recap(context.attributed(parse_free_text(reply, MAX_RECAP), material), length)

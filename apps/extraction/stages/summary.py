@@ -30,11 +30,8 @@ def run(context: Context, window: Window) -> StageOutcome:
         return NO_OUTCOME
     memories = active_memories(context.chat, Memory.Tier.SESSION, None).order_by("-importance", "-pk")
     known = list(memories.values_list("text", flat=True)[:MAX_KNOWN_MEMORIES])
-    reply = context.ask(
-        "summary",
-        {"summary": current.text if current else "", "turns": turns_material(batch), "known": known},
-        max_tokens=context.settings.summary_tokens,
-    )
+    material = {"summary": current.text if current else "", "turns": turns_material(batch), "known": known}
+    reply = context.ask("summary", material, max_tokens=context.settings.summary_tokens)
     summary = parse_summary(reply)
     if not summary.text:
         return StageOutcome(unused=[reply[:1000]])
@@ -45,7 +42,7 @@ def run(context: Context, window: Window) -> StageOutcome:
         VersionedText.Kind.SUMMARY,
         current,
         counted_as="summary",
-        text=summary.text,
+        text=context.attributed(summary.text, material),
         parts={
             "sections": {str(number): text for number, text in summary.sections.items()},
             "messages": last.index + 1,

@@ -14,6 +14,7 @@ from apps.injection.slots.entries import Entry
 from apps.injection.turns import UserTurn
 from apps.injection.witnessing import Viewpoint
 from apps.memories.models import Memory
+from apps.memories.quotations import inside, quoted_speaker
 
 
 def current_entries(turn: UserTurn, character: Character | None, recall: Recall) -> dict[str, list[Entry]]:
@@ -62,8 +63,9 @@ def _current_messages(turn: UserTurn, character: Character | None, recall: Recal
 
 
 def _has_passage(message: Message, passage: str) -> bool:
-    excerpt = passage.removeprefix(f"{message.name}: ").strip(f"{ELLIPSIS} ")
-    return excerpt in " ".join(message.mes.split())
+    said = passage.partition(": ")[2] if quoted_speaker(passage) else passage.removeprefix(f"{message.name}: ")
+    excerpt = said.strip(f"{ELLIPSIS} “”")
+    return inside(excerpt) in one_line(inside(message.mes))
 
 
 def is_kept_for(turn: UserTurn, character: Character | None, recall: Recall) -> bool:

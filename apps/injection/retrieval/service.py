@@ -20,6 +20,7 @@ from apps.injection.slots.definitions import EPISTEMIC, LONG_TERM, RECALLED, SES
 from apps.injection.slots.entries import Entry
 from apps.injection.slots.plan import Plan
 from apps.injection.turns import UserTurn
+from apps.memories.quotations import quotation
 from apps.memories.search import SearchResult
 
 _SLOT_NAMES = [slot.name for slot in SLOTS]
@@ -252,7 +253,7 @@ def _passage_entry(turn: UserTurn, message: Message, result: SearchResult) -> En
         id=message.pk,
         tier=MESSAGES_TIER,
         kind="said",
-        line=f"{message.name}: {excerpt_around(message.mes, result.matched_sentence)}",
+        line=one_line(quotation(message.name, excerpt_around(message.mes, result.matched_sentence))),
         priority=result.score,
         score=result.score,
         why=reasons(

@@ -11,13 +11,17 @@ from apps.injection.slots.definitions import ENTRIES, Slot
 SEPARATOR = "\n\n"
 PLACEHOLDERS = {"entries", "char", "user"}
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+# Tokens by which templates of chats mark roles and turns: "<|im_start|>", "<start_of_turn>", "</s>", "[INST]" …
+_ROLE_TOKEN = re.compile(r"<(?=[|｜]|/?s>|<?/?SYS>|(?:start|end)_of_turn>|[be]os>)|\[(?=/?INST\])", re.IGNORECASE)
 
 
 def one_line(text: str) -> str:
-    """Return ``text`` without line breaks and control characters.
+    """Return ``text`` without line breaks, control characters and the tokens of roles.
 
-    So text from a chat can't be mistaken for a heading or an entry.
+    So text from a chat can't be mistaken for a heading, for another entry or for the message of another role.
     """
+    if "<" in text or "[" in text:
+        text = _ROLE_TOKEN.sub(lambda match: "‹" if match[0] == "<" else "⟦", text)
     if text.isprintable() and "  " not in text:  # as nearly all texts are: their only white space is single spaces
         return text.strip()
     return " ".join(_CONTROL_CHARACTERS.sub(" ", text).split())

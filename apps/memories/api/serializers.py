@@ -28,6 +28,12 @@ class MemorySerializer(serializers.Serializer[Memory]):
     tier = serializers.CharField()
     kind = serializers.CharField()
     text = serializers.CharField()
+    quoted_from = serializers.CharField(
+        help_text="Who said all of the text: it is told to models as their words. Empty: it is no quotation."
+    )
+    masked = serializers.BooleanField(
+        source="is_masked", help_text="Whether a key, a password or a card number is left out of the text."
+    )
     importance = serializers.IntegerField()
     expiration = serializers.CharField()
     confidence = serializers.FloatField()

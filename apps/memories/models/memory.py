@@ -17,7 +17,9 @@ from pgvector.django import HalfVectorField
 
 from apps.chats.models import Character, Chat, Message, Swipe
 from apps.common.scoping import OwnedModel
+from apps.memories.masking import MASK
 from apps.memories.querysets import MemoryManager, MemoryWithBinManager
+from apps.memories.quotations import quoted_speaker
 
 # Weights of importance (1 to 3) and of confidence (0 to 1) in the standing of a memory: what it weighs in any turn.
 IMPORTANCE_WEIGHT = 0.1
@@ -244,6 +246,16 @@ class Memory(StoryModel):
     def is_active(self) -> bool:
         """Return whether the memory is neither superseded, retired, deleted nor in the bin."""
         return self.state == self.State.ACTIVE and self.deleted_at is None and not self.in_bin
+
+    @property
+    def quoted_from(self) -> str:
+        """Return who says all of the text, which is then told as their words; empty if it is no quotation."""
+        return quoted_speaker(self.text)
+
+    @property
+    def is_masked(self) -> bool:
+        """Return whether a key, a password or a card number of the message is left out of the text."""
+        return MASK in self.text
 
     @property
     def entity_names(self) -> list[str]:

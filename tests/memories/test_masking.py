@@ -1,0 +1,60 @@
+"""Keys, passwords and card numbers are masked before an extractor reads them; what only looks like one stays."""
+
+import time
+
+import pytest
+
+from apps.memories.masking import MASK, masked
+
+SECRETS = [
+    ("The door's passcode is 7731#x and the cat is called Pim.", "7731#x"),
+    ("My PIN is 4821, don't tell.", "4821"),
+    ("password: meadowlark", "meadowlark"),
+    ("Our password is meadowlark.", "meadowlark"),
+    ("Das Passwort fürs Netz lautet Wiesen+Lerche7.", "Wiesen+Lerche7"),
+    ("我的密码是 lerche2026。", "lerche2026"),
+    ("We use sk-test-Ab12Cd34Ef56Gh78Ij90Kl for it.", "sk-test-Ab12Cd34Ef56Gh78Ij90Kl"),
+    ("The token q7W2e9R4t1Y6u3I8o5P0 has expired.", "q7W2e9R4t1Y6u3I8o5P0"),
+    ("eyJhbGciOiJub25lIn0.eyJ1c2VyIjoiMSJ9.c2lnbmF0dXJl works", "eyJ1c2VyIjoiMSJ9"),
+    ("-----BEGIN PRIVATE KEY-----\nMIIBVgIBADANBg\n-----END PRIVATE KEY-----", "MIIBVgIBADANBg"),
+    ("Card 5500 0055 5555 5559, valid until 03/31, code 907.", "5500 0055 5555 5559"),
+    ("Card 5500-0055-5555-5559, valid until 03/31, code 907.", "907"),
+]
+HARMLESS = [
+    "The password is easy to guess.",
+    "The password of the gate is known to every goblin.",
+    "Das Passwort ist streng geheim.",
+    "Ring me at +44 20 7946 0018 or write to pim@example.org.",
+    "My order 2026-11-27-000451 costs 1,200.50.",
+    "The flight is on 2026-11-27 at 14:30, seat 23F.",
+    "https://example.com/a/q7W2e9R4t1Y6u3I8o5P0",
+    "Rindfleischetikettierungsüberwachungsaufgabe2026",
+    "He pinned 4821 to the wall.",
+    "1234 5678 9012 3456 is no card's number.",
+    "I drew a skateboard-and-helmet-2026 logo.",
+]
+
+
+@pytest.mark.parametrize(("text", "secret"), SECRETS)
+def test_a_secret_is_masked_and_the_rest_stays(text: str, secret: str) -> None:
+    assert secret not in masked(text)
+    assert MASK in masked(text)
+    assert masked(masked(text)) == masked(text)
+
+
+def test_words_around_a_secret_stay() -> None:
+    assert masked(SECRETS[0][0]) == f"The door's passcode is {MASK} and the cat is called Pim."
+    assert masked(SECRETS[10][0]) == f"Card {MASK}, valid until {MASK}, code {MASK}."
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert masked(text) == text
+
+
+@pytest.mark.parametrize("piece", ["a1B2", "a+", "4 ", "4111", "password: ", "my pin is ", "eyJ", "-----BEGIN "])
+def test_a_very_long_message_takes_no_time(piece: str) -> None:
+    text = piece * (100_000 // len(piece))
+    began = time.process_time()
+    masked(text)
+    assert time.process_time() - began < 2  # seconds
