@@ -1,6 +1,7 @@
 """What every test may use: the embedded Postgres, a real Celery worker, a browser."""
 
 import contextlib
+import gc
 import os
 import shutil
 import signal
@@ -69,6 +70,12 @@ def pytest_configure(config: pytest.Config) -> None:
     keep_templates_apart()
     TransactionTestCase._fixture_teardown = empty_tables
     config.pluginmanager.register(CostReporter())
+
+
+def pytest_collection_finish() -> None:
+    """Have the garbage collector leave alone what lasts for the whole run: modules and thousands of tests."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

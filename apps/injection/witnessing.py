@@ -10,7 +10,7 @@ from django.db.models import Q
 from apps.chats.models import Character, Chat, Message, Participant
 from apps.common.problems import Invalid
 from apps.memories.models import Memory
-from apps.memories.witnesses import Said, ids_in_story, participant_of, participants_of, was_witnessed_by, witnesses
+from apps.memories.witnesses import Said, ids_in_story, is_known_to, participant_of, participants_of, witnesses
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,13 @@ class Viewpoint:
         heard_by = witnesses(said, self._participants)
         return not heard_by.isdisjoint(self.ids) if self.member else heard_by >= self._speaking
 
-    def knows(self, memory: Memory) -> bool:
-        """Return whether a memory is the character's own or, if it is one of the session, was witnessed by them."""
-        if self.ids is None:
-            return True
-        if memory.tier == Memory.Tier.LONG_TERM and (self.member or memory.character_id):
-            return self.member is not None and memory.character_id == self.member.character_id
-        return was_witnessed_by(memory, self.ids)
+    def known_of(self, memory_ids: Collection[UUID]) -> set[UUID]:
+        """Return the ids of those memories that are the character's own or, of the session, were witnessed by them."""
+        if self.ids is None or not memory_ids:
+            return set(memory_ids)
+        condition = is_known_to(self.member.character_id if self.member else None, self.ids)
+        rows = Memory.objects.for_owner(self.chat.owner_id).filter(condition, pk__in=memory_ids)
+        return set(rows.values_list("pk", flat=True))
 
     def unheard(self, message_ids: Collection[UUID | None]) -> set[UUID]:
         """Return the ids of those messages of the chat that the character did not witness."""

@@ -15,7 +15,7 @@ from apps.llm.queries import generation_connection
 from apps.memories.journal.bullets import Bullet, append_bullets
 from apps.memories.models import JournalEntry, Memory
 from apps.memories.operations.journal import merge_daily
-from apps.memories.querysets import MemoryQuerySet
+from apps.memories.visibility import MemoryQuerySet
 
 MAX_BULLET_LENGTH = 400  # characters of what is quoted of one chat
 

@@ -91,9 +91,16 @@ def is_witnessed_by(ids: Any) -> Q:
     return Q(witnessed_by=[]) | Q(witnessed_by__overlap=ids)
 
 
-def was_witnessed_by(memory: Memory, ids: Iterable[UUID]) -> bool:
-    """Return whether ``is_witnessed_by`` is true of a memory that is loaded already."""
-    return not memory.witnessed_by or not set(memory.witnessed_by).isdisjoint(ids)
+def is_known_to(character_id: Any, ids: Any) -> Q:
+    """Return the condition of a group's memories that one of its characters knows, who has the ids of ``ids_in_story``.
+
+    Their own long-term memories are of what they witnessed. Without a character, they are those that everybody knows.
+    """
+    is_own = Q(tier=Memory.Tier.LONG_TERM, character=character_id)
+    is_of_session = Q(tier=Memory.Tier.SESSION)
+    if character_id is None:
+        return (is_own | is_of_session) & is_witnessed_by(ids)
+    return is_own | is_of_session & is_witnessed_by(ids)
 
 
 def ids_in_story(witness: Participant) -> list[UUID]:

@@ -1,6 +1,7 @@
 """What of a chat decides which rows are visible in it, for queries that are compiled once for all chats."""
 
 from typing import Any, NamedTuple, TypeAlias
+from uuid import UUID
 
 from apps.chats.models import Chat
 
@@ -16,6 +17,12 @@ class ChatKeys(NamedTuple):
 
 
 ChatOrKeys: TypeAlias = Chat | ChatKeys
+
+
+def keys_of_id(owner_id: UUID, chat_id: UUID) -> ChatKeys:
+    """Return the keys of the owner's chat with an id, also of one in the bin; without one, keys that see no memory."""
+    found = Chat._base_manager.filter(owner=owner_id, pk=chat_id).values_list(*ChatKeys._fields).first()
+    return ChatKeys(*found) if found else ChatKeys(chat_id, owner_id, chat_id, None, None)
 
 
 def keys_of(chat: Chat) -> ChatKeys:

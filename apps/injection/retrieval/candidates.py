@@ -14,9 +14,9 @@ from apps.injection.retrieval.known import vector_text
 from apps.injection.retrieval.wanted import Wanted
 from apps.injection.turns import UserTurn
 from apps.injection.witnessing import Viewpoint
-from apps.memories.lineage import SUPERSEDED_BY_ANOTHER_STORY_SQL, ids_of
 from apps.memories.models import Memory
 from apps.memories.models.memory import STANDING_SQL
+from apps.memories.visibility import SUPERSEDED_BY_ANOTHER_STORY_SQL, ids_of
 from apps.memories.witnesses import WITNESSED_SQL
 
 LIST_LENGTH = 200  # memories of one list, more than twice as many as a prompt has at most

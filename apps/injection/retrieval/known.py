@@ -17,9 +17,9 @@ from apps.injection.turns import UserTurn
 from apps.injection.witnessing import Viewpoint
 from apps.memories.models import Memory
 from apps.memories.models.memory import standing_of
-from apps.memories.querysets import MemoryQuerySet, is_inherited_by
 from apps.memories.search import QueryVectors
-from apps.memories.witnesses import is_witnessed_by
+from apps.memories.visibility import MemoryQuerySet
+from apps.memories.witnesses import is_known_to
 
 # Weights of what is added to the standing. The cosine similarity to the turn, at most 1, has the weight 1.
 TRIGGER_WEIGHT = 0.3
@@ -82,14 +82,9 @@ def _rows_of_tier(tier: str, chat: ChatOrKeys, character_id: Any, witness: Any) 
     """Return the rows of ``memories_of_tier``. ``witness`` has the ids of the group's member, or is None."""
     rows: MemoryQuerySet = Memory.objects.for_owner(chat.owner_id).present().filter(tier=tier, hidden=False)
     if tier == Memory.Tier.LONG_TERM and character_id is not None:
-        rows = rows.relevant_to(chat, character_id).filter(character=character_id)
-        is_carried = ~Q(expiration=Memory.Expiration.SESSION)
-        return rows.filter(is_carried | Q(chat=chat.pk) | is_inherited_by(chat))
-    if witness is not None:
-        rows = rows.filter(is_witnessed_by(witness))
-    if witness is not None and tier == Memory.Tier.LONG_TERM:
-        rows = rows.filter(character=None)  # those of members are their own
-    return rows.learnt_in(chat)
+        return rows.relevant_to(chat, character_id).filter(character=character_id).carried_to(chat)
+    rows = rows.learnt_in(chat)
+    return rows if witness is None else rows.filter(is_known_to(character_id, witness))
 
 
 def vector_text(vectors: QueryVectors) -> str | None:

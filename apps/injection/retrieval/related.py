@@ -69,9 +69,9 @@ def search_related(turn: UserTurn, character: Character | None, shown: Collectio
         # In a group, the rows tell who witnessed them. Else those that are not used need not be loaded.
         hits = _best(hits, MAX_MEMORIES, MAX_MESSAGES)
     loaded = load(turn.owner_id, hits, turn.text, with_history=False)
-    results = [result for result in loaded if _is_known(view, result)]
-    memories = [result for result in results if result.memory][:MAX_MEMORIES]
-    messages = [result for result in results if result.message][:MAX_MESSAGES]
+    known = view.known_of([result.id for result in loaded if result.memory])
+    memories = [result for result in loaded if result.memory and result.id in known][:MAX_MEMORIES]
+    messages = [result for result in loaded if result.message and view.has_heard(result.message)][:MAX_MESSAGES]
     return Related(found.method, memories + messages, found.vectors, near)
 
 
@@ -94,9 +94,3 @@ def _above_thresholds(method: str, hits: list[RankedHit]) -> list[RankedHit]:
     best = max(values, default=0.0)
     threshold = MIN_SHARED_WORDS if method == "text" else max(MIN_COSINE, MIN_SHARE_OF_BEST * best)
     return [hit for hit, value in zip(hits, values, strict=True) if value >= threshold]
-
-
-def _is_known(view: Viewpoint, result: SearchResult) -> bool:
-    if result.message:
-        return view.has_heard(result.message)
-    return result.memory is not None and view.knows(result.memory)

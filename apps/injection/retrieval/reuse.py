@@ -79,8 +79,8 @@ def is_kept_for(turn: UserTurn, character: Character | None, recall: Recall) -> 
     view = Viewpoint(turn.chat, character)
     ids = {item["id"] for item in recall.memories}
     messages = Message.objects.for_owner(turn.owner_id).filter(pk__in=ids).with_swipes()
-    memories = Memory.objects.for_owner(turn.owner_id).filter(pk__in=ids)
+    memories = Memory.objects.for_owner(turn.owner_id).filter(pk__in=ids).values_list("pk", flat=True)
     known = [message.pk for message in messages if view.has_heard(message)]
-    known += [memory.pk for memory in memories.only("tier", "character", "witnessed_by") if view.knows(memory)]
+    known += view.known_of(list(memories))
     secrets = secrets_of(turn, character)
     return ids == set(map(str, known)) and not any(secrets.are_told_by(item["text"]) for item in recall.memories)

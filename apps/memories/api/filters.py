@@ -8,7 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 
 from apps.chats.models import Chat
 from apps.memories.models import Memory
-from apps.memories.querysets import MemoryQuerySet
+from apps.memories.visibility import MemoryQuerySet
 
 
 @extend_schema_field({"type": "integer", "minimum": 0, "maximum": 2**31 - 1})

@@ -22,7 +22,7 @@ from apps.memories.api.serializers import (
     SplitSerializer,
 )
 from apps.memories.models import Memory
-from apps.memories.querysets import MemoryQuerySet
+from apps.memories.visibility import MemoryQuerySet
 
 
 class MemoryViewSet(

@@ -16,10 +16,10 @@ from apps.common.scoping import Owner
 from apps.memories.models import Memory
 from apps.memories.operations.merging import obstacle_to_merge
 from apps.memories.queries.memory_book import MemoryBook
-from apps.memories.querysets import MemoryQuerySet
 from apps.memories.search import SearchQuery
 from apps.memories.search.hits import JOURNAL, MESSAGES
 from apps.memories.search.service import ALL_TIERS
+from apps.memories.visibility import MemoryQuerySet
 from apps.memories.witnesses import learners
 
 IMPORTANCES = [(1, _("Low")), (2, _("Normal")), (3, _("High"))]

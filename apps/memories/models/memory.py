@@ -18,8 +18,8 @@ from pgvector.django import HalfVectorField
 from apps.chats.models import Character, Chat, Message, Swipe
 from apps.common.scoping import OwnedModel
 from apps.memories.masking import MASK
-from apps.memories.querysets import MemoryManager, MemoryWithBinManager
 from apps.memories.quotations import quoted_speaker
+from apps.memories.visibility import MemoryManager, MemoryWithBinManager
 
 # Weights of importance (1 to 3) and of confidence (0 to 1) in the standing of a memory: what it weighs in any turn.
 IMPORTANCE_WEIGHT = 0.1

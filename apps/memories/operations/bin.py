@@ -27,7 +27,7 @@ from apps.memories.models import (
     VersionedText,
 )
 from apps.memories.operations.memories import retract_memories, update_superseded_by_another_story
-from apps.memories.querysets import MemoryQuerySet
+from apps.memories.visibility import MemoryQuerySet
 
 _NOT_RETIRED = (Memory.State.ACTIVE, Memory.State.SUPERSEDED)
 

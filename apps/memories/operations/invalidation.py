@@ -11,7 +11,6 @@ from django.db.models import Exists, F, OuterRef, Q, Subquery
 from django.utils import timezone
 
 from apps.chats.models import Chat, Message
-from apps.memories.lineage import is_seen_in
 from apps.memories.models import (
     RETIRED,
     Arc,
@@ -30,6 +29,7 @@ from apps.memories.operations.endings import remove_lost_endings
 from apps.memories.operations.memories import retract_memories
 from apps.memories.operations.ordering import follow_order
 from apps.memories.queries.scenes import finished_scenes
+from apps.memories.visibility import is_seen_in
 
 # What a fresh start retired may come back.
 _IS_NOT_RETIRED = ~Q(state=RETIRED) | Q(retired_reason=RetiredReason.FRESH_START)

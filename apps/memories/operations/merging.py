@@ -12,8 +12,8 @@ from apps.common.problems import Conflict, Invalid
 from apps.common.scoping import Owner
 from apps.memories.models import Inheritance, Memory, MemorySource, RetiredReason
 from apps.memories.operations.memories import latest_message, link_sources, retract_memories, set_text, supersede
-from apps.memories.querysets import MemoryQuerySet
 from apps.memories.trigger_words import MAX_WORDS
+from apps.memories.visibility import MemoryQuerySet
 
 
 def merge_memories(chat: Chat, members: Sequence[Memory], text: str, *, run_id: UUID) -> int:

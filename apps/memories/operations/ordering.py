@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from apps.chats.models import Chat
 from apps.memories.models import Memory
-from apps.memories.querysets import MemoryQuerySet
+from apps.memories.visibility import MemoryQuerySet
 
 
 def follow_order(chat: Chat) -> None:

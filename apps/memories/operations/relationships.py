@@ -12,12 +12,12 @@ from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Chat, Message
 from apps.common.problems import Invalid
 from apps.memories.candidates import Descriptor, RelationshipLine
-from apps.memories.lineage import is_seen_in
 from apps.memories.models import Ending, Entity, Relationship
 from apps.memories.operations.endings import end_elsewhere
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.layer_entries import end_entry, is_before, newest_message, source_fields
 from apps.memories.queries.endings import endings_seen_in, has_ended
+from apps.memories.visibility import is_seen_in
 
 
 def write_relationships(

@@ -8,9 +8,9 @@ from django.db.models import Q, QuerySet
 from apps.chats.models import Character, Chat, Message
 from apps.chats.queries.keys import ChatOrKeys, keys_of
 from apps.common.database.compiled_queries import CompiledQuery
-from apps.memories.lineage import is_remembered, is_seen_in
 from apps.memories.models import Arc
 from apps.memories.queries.endings import all_endings, endings_seen_in, has_ended, with_endings
+from apps.memories.visibility import is_remembered, is_seen_in
 
 
 def arcs_in(chat: Chat) -> list[Arc]:

@@ -7,8 +7,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from apps.chats.queries.keys import ChatOrKeys
 from apps.common.scoping import Owner
-from apps.memories.lineage import is_remembered, is_seen_in
 from apps.memories.models import Arc, Ending, Knowledge, Relationship
+from apps.memories.visibility import is_remembered, is_seen_in
 
 Row = TypeVar("Row", Arc, Relationship)
 LAYERS = {Arc: "arc", Knowledge: "knowledge", Relationship: "relationship"}  # fields of Ending

@@ -11,9 +11,9 @@ from apps.chats.models import Character
 from apps.chats.queries.keys import ChatOrKeys
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.words import Words
-from apps.memories.lineage import is_of_visible_chat
 from apps.memories.models import Entity, Knowledge, Relationship, RetiredReason
 from apps.memories.queries.endings import all_endings, endings_seen_in, has_ended
+from apps.memories.visibility import is_seen_in
 
 Row = TypeVar("Row", Knowledge, Relationship)
 
@@ -48,7 +48,7 @@ def knowledge_in(chat: ChatOrKeys, at: int | None = None) -> QuerySet[Knowledge]
     brought = Q(chat=chat.pk)
     if chat.character_id:
         copied = Q(source__index__lte=F("chat__parent_index"))
-        brought |= Q(subject__character=chat.character_id) & ~copied & is_of_visible_chat(chat)
+        brought |= Q(subject__character=chat.character_id) & ~copied & is_seen_in(chat, story="chat__story")
     rows = rows.filter(brought)
     was_active = Q(state=Knowledge.State.ACTIVE)
     endings = endings_seen_in(chat)

@@ -8,7 +8,7 @@ from django.db.models import Exists, Q
 from apps.chats.models import Chat, Participant
 from apps.common.scoping import Owner
 from apps.memories.models import Memory
-from apps.memories.querysets import MemoryQuerySet, is_copy
+from apps.memories.visibility import MemoryQuerySet, is_copy
 
 MAX_CHAIN_LENGTH = 200
 

@@ -29,7 +29,7 @@ from apps.memories.queries.ledger import EntityState, ledger_in
 from apps.memories.queries.questions import about, questions_of
 from apps.memories.queries.relationships import RelationshipPair, relationships_in, relationships_of
 from apps.memories.queries.texts import versions_in, versions_of
-from apps.memories.querysets import MemoryQuerySet
+from apps.memories.visibility import MemoryQuerySet
 
 
 @dataclass(frozen=True)

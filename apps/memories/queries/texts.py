@@ -8,8 +8,8 @@ from django.db.models import Q, QuerySet
 from apps.chats.models import Character, Chat, Participant
 from apps.chats.queries.keys import ChatKeys, ChatOrKeys, keys_of
 from apps.common.database.compiled_queries import CompiledQuery
-from apps.memories.lineage import is_remembered, is_seen_in
 from apps.memories.models import Arc, Memory, VersionedText
+from apps.memories.visibility import is_remembered, is_seen_in
 
 
 def current_version(chat: Chat, kind: str, character: Character | None = None) -> VersionedText | None:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from apps.chats.models import Character, Chat
 from apps.memories.models import Memory
 from apps.memories.queries.scenes import FinishedScene, finished_scenes
-from apps.memories.querysets import MemoryQuerySet
+from apps.memories.visibility import MemoryQuerySet
 
 MESSAGES_PER_SECTION = 50  # in chats without finished scenes
 SectionKey = tuple[str, int | None, int | None, Chat | None]  # label, start, end and chat of a section

@@ -8,11 +8,13 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
+from django.db.models.expressions import RawSQL
+from django.db.models.functions import Coalesce, TruncDate
 from django.utils import timezone
 
+from apps.chats.queries.keys import ChatOrKeys
 from apps.common.database.replica import reading_connection
 from apps.memories.journal.periods import Granularity
-from apps.memories.lineage import SAID_IN_OTHER_BRANCHES_SQL, SUPERSEDED_BY_ANOTHER_STORY_SQL, SUPERSEDED_IN_SQL
 from apps.memories.models import Memory
 from apps.memories.search.bm25 import grouped
 from apps.memories.search.lexemes import match_any_query
@@ -21,7 +23,8 @@ from apps.memories.search.questions import ParsedQuery, Speaker, mentions
 from apps.memories.search.ranking import Hit, TurnPosition, recency, relative_length
 from apps.memories.search.scan import best_rows
 from apps.memories.search.statements import SearchTable
-from apps.memories.witnesses import WITNESSED_SQL
+from apps.memories.visibility import MemoryQuerySet, named_sql
+from apps.memories.witnesses import is_known_to
 
 MESSAGES = "messages"
 JOURNAL = "journal"
@@ -40,6 +43,8 @@ MEMORIES = SearchTable(
     columns="p.id, p.tier, p.text, p.importance, p.pinned, p.source_instance, p.participating_instances,"
     " extract(epoch FROM now() - p.created_at)::float / 86400 AS age",
 )
+SCANNED = ("id", "embedding", "embedding_model", "lexemes", "terms")  # columns of memories that a scan reads
+TERMS = RawSQL('"memories_memory"."terms"', ())  # no field of the model: nothing else reads them
 ENTRIES = SearchTable(
     table="memories_journalentry",
     vectors={"vector": "embedding"},
@@ -58,7 +63,7 @@ class SearchScope:
 
     owner_id: UUID
     tiers: Collection[str]
-    chat: UUID | None = None
+    chat: ChatOrKeys | None = None
     character: UUID | None = None
     instance: str | None = None
     before: int | None = None
@@ -72,14 +77,11 @@ class SearchScope:
         """Return the parameters of the statement."""
         return {
             "owner": self.owner_id,
-            "chat": self.chat,
+            "chat": self.chat.pk if self.chat else None,
             "character": self.character,
-            "tiers": list(self.tiers),
             "before": self.before,
-            "kind": self.kind,
             "since": self.since,
             "until": self.until,
-            "witness": None if self.witness is None else list(self.witness),
         }
 
 
@@ -119,7 +121,8 @@ def find_messages(
     if MESSAGES not in scope.tiers or scope.kind:
         return []
     mean_lengths = _mean_turn_lengths(speakers)
-    rows = best_rows(PASSAGES, _messages_condition(scope), preset, scope.parameters | terms.parameters)
+    scanned = f"memories_passage p WHERE {_messages_condition(scope)}"
+    rows = best_rows(PASSAGES, scanned, preset, scope.parameters | terms.parameters)
     return [_message_hit(row, parsed, mean_lengths) for row in rows]
 
 
@@ -151,7 +154,8 @@ def find_memories(scope: SearchScope, terms: EncodedQuery, preset: Preset, parse
     """
     if not set(scope.tiers) & set(Memory.Tier.values):
         return []
-    rows = best_rows(MEMORIES, _memories_condition(scope), preset, scope.parameters | terms.parameters)
+    scanned, values = named_sql(_memories_in(scope).annotate(terms=TERMS).order_by().values(*SCANNED), "scope")
+    rows = best_rows(MEMORIES, f"({scanned}) p", preset, {"owner": scope.owner_id} | terms.parameters | values)
     entity_shares = _entity_shares(scope, text, [row["id"] for row in rows])
     return [_memory_hit(row, parsed, entity_shares.get(row["id"], 0.0), scope.instance) for row in rows]
 
@@ -174,7 +178,8 @@ def find_entries(scope: SearchScope, terms: EncodedQuery, preset: Preset, parsed
     """Return the journal entries of the scope that any retriever finds; none of a character, whom no entry names."""
     if JOURNAL not in scope.tiers or scope.kind or (scope.character and not scope.chat):
         return []
-    rows = best_rows(ENTRIES, _entries_condition(scope), preset, scope.parameters | terms.parameters)
+    scanned = f"memories_journalentry p WHERE {_entries_condition(scope)}"
+    rows = best_rows(ENTRIES, scanned, preset, scope.parameters | terms.parameters)
     return [_entry_hit(row, parsed, scope.instance) for row in rows]
 
 
@@ -252,42 +257,23 @@ def _entries_condition(scope: SearchScope) -> str:
     return " AND ".join(conditions)
 
 
-_SAID_AT = "SELECT m.sent_at FROM chats_message m WHERE m.id = p.valid_from_id"
-_IS_INHERITED = "p.id IN (SELECT memory_id FROM memories_inheritance WHERE chat_id = %(chat)s AND state = 'active')"
-_IS_NOT_INHERITED = "p.id NOT IN (SELECT memory_id FROM memories_inheritance WHERE chat_id = %(chat)s)"
-_IS_OTHER_STORY = "p.story IS DISTINCT FROM (SELECT story FROM chats_chat WHERE id = %(chat)s)"
-_IS_WITNESSED = f"CASE WHEN p.tier = 'long_term' THEN p.character_id = %(character)s ELSE {WITNESSED_SQL} END"
-_IS_LONG_TERM = "p.character_id = %(character)s AND p.tier = 'long_term' AND p.expiration <> 'session'"
-
-
-def _memories_condition(scope: SearchScope) -> str:
-    """Return the condition of memories in the scope.
-
-    Inherited memories use the state stored for the branch; what another story replaced is active unless the chat sees
-    a successor. Long-term memories from other branches of the same story are excluded.
-    """
-    conditions = [
-        "p.owner_id = %(owner)s AND p.tier = ANY(%(tiers)s) AND NOT p.hidden AND p.deleted_at IS NULL AND NOT p.in_bin"
-    ]
-    is_active = "p.state = 'active'"
-    if scope.chat:
-        is_active = f"({is_active} OR p.state = 'superseded' AND p.id IN ({SUPERSEDED_BY_ANOTHER_STORY_SQL}))"
-        conditions.append(f"p.id NOT IN ({SUPERSEDED_IN_SQL})")
+def _memories_in(scope: SearchScope) -> MemoryQuerySet:
+    """Return the memories of the scope that may be found: active ones, as the chat has them if it names one."""
+    rows: MemoryQuerySet = Memory.objects.for_owner(scope.owner_id).present()
+    rows = rows.filter(tier__in=scope.tiers, hidden=False)
     if scope.chat and scope.character:
-        learnt_elsewhere = f"{_IS_LONG_TERM} AND {_IS_OTHER_STORY} AND p.id NOT IN ({SAID_IN_OTHER_BRANCHES_SQL})"
-        # An inherited memory has its state in the branch.
-        own_state = f"{is_active} AND {_IS_NOT_INHERITED}"
-        conditions.append(f"({own_state} AND (p.chat_id = %(chat)s OR ({learnt_elsewhere})) OR {_IS_INHERITED})")
+        rows = rows.active_in(scope.chat, scope.character).carried_to(scope.chat)
     elif scope.chat:
-        conditions.append(f"({is_active} AND p.chat_id = %(chat)s OR {_IS_INHERITED})")
-    elif scope.character:
-        conditions.append(f"{is_active} AND p.character_id = %(character)s")
+        rows = rows.learnt_in(scope.chat).filter(state_here=Memory.State.ACTIVE)
     else:
-        conditions.append(is_active)
+        rows = rows.active().filter(**{"character": scope.character} if scope.character else {})
     if scope.witness is not None:
-        conditions.append(_IS_WITNESSED)
+        rows = rows.filter(is_known_to(scope.character, list(scope.witness)))
     if scope.kind:
-        conditions.append("p.kind = %(kind)s")
-    if days := _days_condition(scope, f"coalesce(({_SAID_AT}), p.created_at)"):
-        conditions.append(days)
-    return " AND ".join(conditions)
+        rows = rows.filter(kind=scope.kind)
+    if scope.since or scope.until:
+        moment = Coalesce("valid_from__sent_at", "created_at")
+        rows = rows.alias(day=TruncDate(moment, tzinfo=dt.UTC))
+        rows = rows.filter(day__gte=scope.since) if scope.since else rows
+        rows = rows.filter(day__lte=scope.until) if scope.until else rows
+    return rows

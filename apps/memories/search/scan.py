@@ -27,21 +27,24 @@ class Scan:
         return self.ids[16 * row : 16 * row + 16]
 
 
-def best_rows(table: SearchTable, where: str, preset: Preset, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows that a retriever ranks among its best, by column, with their scores under ``retrievers``."""
+def best_rows(table: SearchTable, rows: str, preset: Preset, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows that a retriever ranks among its best, by column, with their scores under ``retrievers``.
+
+    ``rows`` is what follows FROM in the scan, and names some rows of the table ``p``.
+    """
     lexemes = len(parameters["lexemes"])
     sentences = sum(name.startswith("sentence_") for name in parameters)
     columns = scan_columns(table, preset, vectors="whole" in parameters, lexemes=lexemes, sentences=sentences)
     if not columns:
         return []
-    scan = _scan(scan_sql(table, where, columns), list(columns), parameters)
+    scan = _scan(scan_sql(rows, columns), list(columns), parameters)
     words = {name: _word_scores(scan, name, lexemes, preset.b) for name in preset.retrievers if f"{name}_0" in columns}
     scores = {name: _found(scan.columns[name]) for name in preset.retrievers if name in columns}
     scores |= {name: each.least for name, each in words.items()}
     best = {name: _best(values, scan) for name, values in scores.items()}
     for name in _make_exact(table, scan, words, best, parameters):
         best[name] = _best(scores[name], scan)
-    places = {scan.id(row): row for rows in best.values() for row in rows}
+    places = {scan.id(row): row for each in best.values() for row in each}
     found = _rows(rows_sql(table), parameters, places)
     return [row | {"retrievers": _retrievers(scores, places[row["row_id"].bytes])} for row in found]
 

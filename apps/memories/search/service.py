@@ -11,6 +11,7 @@ import numpy as np
 import structlog
 
 from apps.chats.models import Message
+from apps.chats.queries.keys import keys_of_id
 from apps.common.database.concurrent_reads import read_concurrently
 from apps.common.database.replica import from_replica
 from apps.common.scoping import Owner, owner_id_of
@@ -65,8 +66,9 @@ class SearchQuery:
 
     def scope(self, owner_id: UUID) -> SearchScope:
         """Return the rows of the owner that are searched."""
-        names = (field.name for field in fields(SearchScope) if field.name != "owner_id")
-        return SearchScope(owner_id, **{name: getattr(self, name) for name in names})
+        names = {field.name for field in fields(SearchScope)} - {"owner_id", "chat"}
+        chat = keys_of_id(owner_id, self.chat) if self.chat else None
+        return SearchScope(owner_id, chat=chat, **{name: getattr(self, name) for name in names})
 
 
 @dataclass(frozen=True)

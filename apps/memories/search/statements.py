@@ -33,14 +33,14 @@ class SearchTable:
     joins: str = ""
 
 
-def scan_sql(table: SearchTable, scope: str, columns: Mapping[str, str]) -> str:
-    """Return the statement that reads ``columns`` of all rows of ``table`` in ``scope``.
+def scan_sql(rows: str, columns: Mapping[str, str]) -> str:
+    """Return the statement that reads ``columns`` of ``rows``, which is what follows FROM and names them ``p``.
 
     It yields the ids and each column as bytes: 16 for an id, 4 for a number, which is NaN for null.
     """
     values = ["uuid_send(p.id)", *(f"float4send(coalesce(({sql})::real, 'NaN'))" for sql in columns.values())]
     packed = ", ".join(f"string_agg({value}, '')" for value in values)
-    return f"SELECT {packed} FROM {table.table} p WHERE {scope}"
+    return f"SELECT {packed} FROM {rows}"
 
 
 def scan_columns(table: SearchTable, preset: Preset, *, vectors: bool, lexemes: int, sentences: int) -> dict[str, str]:

@@ -13,10 +13,9 @@ from pgvector import Vector
 
 from apps.chats.models import Character, Chat, Message
 from apps.english.words import jaccard
-from apps.memories.lineage import SAID_IN_OTHER_BRANCHES_SQL, SUPERSEDED_BY_ANOTHER_STORY_SQL, SUPERSEDED_IN_SQL
 from apps.memories.models import Inheritance, Memory, MemorySource, RetiredReason
-from apps.memories.querysets import MemoryQuerySet
 from apps.memories.verdicts.statements import Neighbour
+from apps.memories.visibility import MemoryQuerySet, named_sql
 
 MAX_NEIGHBOURS = 12
 # A memory retired for one of these can be learnt again.
@@ -43,47 +42,27 @@ class Scope:
 
 # Deleted and corrected memories of all tiers are ranked on their own: nearer ones must not crowd them out. A window
 # function never uses an approximate index on the distance, so that the search is exact.
-_NEAREST_SQL = f"""
+_NEAREST_SQL = """
 SELECT batch.number, nearest.id, nearest.kind, nearest.text, nearest.similarity, nearest.inactive, source.index,
        nearest.same_hash, coalesce(said.at, nearest.written_at), nearest.former_texts,
        nearest.is_corrected AND coalesce(said.by_person, true), nearest.same_tier
 FROM unnest(%(vectors)s::halfvec[], %(hashes)s::text[]) WITH ORDINALITY AS batch (vector, hash, number)
 CROSS JOIN LATERAL (
-    SELECT memory.id, kind, text, coalesce(inherited.valid_from_id, memory.valid_from_id) AS valid_from_id,
+    SELECT id, kind, text, begins_with,
            1 - (embedding <=> batch.vector) AS similarity,
-           effective.state <> 'active' OR deleted_at IS NOT NULL AS inactive,
+           state_here <> 'active' OR deleted_at IS NOT NULL AS inactive,
            candidate_hash = batch.hash AS same_hash,
-           CASE WHEN memory.edited_by <> '' AND memory.valid_from_id IS NULL THEN memory.created_at END AS written_at,
-           former_texts, memory.tier = %(tier)s AS same_tier,
-           memory.edited_by <> '' AND (former_texts <> '{{}}' OR candidate_hash = '') AS is_corrected,
+           CASE WHEN edited_by <> '' AND valid_from_id IS NULL THEN created_at END AS written_at,
+           former_texts, tier = %(tier)s AS same_tier,
+           edited_by <> '' AND (former_texts <> '{{}}' OR candidate_hash = '') AS is_corrected,
            row_number() OVER (
-               PARTITION BY deleted_at IS NULL AND memory.tier = %(tier)s
+               PARTITION BY deleted_at IS NULL AND tier = %(tier)s
                ORDER BY candidate_hash = batch.hash DESC, embedding <=> batch.vector
            ) AS rank
-    FROM memories_memory AS memory
-    LEFT JOIN memories_inheritance AS inherited
-        ON inherited.memory_id = memory.id AND inherited.chat_id = %(chat)s
-    CROSS JOIN LATERAL (
-        SELECT CASE WHEN coalesce(inherited.state, memory.state) <> 'retired' AND memory.id IN ({SUPERSEDED_IN_SQL})
-                    THEN 'superseded'
-                    WHEN inherited.id IS NULL AND memory.state = 'superseded'
-                         AND memory.id IN ({SUPERSEDED_BY_ANOTHER_STORY_SQL})
-                    THEN 'active'
-                    ELSE coalesce(inherited.state, memory.state)
-               END AS state,
-               coalesce(inherited.retired_reason, memory.retired_reason) AS reason
-    ) AS effective
-    WHERE memory.owner_id = %(owner)s AND memory.embedding_model = %(model)s AND NOT memory.in_bin
-      AND CASE WHEN %(character)s::uuid IS NULL OR memory.tier = 'session'
-               THEN memory.chat_id = %(chat)s OR inherited.id IS NOT NULL
-               ELSE memory.character_id = %(character)s AND (inherited.id IS NOT NULL OR memory.chat_id = %(chat)s
-                    OR memory.story IS DISTINCT FROM %(story)s AND memory.id NOT IN ({SAID_IN_OTHER_BRANCHES_SQL}))
-          END
-      AND (deleted_at IS NOT NULL OR former_texts <> '{{}}' AND effective.state = 'active'
-           OR memory.tier = %(tier)s AND NOT effective.reason = ANY(%(lost)s)
-           AND (effective.state = 'active' OR candidate_hash = batch.hash OR memory.id = ANY(%(previous)s)))
+    FROM ({compared}) AS memory
+    WHERE deleted_at IS NOT NULL OR state_here = 'active' OR candidate_hash = batch.hash OR id = ANY(%(previous)s)
 ) AS nearest
-LEFT JOIN chats_message AS source ON source.id = nearest.valid_from_id AND source.chat_id = %(chat)s
+LEFT JOIN chats_message AS source ON source.id = nearest.begins_with AND source.chat_id = %(chat)s
 LEFT JOIN LATERAL (
     SELECT max(message.sent_at) AS at, bool_and(message.is_user) AS by_person FROM memories_memorysource AS origin
     JOIN chats_message AS message ON message.id = origin.message_id
@@ -91,7 +70,11 @@ LEFT JOIN LATERAL (
 ) AS said ON true
 WHERE nearest.rank <= %(limit)s
 ORDER BY batch.number, nearest.same_hash DESC, nearest.similarity DESC
-"""  # noqa: S608 - composed of our own constants
+"""
+_COMPARED = (
+    *("id", "kind", "tier", "text", "former_texts", "embedding", "candidate_hash", "edited_by", "created_at"),
+    *("deleted_at", "valid_from_id", "state_here", "begins_with"),
+)
 
 
 def find_neighbours(
@@ -108,20 +91,19 @@ def find_neighbours(
     neighbours: list[list[Neighbour]] = [[] for _ in vectors]
     if not len(vectors):
         return neighbours
+    rows = _comparable(scope, hashes, previous_ids).filter(embedding_model=model)
+    rows = rows.annotate(state_here=F("state_here"), begins_with=F("begins_with")).order_by()
+    compared, values = named_sql(rows.values(*_COMPARED), "compared")
     with connection.cursor() as cursor:
         cursor.execute(
-            _NEAREST_SQL,
-            {
+            _NEAREST_SQL.format(compared=compared),
+            values
+            | {
                 "vectors": [Vector(vector).to_text() for vector in vectors],
-                "owner": scope.chat.owner_id,
-                "character": scope.character_id,
                 "chat": scope.chat.pk,
-                "story": scope.chat.story,
                 "tier": scope.tier,
                 "hashes": list(hashes),
                 "previous": list(previous_ids),
-                "lost": list(map(str, LOST_REASONS)),
-                "model": model,
                 "limit": MAX_NEIGHBOURS,
             },
         )
@@ -143,7 +125,12 @@ def neighbours_by_words(
 ) -> list[list[Neighbour]]:
     """Find neighbours as ``find_neighbours`` does, but by common words, for when there are no vectors."""
     chat = scope.chat
-    memories = list(_comparable(scope, hashes, previous_ids).select_related("valid_from"))
+    sources = MemorySource.objects.for_owner(chat.owner_id).filter(memory=OuterRef("pk"), lost=False).order_by()
+    said_at = sources.values("memory").annotate(at=Max("message__sent_at")).values("at")
+    compared = _comparable(scope, hashes, previous_ids).annotate(
+        said_at=Subquery(said_at), said_by_others=Exists(sources.filter(message__is_user=False))
+    )
+    memories = list(compared.select_related("valid_from"))
     rows = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat, memory__in=memories)
     inherited = {row.memory_id: row for row in rows.select_related("valid_from")}
     return [
@@ -162,14 +149,9 @@ def _comparable(scope: Scope, hashes: Sequence[str], previous_ids: Sequence[UUID
         of_session = learnt.filter(tier=Memory.Tier.SESSION)
         ids = Q(pk__in=of_character.values("pk")) | Q(pk__in=of_session.values("pk"))
         memories = Memory.objects.for_owner(chat.owner_id).as_in(chat).filter(ids)
-    sources = MemorySource.objects.for_owner(chat.owner_id).filter(memory=OuterRef("pk"), lost=False).order_by()
-    said_at = sources.values("memory").annotate(at=Max("message__sent_at")).values("at")
-    compared = memories.comparable(hashes, previous_ids).annotate(
-        said_at=Subquery(said_at), said_by_others=Exists(sources.filter(message__is_user=False))
-    )
     is_kept = Q(tier=scope.tier) & ~Q(reason_here__in=LOST_REASONS)
     is_corrected = Q(former_texts__len__gt=0, state_here=Memory.State.ACTIVE)
-    return compared.filter(Q(deleted_at__isnull=False) | is_corrected | is_kept)
+    return memories.comparable(hashes, previous_ids).filter(Q(deleted_at__isnull=False) | is_corrected | is_kept)
 
 
 def unembedded_memories(

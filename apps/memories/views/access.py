@@ -9,9 +9,9 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from apps.chats.models import Character
 from apps.chats.views.access import own_chat
-from apps.memories.lineage import is_remembered
 from apps.memories.models import Memory
 from apps.memories.queries.memory_book import MemoryBook
+from apps.memories.visibility import is_remembered
 
 
 def own_book(request: HttpRequest, chat_id: UUID | None = None, character_id: UUID | None = None) -> MemoryBook:

@@ -1,17 +1,82 @@
-"""The queryset and the managers of memories."""
+"""Which memories and layers a chat may see, and how each memory stands there: the rule for all who read them.
 
+A chat sees what it learnt, what it inherited as a branch, and what its character keeps from other stories. A branch and
+its parent continue one story differently: what one of them learns after the branch point must not reach the other, also
+after either is deleted. Whoever reads memories narrows a ``MemoryQuerySet``; statements in SQL begin with one, too, by
+``named_sql``.
+"""
+
+import re
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 from uuid import UUID
 
 from django.db import models
 from django.db.models import Case, Exists, F, FilteredRelation, OuterRef, Q, Subquery, Value, When
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
 
 from apps.chats.models import Message
 from apps.chats.queries.keys import ChatOrKeys
 from apps.common.scoping import OwnedManager, OwnedQuerySet
-from apps.memories.lineage import SAID_IN_OTHER_BRANCHES_SQL, ids_of
+
+# The ids of memories whose row is superseded by another story.
+SUPERSEDED_BY_ANOTHER_STORY_SQL = """
+SELECT link.memory_id FROM memories_supersession AS link
+JOIN memories_memory AS replaced ON replaced.id = link.memory_id AND replaced.superseded_by_id = link.successor_id
+WHERE link.owner_id = %(owner)s
+"""
+# The ids of a character's memories from deleted chats that only other branches of the chat's story still say, with the
+# parameters ``owner``, ``character`` and ``chat``.
+SAID_IN_OTHER_BRANCHES_SQL = """
+SELECT memory.id FROM chats_chat AS here
+JOIN memories_memory AS memory ON memory.owner_id = here.owner_id AND memory.story <> here.story
+LEFT JOIN chats_chat AS own ON own.id = memory.chat_id
+WHERE here.id = %(chat)s AND here.owner_id = %(owner)s AND memory.character_id = %(character)s
+  AND NOT memory.in_bin AND NOT memory.kept
+  AND (own.id IS NULL OR own.deleted_at IS NOT NULL AND NOT own.keeps_memories)
+  AND EXISTS (SELECT 1 FROM chats_chat AS branch WHERE branch.story = here.story AND branch.id <> here.id)
+  AND NOT EXISTS (
+      SELECT 1 FROM chats_chat AS seen
+      WHERE (seen.id = here.id OR seen.story <> here.story) AND (seen.deleted_at IS NULL OR seen.keeps_memories)
+        AND seen.id IN (
+            SELECT message.chat_id FROM memories_memorysource AS source
+            JOIN chats_message AS message ON message.id = source.message_id
+            WHERE source.memory_id = memory.id AND NOT source.lost
+            UNION ALL
+            SELECT inheritance.chat_id FROM memories_inheritance AS inheritance
+            WHERE inheritance.memory_id = memory.id
+        )
+  )
+"""
+
+
+def is_remembered() -> Q:
+    """Return the condition of rows whose chat is not in the bin, or whose character keeps what was learnt in it."""
+    return Q(chat__deleted_at=None) | Q(chat__keeps_memories=True)
+
+
+def is_seen_in(chat: ChatOrKeys, story: str = "story") -> Q:
+    """Return the condition of rows of a layer that come from the chat itself, from no chat, or from other stories.
+
+    ``story`` is the lookup of the row's story: rows without one of their own have that of their chat.
+    """
+    is_of_other_story = Q(**{story: None}) | ~Q(**{story: chat.story})
+    return Q(chat=chat.pk) | is_of_other_story & is_remembered()
+
+
+def ids_of(sql: str, **parameters: UUID) -> RawSQL:
+    """Return a statement with named parameters for lookups such as ``pk__in``."""
+    values = [parameters[name] for name in re.findall(r"%\((\w+)\)s", sql)]
+    return RawSQL(re.sub(r"%\(\w+\)s", "%s", sql), values)  # noqa: S611 - composed of our own constants
+
+
+def named_sql(rows: models.QuerySet[Any], prefix: str) -> tuple[str, dict[str, Any]]:
+    """Return the statement of a queryset with named parameters, and their values, for use within other statements."""
+    sql, values = rows.query.sql_with_params()
+    parameters = {f"{prefix}_{number}": value for number, value in enumerate(values)}
+    names = iter(parameters)
+    return re.sub("%s", lambda _: f"%({next(names)})s", sql), parameters
 
 
 def _is_branch(chat: ChatOrKeys) -> bool:
@@ -114,8 +179,7 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
 
     def _state_here(self, chat: ChatOrKeys, is_own: Q) -> Case:
         """Return the state in the chat, from ``own_state`` and what other stories replaced."""
-        links = self._related("supersessions").filter(owner=chat.owner_id).order_by()
-        by_another_story = links.filter(successor=F("memory__superseded_by")).values("memory")
+        by_another_story = ids_of(SUPERSEDED_BY_ANOTHER_STORY_SQL, owner=chat.owner_id)
         return Case(
             When(
                 ~Q(own_state="retired"),
@@ -172,6 +236,10 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         is_superseded_later = Q(state_here="superseded", ends_with__in=_messages_after(chat, index))
         not_ended = Q(state_here="active") | is_superseded_later | superseded_elsewhere
         return self.begun_at(chat, index).filter(not_ended)
+
+    def carried_to(self, chat: ChatOrKeys) -> Self:
+        """Exclude memories that expire with the session of another chat."""
+        return self.as_in(chat).filter(~Q(expiration="session") | is_learnt_in(chat))
 
     def learnt_in(self, chat: ChatOrKeys) -> Self:
         """Return memories that were learnt in the chat, or that it inherited as a branch."""
