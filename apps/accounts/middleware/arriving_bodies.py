@@ -7,6 +7,7 @@ one of a user who sent too much in the last minute.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from http.cookies import CookieError, SimpleCookie
 from typing import Any, TypeVar
@@ -35,6 +36,7 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 REFUSAL_DELAY = 1.0  # seconds that a client waits for the refusal if it sends too much
+DISCARD_SECONDS = 5.0  # for which the rest of a refused body is received and dropped
 
 
 class NotSignedIn(Problem):
@@ -67,6 +69,7 @@ class BodyLimits:
             if isinstance(problem, TooMuchData):
                 await asyncio.sleep(REFUSAL_DELAY)
             await _send_response(refusal(scope["path"], problem), send)
+            await body.discard()
 
 
 class _ArrivingBody:
@@ -91,6 +94,20 @@ class _ArrivingBody:
         self._size += len(message.get("body", b""))
         await self.check(self._size)
         return message
+
+    async def discard(self) -> None:
+        """Drop what still arrives of a refused body, for some seconds.
+
+        The server closes the connection afterwards. With bytes unread that resets it, and a client that was sending
+        would see a broken connection instead of the refusal, and try again. One that asks first whether to send reads
+        the refusal anyway, and must not be told to go on.
+        """
+        if b"expect" in self._headers:
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(DISCARD_SECONDS):
+                while (await self._receive()).get("more_body"):
+                    pass
 
     async def check(self, size: int) -> None:
         """Raise NotSignedIn, TooLarge or TooMuchData if a body of this size is not accepted."""
