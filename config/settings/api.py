@@ -38,6 +38,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
+    "GET_LIB_DOC_EXCLUDES": "apps.common.api.schema.undescribed_classes",
     "ENUM_NAME_OVERRIDES": {
         "MemoryKindEnum": "apps.memories.models.Memory.Kind",
         "EntityKindEnum": "apps.memories.models.Entity.Kind",

@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID
 
 import pytest
@@ -46,6 +47,17 @@ def test_one_key_is_put_and_deleted(alice: APIClient, chat: dict[str, Any], data
     assert alice.delete(f"{data}/notes/a/").status_code == 200
     assert alice.get(f"{data}/notes/a/").status_code == 404
     assert messages(alice, chat)[1]["extra"] == {"model": "m"}
+
+
+def test_a_key_may_have_slashes(alice: APIClient, chat: dict[str, Any], data: str) -> None:
+    values = {"a/b": 1, "c/": None}
+    alice.patch(f"{data}/notes/", {"integrity": chat["integrity"], "data": values})
+    for key, value in values.items():
+        path = f"{data}/notes/{quote(key, safe='')}/"
+        assert alice.get(path).json() == {"value": value}
+        assert alice.put(path, {"value": 2}).status_code == 200
+        assert alice.delete(path).status_code == 200
+    assert alice.get(f"{data}/notes/").json() == {}
 
 
 def test_a_message_is_left_out_of_memory_by_a_boolean(alice: APIClient, chat: dict[str, Any], data: str) -> None:

@@ -118,3 +118,9 @@ def test_a_bomb_is_never_in_memory(alice: APIClient, settings: Any) -> None:
     assert len(body) < 2**23
     settings.REQUEST_MAX_BYTES = len(body)
     assert send(alice, "chats/", body, HTTP_CONTENT_ENCODING="gzip").status_code == 413
+
+
+def test_an_address_without_its_slash_loses_no_write(alice: APIClient) -> None:
+    reply = alice.post("/api/v1/chats?x=1", {"title": "Harbour"})
+    assert (reply.status_code, reply["Location"]) == (308, "/api/v1/chats/?x=1")
+    assert alice.post("/api/v1/chats", {"title": "Harbour"}, follow=True).json()["title"] == "Harbour"

@@ -14,6 +14,8 @@ from drf_spectacular.validation import validate_schema
 from hypothesis import HealthCheck, Phase, given, settings
 from rest_framework.test import APIClient
 
+from apps.common.api.serializer_fields import StrictSerializer
+from apps.common.problems import ProblemType
 from tests.contract.test_owner_scope import routes
 from tests.properties import HISTORIES
 
@@ -43,12 +45,34 @@ def test_the_document_is_valid_and_complete() -> None:
 
 
 def test_replies_are_described_as_they_are() -> None:
-    paths = document()["paths"]
+    generated = document()
+    paths = generated["paths"]
+    assert generated["components"]["schemas"]["Recall"]["properties"]["updated_at"]["nullable"]  # null in a preview
     assert paths["/api/v1/prompts/"]["get"]["responses"]["200"]["content"]["application/json"]["schema"] == {
         "$ref": "#/components/schemas/PromptTemplates"
     }
-    for path in ("/api/v1/chats/{chat_id}/fresh-start/", "/api/v1/prompts/{task}/"):
-        assert "200" in paths[path]["delete"]["responses"]
+    message = "/api/v1/chats/{chat_id}/messages/{message_id}/"
+    for path in (
+        "/api/v1/chats/{chat_id}/fresh-start/",
+        "/api/v1/prompts/{task}/",
+        "/api/v1/chats/{chat_id}/scenes/{scene_id}/",
+        f"{message}data/{{namespace}}/{{key}}/",
+        f"{message}recap/",
+    ):
+        assert paths[path]["delete"]["responses"].keys() == {"200", "default"}
+    events = paths["/api/v1/events/"]["get"]["description"]
+    assert all(f"`event: {kind}`" in events for kind in ("chat", "settings", "run", "reply", "chats", "memories", "resync"))
+
+
+def test_problems_are_described_with_their_types_and_members() -> None:
+    properties = document()["components"]["schemas"]["Problem"]["properties"]
+    assert {"current_integrity", "current_rev", "changes", "conflicts", "reread"} <= properties.keys()
+    assert all(f"`{known}`" in properties["type"]["description"] for known in ProblemType)
+
+
+def test_no_schema_has_the_description_of_a_class_behind_it() -> None:
+    described = [schema.get("description") for schema in document()["components"]["schemas"].values()]
+    assert StrictSerializer.__doc__ not in described
 
 
 def test_its_pages_are_served(client: Client, db: None) -> None:

@@ -49,7 +49,9 @@ GUARD_FIELDS = {"integrity", "on_conflict", "force"}
 
 
 class GuardedSerializer(GuardedBody):
-    """A guarded write to a chat or to the settings. Its fields know no request."""
+    """A write to a chat or to the settings, with the integrity of the state that it was made on."""
+
+    # Its fields know no request: they are shared by all.
 
     @property
     def fields(self) -> Any:

@@ -2,11 +2,21 @@
 
 from typing import Any
 
+from drf_spectacular.plumbing import get_lib_doc_excludes
+
+from apps.common.api.serializer_fields import StrictSerializer
+from apps.common.problems import ProblemType
+
 PROBLEM_SCHEMA = {
     "type": "object",
     "description": "An error (RFC 9457).",
     "properties": {
-        "type": {"type": "string", "format": "uri-reference", "example": "/problems/validation"},
+        "type": {
+            "type": "string",
+            "format": "uri-reference",
+            "description": f"What clients compare. One of: {', '.join(f'`{known}`' for known in ProblemType)}.",
+            "example": "/problems/validation",
+        },
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string"},
@@ -19,6 +29,23 @@ PROBLEM_SCHEMA = {
                 "required": ["pointer", "detail"],
             },
         },
+        "current_integrity": {
+            "type": "string",
+            "format": "uuid",
+            "description": "The integrity of the state as it is now.",
+        },
+        "current_rev": {"type": "integer", "description": "The rev of that state."},
+        "changes": {
+            "type": "array",
+            "description": "The changes since the integrity that was sent, as `changes/` returns them.",
+            "items": {"type": "object", "additionalProperties": True},
+        },
+        "conflicts": {
+            "type": "array",
+            "description": "What was changed since: `id` of a message or `key`, and `theirs`, null if it is gone.",
+            "items": {"type": "object", "additionalProperties": True},
+        },
+        "reread": {"type": "boolean", "description": "True: changes or conflicts were left out, as they are too large."},
     },
     "required": ["type", "title", "status"],
     "additionalProperties": True,
@@ -37,6 +64,11 @@ PREFER_PARAMETER = {
     "schema": {"type": "string", "example": "return=minimal"},
 }
 WRITE_METHODS = {"post", "put", "patch", "delete"}
+
+
+def undescribed_classes() -> list[type]:
+    """Return the classes whose docstrings describe no subclass in the document."""
+    return [*get_lib_doc_excludes(), StrictSerializer]
 
 
 def describe_write_headers(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:

@@ -133,7 +133,7 @@ class RecallSerializer(serializers.Serializer[Any]):
     lore = LoreEntrySerializer(many=True, help_text="The lorebook entries in the last prompt of this turn.")
     tokens = serializers.IntegerField()
     created_at = serializers.DateTimeField()
-    updated_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField(allow_null=True, help_text="Null in a preview, which stores nothing.")
 
     def get_outdated(self, recall: Recall) -> bool:
         return is_outdated(recall)

@@ -39,8 +39,9 @@ class EventsView(APIView):
 
         Clients must fetch the changes after opening a stream, and again after each event.
         `event: chat` has `{"chat", "rev", "integrity", "kind"}`, `event: settings` has `{"rev", "integrity"}`,
-        `event: run` has `{"chat", "run", "state"}`.
-        `event: chats` without data means that chats were pinned, archived, tagged, deleted or restored.
+        `event: run` has `{"chat", "run", "state"}`, `event: reply` has `{"chat", "generation", "state"}`.
+        `event: chats`, which has no content, means that chats were pinned, archived, tagged, deleted or restored,
+        `event: memories` that memories were deleted or restored.
         `event: resync` means that events may have been lost. A comment is sent every 15 seconds.
         """
         chat_id = _chat_id(request)

@@ -127,9 +127,9 @@ class KeyView(APIView):
         return Response(written | {"value": value})
 
     @takes_query(SWIPE_PARAMETER)
-    @extend_schema(request=GuardedSerializer, responses=WrittenSerializer)
+    @extend_schema(request=GuardedSerializer, responses={200: WrittenSerializer})
     def delete(self, request: Request, chat_id: UUID, message_id: UUID, namespace: str, key: str) -> Response:
-        """Delete the key. If it is not set, nothing is written."""
+        """Delete the key. If it is not set, nothing is written. A body with the integrity is optional."""
         body = _read_body(GuardedSerializer, request, chat_id, message_id)
         change = DataChange(namespace, clear=frozenset([key]), swipe=_requested_swipe(request))
         return Response(_write(request, chat_id, message_id, change, body.guard(request, optional=True))[0])
@@ -151,7 +151,7 @@ class RecapView(APIView):
         return _write_recap(request, chat_id, message_id, change, body)
 
     @takes_query(SWIPE_PARAMETER)
-    @extend_schema(request=GuardedSerializer, responses=RecapWrittenSerializer)
+    @extend_schema(request=GuardedSerializer, responses={200: RecapWrittenSerializer})
     def delete(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
         """Clear the recap."""
         body = _read_body(GuardedSerializer, request, chat_id, message_id)

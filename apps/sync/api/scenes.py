@@ -128,7 +128,7 @@ class SceneView(APIView):
             patches.insert(0, Patch(id=scene_id, data=kept))
         return _write_scene(request, chat, patches, body, status.HTTP_200_OK)
 
-    @extend_schema(request=GuardedSerializer, responses=WrittenSerializer)
+    @extend_schema(request=GuardedSerializer, responses={200: WrittenSerializer})
     def delete(self, request: Request, chat_id: UUID, scene_id: UUID) -> Response:
         """Remove a scene break. Its name and recap are kept in case it is set again; no run detects it again.
 
