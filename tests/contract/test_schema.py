@@ -70,6 +70,13 @@ def test_problems_are_described_with_their_types_and_members() -> None:
     assert all(f"`{known}`" in properties["type"]["description"] for known in ProblemType)
 
 
+def test_lists_say_how_much_a_page_holds() -> None:
+    parameters = document()["paths"]["/api/v1/memories/"]["get"]["parameters"]
+    descriptions = {parameter["name"]: parameter.get("description", "") for parameter in parameters}
+    assert "50" in descriptions["limit"] and "200" in descriptions["limit"]
+    assert "`next`" in descriptions["cursor"]
+
+
 def test_no_schema_has_the_description_of_a_class_behind_it() -> None:
     described = [schema.get("description") for schema in document()["components"]["schemas"].values()]
     assert StrictSerializer.__doc__ not in described

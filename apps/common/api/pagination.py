@@ -16,6 +16,8 @@ class NewestFirstPagination(CursorPagination):
     page_size = 50
     page_size_query_param = "limit"
     max_page_size = 200
+    page_size_query_description = "Results of a page: 50 if it is left out, and 200 for any number above."
+    cursor_query_description = "The cursor of `next` or `previous` of a page."
     ordering: str | tuple[str, ...] = "-id"
 
     def get_page_size(self, request: Request) -> int | None:
