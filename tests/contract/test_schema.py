@@ -61,7 +61,8 @@ def test_replies_are_described_as_they_are() -> None:
     ):
         assert paths[path]["delete"]["responses"].keys() == {"200", "default"}
     events = paths["/api/v1/events/"]["get"]["description"]
-    assert all(f"`event: {kind}`" in events for kind in ("chat", "settings", "run", "reply", "chats", "memories", "resync"))
+    kinds = ("chat", "settings", "run", "reply", "chats", "memories", "resync")
+    assert all(f"`event: {kind}`" in events for kind in kinds)
 
 
 def test_problems_are_described_with_their_types_and_members() -> None:
@@ -70,10 +71,16 @@ def test_problems_are_described_with_their_types_and_members() -> None:
     assert all(f"`{known}`" in properties["type"]["description"] for known in ProblemType)
 
 
+@pytest.mark.parametrize("call", ["append/", "patch/", "prompt/", "messages/{message_id}/recall/rerun/"])
+def test_the_calls_of_every_turn_say_what_they_do(call: str) -> None:
+    assert document()["paths"][f"/api/v1/chats/{{chat_id}}/{call}"]["post"]["description"]
+
+
 def test_lists_say_how_much_a_page_holds() -> None:
     parameters = document()["paths"]["/api/v1/memories/"]["get"]["parameters"]
     descriptions = {parameter["name"]: parameter.get("description", "") for parameter in parameters}
-    assert "50" in descriptions["limit"] and "200" in descriptions["limit"]
+    assert "50" in descriptions["limit"]
+    assert "200" in descriptions["limit"]
     assert "`next`" in descriptions["cursor"]
 
 

@@ -45,7 +45,7 @@ PROBLEM_SCHEMA = {
             "description": "What was changed since: `id` of a message or `key`, and `theirs`, null if it is gone.",
             "items": {"type": "object", "additionalProperties": True},
         },
-        "reread": {"type": "boolean", "description": "True: changes or conflicts were left out, as they are too large."},
+        "reread": {"type": "boolean", "description": "True: changes or conflicts are left out, being too large."},
     },
     "required": ["type", "title", "status"],
     "additionalProperties": True,

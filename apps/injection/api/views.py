@@ -30,6 +30,10 @@ from apps.injection.witnessing import require_member
 class PromptView(APIView):
     @extend_schema(request=PromptRequestSerializer, responses=PromptSerializer)
     def post(self, request: Request, chat_id: UUID) -> Response:
+        """Return what is remembered for the next turn, in slots, and with `history` the messages for a model.
+
+        What was recalled is stored with the turn; for a `text` that isn't sent yet, once its message is appended.
+        """
         chat = access_chat(request.user, chat_id)
         values = read_body(PromptRequestSerializer, request)
         require_member(chat, values["character"])
@@ -65,6 +69,7 @@ class RecallView(APIView):
 
     @extend_schema(request=RecallUpdateSerializer, responses=RecallSerializer)
     def patch(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
+        """Replace the text that is recalled for the turn. It is used until the recall is run again."""
         recall = access_recall(request.user, chat_id, message_id)
         text = read_body(RecallUpdateSerializer, request)["text"]
         turn_hash = text_hash(access_message(request.user, chat_id, message_id).mes)
@@ -72,6 +77,7 @@ class RecallView(APIView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
+        """Delete the recall. Nothing is recalled for the turn until the recall is run again."""
         operations.delete_recall(access_recall(request.user, chat_id, message_id))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
@@ -79,6 +85,7 @@ class RecallView(APIView):
 class RecallRerunView(APIView):
     @extend_schema(request=None, responses=RecallSerializer)
     def post(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
+        """Recall anew for the turn, in the place of what was recalled, edited or deleted."""
         return _respond(request, operations.rerun_recall(request.user, chat_id, message_id))
 
 

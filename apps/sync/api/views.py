@@ -70,6 +70,11 @@ def chat_if_needed(request: Request, chat_id: UUID) -> Chat:
 class AppendView(APIView):
     @extend_schema(request=AppendSerializer, responses={201: AppendedSerializer})
     def post(self, request: Request, chat_id: UUID) -> Response:
+        """Add messages at the end of the chat.
+
+        An `Idempotency-Key` makes a retry safe. Without one, a retry is recognised by the `integrity` of the state
+        before the first try: nothing is stored then, and `deduplicated` counts its messages.
+        """
         body = validated_body(request, chat_id, AppendSerializer)
         messages = body.parsed_messages(chat_if_needed(request, chat_id))
         result = append_messages(request.user, chat_id, messages, body.guard(request))
@@ -84,6 +89,11 @@ class AppendView(APIView):
 class PatchView(APIView):
     @extend_schema(request=PatchesSerializer, responses=PatchedSerializer)
     def post(self, request: Request, chat_id: UUID) -> Response:
+        """Change, insert, move and delete messages: all patches are applied, or none.
+
+        `integrity` is required, except with `force`. One that is behind is a 409 with the `changes` since, unless
+        `on_conflict` is `rebase` and nobody changed the messages named. What is in effect already is `skipped`.
+        """
         body = validated_body(request, chat_id, PatchesSerializer)
         patches = body.parsed_patches(chat_if_needed(request, chat_id))
         result = patch_messages(request.user, chat_id, patches, body.guard(request))
