@@ -6,8 +6,12 @@ Extractors read messages with the mask, so that no memory has a secret in the cl
 import re
 from itertools import pairwise
 
+from apps.english.words import content_words
+
 MASK = "██████"
 MIN_KEY = 16  # characters of a key without separators
+MIN_NAMED_KEY = 6  # characters of one that is said to be a key
+MIN_PASSPHRASE = 4  # words of a password of several, none of which is "to" or "very"
 MIN_CHANGES = 0.25  # share of a key's characters that follow one of another class; words and dates have less
 CARD_DIGITS = range(13, 20)
 AROUND = 60  # characters before and after a password that tell whose it is and where it ends
@@ -17,35 +21,63 @@ _PRIVATE_KEY = re.compile(r"-----BEGIN ([A-Z ]*PRIVATE KEY)-----.*?(?:-----END \
 # A token with the prefix of a service, a web token of three parts, and any long run of letters and digits.
 _ISSUED = re.compile(
     r"(?<![\w-])(?:(?:sk|pk|rk|ghp|gho|ghs|ghu|glpat|xox[abprs]|hf|npm|pypi)[-_][\w-]{12,}|(?:AKIA|ASIA|AIza)[\w-]{12,}"
-    r"|github_pat_\w{20,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+)"
+    r"|github_pat_\w{20,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+|(?<=Bearer )[\w.~+/=-]{16,})"
 )
-_RUN = re.compile(rf"(?<![\w/.+=-])[A-Za-z0-9][A-Za-z0-9_+=-]{{{MIN_KEY - 1},}}(?![\w/])")
+_RUN = re.compile(
+    rf"(?<![\w/.+=-])([A-Za-z0-9][A-Za-z0-9_+=-]{{{MIN_KEY - 1},}})(?![\w/])(?:\.[\w-]{{5,}}\.[\w-]{{{MIN_KEY},}})?"
+)
+_IN_ADDRESS = re.compile(r"(?<=://)([^\s/@:]{0,60}):([^\s/@]{1,200})@")  # name:password@server
 _CARD = re.compile(r"(?<![\d.,-])\d(?:[ -]?\d){12,18}(?![\d-])")
 _CARD_DETAILS = re.compile(r"\b(?:\d{1,2}\s?/\s?(?:\d{4}|\d{2})|\d{3,4})\b")
-# The word for a password or a PIN in the most written languages; what it is follows in the same sentence.
-_NAMED = (
-    r"(?:\b(?:pass ?(?:word|code|phrase)|pwd|pin(?: (?:code|number))?|pass(?:wort|wörter)|kennwort|mot de passe"
-    r"|contraseña|senha|wachtwoord|hasło|lösenord|пароль|пин-код)\b|密码|密碼|口令|パスワード|暗証番号|비밀번호)"
-)
-_VALUE = r"[\"'“”„‘’`«「]?(?P<value>[^\s\"'“”„‘’`«»「」，。]{3,})"
-_STATED = re.compile(
-    # "password: swordfish", "my PIN is 4821", "das Passwort für den Router lautet Tr0ub4dor&3"
-    rf"{_NAMED}(?P<between>[^.!?。！？\n]{{0,60}}?)(?P<link>\s*[:：=]\s*|\s+(?:is|was|ist|lautet|est|es|é|è)\s+|\s*(?:是|为|為|は)\s*)"
-    rf"{_VALUE}",
+# The words that restore a wallet of coins.
+_RECOVERY = re.compile(
+    r"\b(?:(?:seed|recovery|backup|mnemonic) (?:phrase|words)|mnemonic)\b[^\n:]{0,40}?(?::|\bis\b|\bare\b)\s*"
+    r"(?P<value>(?:[a-z]{3,8},?\s+){11,23}[a-z]{3,8})\b",
     re.IGNORECASE,
 )
+# The words for a PIN, which has digits alone; for a key, which mean other things too and are followed by letters and
+# digits; and for a password, in the most written languages. What it is follows in the same sentence. In programs an
+# underscore may stand before the word.
+_PIN = r"pin(?:[ -](?:code|number))?|geheimzahl|пин-код"
+_KEY = r"secret|token|(?:api|access)[ _-]?key|clave|parola\w?"
+_CODE_WORD = (
+    r"pass ?(?:word|code|phrase)s?|passwd|pwd|pw|pass(?:wort|wörter)|kennwort|mot de passe|contraseña|senha|wachtwoord"
+    r"|hasło|heslo|lösenord(?:et)?|passord(?:et)?|adgangskode|salasana|jelszó|şifre(?:m|miz)?|пароль|κωδικός|kata sandi"
+    r"|mật khẩu"
+)
+_IN_OTHER_SCRIPTS = (
+    r"密码|密碼|口令|パスワード|비밀번호|(?P<pin_in_japanese>暗証番号)|كلمة (?:المرور|السر)|पासवर्ड|পাসওয়ার্ড|รหัสผ่าน|סיסמה"
+)
+_NAMED = rf"(?:(?<![^\W_])(?:(?P<pin>{_PIN})|(?P<key>{_KEY})|{_CODE_WORD})(?![^\W_])|{_IN_OTHER_SCRIPTS})"
+_LINK = (
+    r"[\"']?\s*(?:[:：=—–]|->|→)\s*|['’]s\s+|\s+(?:(?:is|are|was|were|ist|sind|laute[nt]|est|es|é|è|este|er|är|jest|on)|c['’]est)\s+"
+    r"(?:(?:the|der|die|das|le|la|el|o|il)\s+)?|\s*(?:是|为|為|は|が|는|은)\s*"
+)
+_STATED = re.compile(
+    # "password: swordfish", "my PIN is 4821", "das Passwort für den Router lautet Tr0ub4dor&3", "password Tr0ub4dor"
+    rf"{_NAMED}(?:(?P<between>(?:[^.!?。！？\n]|\.(?=\S)){{0,60}}?)(?P<link>{_LINK})|\s+(?=\S{{0,60}}\d))"
+    r"(?P<quote>[\"'“”„‘’`«「]?)(?P<value>[^\s\"'“”„‘’`«»「」，。]{3,})",
+    re.IGNORECASE,
+)
+_CLOSING_QUOTES = {"“": "”", "„": "“”", "‘": "’", "«": "»", "「": "」", "”": "”", "’": "’"}
 _OWN = re.compile(
     r"(?:\b(?:my|our|mein\w*|unser\w*|mon|notre|mi|nuestra)\s+(?:\w+\s+){0,2}|我的|我们的|私の)$", re.IGNORECASE
 )
 _CLOSING = ".,;:!?)]}…"
+_CLAUSE_END = re.compile(r"(?:and|but|und|aber|et|mais|y|pero)\b", re.IGNORECASE)
+_CLAUSE = re.compile(r"[^.,;:!?\n)]{0,160}")
+_EMPHASIS = "'’*_~"
+_JOINS = str.maketrans("", "", "-/'’")  # stand between the words of a sentence too
 
 
 def masked(text: str) -> str:
     """Return a text with MASK in place of each secret that it states."""
     text = _PRIVATE_KEY.sub(MASK, text)
     text = _ISSUED.sub(lambda match: MASK if any(map(str.isdigit, match[0])) else match[0], text)
-    text = _RUN.sub(lambda match: MASK if _is_key(match[0]) else match[0], text)
-    return _STATED.sub(_mask_password, _mask_cards(text))
+    text = _RUN.sub(lambda match: MASK if _is_key(match[1]) else match[0], text)
+    text = _IN_ADDRESS.sub(rf"\1:{MASK}@", text)
+    text = _RECOVERY.sub(lambda match: match[0].removesuffix(match["value"]) + MASK, text)
+    return _mask_stated(_mask_cards(text))
 
 
 def _is_key(run: str) -> bool:
@@ -77,22 +109,50 @@ def _has_check_digit(digits: str) -> bool:
     return sum(value - 9 * (value > 9) for value in doubled) % 10 == 0 and len(set(digits)) > 1
 
 
-def _mask_password(match: re.Match[str]) -> str:
-    """Mask what is said to be a password: what has a digit or a sign, what follows a colon, or all that is said.
+def _mask_stated(text: str) -> str:
+    """Mask what is said to be a password, a PIN or a key."""
+    parts, position = list[str](), 0
+    for match in _STATED.finditer(text):
+        start, end = match.start("value"), _end_of_password(match)
+        if start >= position and end > start:
+            parts += [text[position:start], MASK]
+            position = end
+    return "".join([*parts, text[position:]])
 
-    "The password is easy to guess" states none, and a story's "The password is swordfish" is nobody's secret.
+
+def _end_of_password(match: re.Match[str]) -> int:
+    """Return where the password that a match states ends, or its start if it states none.
+
+    What has a digit or a sign is one, what is quoted or follows a colon, several words that make no sense, or all that
+    is said of one's own. "The password is easy to guess" states none, and a story's "The password is swordfish" is
+    nobody's secret.
     """
+    text, start = match.string, match.start("value")
     value = match["value"].rstrip(_CLOSING)
-    start = match.start("value") - match.start()
-    end = match.start("value") + len(value)
-    after = match.string[end : end + AROUND].lstrip()
-    is_all = not after or after[0] in _CLOSING
-    is_coded = any(not char.isalpha() for char in value.strip("'’-"))
-    is_own = bool(_OWN.search(match.string[max(match.start() - AROUND, 0) : match.start()]))
-    if (
-        value
-        and MASK not in value
-        and (is_coded or (is_all and (is_own or match["link"].strip()[:1] in (":", "：", "="))))
-    ):
-        return match[0][:start] + MASK + match[0][start + len(value) :]
-    return match[0]
+    end = start + len(value)
+    is_own = bool(_OWN.search(text[max(match.start() - AROUND, 0) : match.start()]))
+    is_set = bool(match["link"]) and match["link"].strip(" \"'")[:1] in (":", "：", "=")
+    if not value or MASK in value:
+        return start
+    if match["pin"] or match["pin_in_japanese"]:
+        return end if value.isdigit() else start
+    if match["key"] or not match["link"]:
+        is_mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and len(value) >= MIN_NAMED_KEY
+        return end if is_mixed and (is_set or is_own or not match["key"]) else start
+    if match["quote"] and (quoted := _quoted_end(text, match["quote"], start)):
+        return quoted
+    if any(not char.isalpha() for char in value.strip(_EMPHASIS).translate(_JOINS)):
+        return end
+    clause = _CLAUSE.match(text, start)
+    words = clause[0].split() if clause else []
+    if len(words) >= MIN_PASSPHRASE and all(map(content_words, words)) and all(map(str.islower, words)):
+        return start + len(clause[0].rstrip()) if clause else end
+    after = text[end : end + AROUND].lstrip()
+    is_all = not after or after[0] in _CLOSING or bool(_CLAUSE_END.match(after))
+    return end if is_all and (is_own or is_set) else start
+
+
+def _quoted_end(text: str, quote: str, start: int) -> int:
+    """Return where the text after a quotation mark ends, or 0 if it doesn't end soon."""
+    ends = [at for mark in _CLOSING_QUOTES.get(quote, quote) if (at := text.find(mark, start, start + AROUND)) > 0]
+    return min(ends, default=0)
