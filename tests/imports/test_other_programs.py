@@ -54,6 +54,10 @@ CHATS: dict[str, list[list[str]]] = {
     ],
     "librechat.json": [["You> How much salt?", "Small Model: A pinch. [A lot.]"]],
     "librechat-nested.json": [["You> How much salt?", "Small Model: A pinch."]],
+    "librechat-tree.json": [
+        ["You> How much salt?", "Small Model: A lot."],
+        ["1 of Salt", "Small Model: A pinch.", "You> So little?"],
+    ],
     "openai-request.json": [["System: Answer briefly.", "You> Is it baked?", "Baker: It is."]],
     "openai-list.json": [["System: Answer briefly.", "You> Is it baked?", "Assistant: It is."]],
     "openai-lines.jsonl": [["You> One?", "Assistant: Two."], ["You> Three?", "Assistant: Four."]],

@@ -1,4 +1,7 @@
-"""Parse LibreChat's exports: a conversation with its messages as a list that may branch, or nested in each other."""
+"""Parse LibreChat's exports: a conversation with its messages as a list that may branch, or nested in each other.
+
+The list is under `messages`, or under `messagesTree` in exports with nested messages.
+"""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -12,6 +15,7 @@ from apps.chats.formats.parsed import ParsedChat, Report
 from apps.chats.formats.trees import Node, Tree
 
 FORMAT = "librechat"
+KEYS = ("messages", "messagesTree")
 NAME = "Assistant"
 # The name that LibreChat gives to every user.
 _UNNAMED_USER = "User"
@@ -36,7 +40,7 @@ def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
 def _chat(conversation: dict[str, Any], report: Report) -> ParsedChat:
     nodes: dict[str, Node] = {}
     parents: dict[str, str] = {}
-    for number, (line, parent) in enumerate(_lines(conversation.get("messages")), 1):
+    for number, (line, parent) in enumerate(_lines(conversation), 1):
         if not isinstance(line, dict):
             report.skip(number, "Not a JSON object.")
             continue
@@ -48,14 +52,15 @@ def _chat(conversation: dict[str, Any], report: Report) -> ParsedChat:
     # The newest message stands last.
     messages, branches = Tree(nodes, parents).parse(list(nodes)[-1], NAME, report) if nodes else ((), ())
     dates = [message.sent_at for message in messages if message.sent_at]
-    other_fields = convert.other_chat_fields(conversation, ("messages", "title"), report)
+    other_fields = convert.other_chat_fields(conversation, (*KEYS, "title"), report)
     header = convert.build_header("", "", dates[0] if dates else None, librechat=other_fields)
     return ParsedChat(header, iter(messages), report, convert.title_of(conversation.get("title")), branches)
 
 
-def _lines(messages: Any) -> Iterator[tuple[Any, str]]:
-    """Yield the messages of a list and those nested in them, each with the id of the one that it is nested in."""
-    waiting = [(line, "") for line in reversed(messages)] if isinstance(messages, list) else []
+def _lines(conversation: Mapping[str, Any]) -> Iterator[tuple[Any, str]]:
+    """Yield the messages of a conversation and those nested in them, each with the id of the one it is nested in."""
+    messages = next((value for key in KEYS if isinstance(value := conversation.get(key), list)), [])
+    waiting = [(line, "") for line in reversed(messages)]
     while waiting:
         line, parent = waiting.pop()
         yield line, parent

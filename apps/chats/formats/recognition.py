@@ -113,8 +113,8 @@ FORMATS = (
         librechat.FORMAT,
         "LibreChat",
         librechat.parse_chats,
-        lambda shape: (
-            shape.has("messages") and shape.holds_any("messages", "messageId", "isCreatedByUser", "parentMessageId")
+        lambda shape: any(
+            shape.holds_any(key, "messageId", "isCreatedByUser", "parentMessageId") for key in librechat.KEYS
         ),
         reads_arrays=True,
     ),
