@@ -54,6 +54,7 @@ _WITH_ARGUMENT = re.compile(
     r"(?P<argument>(?:[^{}]|\{\{\s*[A-Za-z][\w-]*\s*\}\}|[{}](?![{}]))*)\}\}",
     re.ASCII | re.IGNORECASE,
 )
+MAX_NESTED = 5  # macros with an argument within one another
 _UNESCAPED_COMMA = re.compile(r"(?<!\\),")
 _DICE = re.compile(r"(?:(\d{0,2})d)?(\d{1,9})", re.ASCII | re.IGNORECASE)
 
@@ -70,7 +71,10 @@ class Draws:
 
 
 def resolve_choices(text: str, draws: Draws) -> str:
-    """Replace ``{{random:…}}``, ``{{pick:…}}``, ``{{roll:…}}`` and ``{{reverse:…}}``; remove notes and hidden keys."""
+    """Replace ``{{random:…}}``, ``{{pick:…}}``, ``{{roll:…}}`` and ``{{reverse:…}}``; remove notes and hidden keys.
+
+    Those that stand within others are replaced first.
+    """
     if "{{" not in text:
         return text
     seen: Counter[str] = Counter()
@@ -87,7 +91,11 @@ def resolve_choices(text: str, draws: Draws) -> str:
             return _rolled(argument, random)
         return argument[::-1] if name == "reverse" else ""
 
-    return _WITH_ARGUMENT.sub(value, text)
+    for _ in range(MAX_NESTED):
+        text, count = _WITH_ARGUMENT.subn(value, text)
+        if not count:
+            break
+    return text
 
 
 def hidden_keys_in(text: str) -> list[str]:

@@ -15,6 +15,7 @@ from apps.chats.operations import append_messages, create_lorebook, start_conver
 from apps.chats.transfer.cards import import_card, import_lorebook
 from apps.exchange.reading.lorebooks import read_book
 from apps.replies.prompts.assembly import assemble_whole
+from apps.replies.prompts.lorebook import matching_lore
 from tests.factories import UserFactory, make_character, make_chat, parsed
 
 DATA = Path(__file__).parent / "data"
@@ -181,10 +182,48 @@ def assemble(chat: Chat) -> str:
         ("{{reverse:Hello}}", "olleH"),
         ("{{char}} {{pick}} {{other:x}} {{//", "{{char}} {{pick}} {{other:x}} {{//"),
         ("{{random:{a},{a}}}", "{a}"),
+        ("{{random:{{pick:a,a}},{{random:a,a}}}}b{{reverse:{{pick::cd::cd}}}}", "abdc"),
+        ("a{{// see {{random:b,c}} }}d", "ad"),
     ],
 )
 def test_macros_with_an_argument(text: str, result: str) -> None:
     assert resolve_choices(text, Draws()) == result
+
+
+@pytest.mark.parametrize(
+    ("fields", "place"),
+    [
+        ({"probability": "0", "useProbability": True}, None),
+        ({"position": "4", "depth": "0", "role": "1"}, "lore_at_depth"),
+        ({"position": "1"}, "lore_after"),
+        ({"position": "after_char"}, "lore_after"),
+        ({"keysecondary": ["warm"], "selective": True, "selectiveLogic": "2"}, None),
+        ({"key": [r"/\u{1f956}/u"]}, "lore_before"),
+        ({"key": [r"/\u{1f957}/u"]}, None),
+    ],
+)
+def test_numbers_may_be_written_as_texts(alice: User, fields: dict[str, Any], place: str | None) -> None:
+    entry = {"uid": 0, "key": ["oven"], "content": "Lore.", **fields}
+    book = read({"entries": {"0": entry}}, lambda text: None)
+    assert book is not None
+    chat = chat_of(alice, "The oven is warm. 🥖")
+    create_lorebook(alice, name="b", chat=chat, document=book.document)
+    prompt = assemble_whole(chat, context_tokens=8000)
+    assert [part.name for part in prompt.parts if part.text == "Lore."] == ([place] if place else [])
+    if place == "lore_at_depth":
+        assert prompt.messages[-1] == {"role": "user", "content": "Lore."}
+
+
+@pytest.mark.parametrize("form", ["sillytavern", "card"])
+def test_a_position_of_another_program_is_told(form: str) -> None:
+    entry = {"uid": 0, "key" if form == "sillytavern" else "keys": ["oven"], "content": "Lore.", "position": "margin"}
+    warnings: list[str] = []
+    book = read({"entries": [entry]}, warnings.append)
+    assert book is not None
+    assert book.format == form
+    assert len(warnings) == 1
+    assert "an unknown position" in warnings[0]
+    assert not matching_lore(book.document, ["The oven."], 100, len).texts
 
 
 def test_a_probability_is_drawn_for_each_state_of_the_chat(alice: User) -> None:

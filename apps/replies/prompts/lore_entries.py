@@ -72,8 +72,8 @@ def _position(entry: Entry, decorated: DecoratedText) -> int | None:
     if "depth" in decorated.values:
         return AT_DEPTH
     position = extra_of(entry, "position")
-    if isinstance(position, int) and not isinstance(position, bool) and position not in (BEFORE, AFTER):
-        return position if position in range(7) else None
+    if position not in (None, "", BEFORE, AFTER):
+        return next((place for place in range(7) if place == position), None)
     return BEFORE if entry.get("position") == POSITION_FIELDS[BEFORE] else AFTER
 
 

@@ -19,6 +19,7 @@ SEARCH_SECONDS_OF_BOOK = 0.5  # for all keys of a book in one prompt
 KEY = re.compile(r"/(.+?)/([gimsuy]*)", re.DOTALL)
 UNESCAPED_SLASH = re.compile(r"(?:^|[^\\])/")
 FLAGS = {"i": regex.IGNORECASE, "m": regex.MULTILINE, "s": regex.DOTALL}
+CODE_POINT = re.compile(r"(?<!\\)\\u\{([0-9a-fA-F]{1,6})\}")  # with the flag u
 PART = re.compile(r"\\.|\[\^?|\]|\$|.", re.DOTALL)
 # In JavaScript words and digits are those of ASCII, and an end is not one before a line break.
 WORD = "A-Za-z0-9_"
@@ -81,12 +82,19 @@ def compiled(pattern: str, flags_of_javascript: str) -> regex.Pattern[str] | Non
     if len(pattern) > MAX_PATTERN:
         return None
     flags = regex.VERSION0
+    if "u" in flags_of_javascript:
+        pattern = CODE_POINT.sub(_eight_digits, pattern)
     for flag in flags_of_javascript:
         flags |= FLAGS.get(flag, 0)
     try:
         return regex.compile(_translated(pattern, is_multiline="m" in flags_of_javascript), flags)
     except (regex.error, OverflowError, RecursionError):
         return None
+
+
+def _eight_digits(match: re.Match[str]) -> str:
+    """Return a code point as `regex` has it; what is beyond Unicode matches nothing there either."""
+    return rf"\U{match[1]:0>8}"
 
 
 def _translated(pattern: str, *, is_multiline: bool) -> str:

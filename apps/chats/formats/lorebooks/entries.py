@@ -51,6 +51,8 @@ EXTENSION_DEFAULTS: dict[str, Any] = {
     "triggers": [],
     "ignore_budget": False,
 }
+# Extensions with numbers that have no default.
+_NUMERIC_EXTENSIONS = ("scan_depth", "role", "sticky", "cooldown", "delay")
 # A book's numeric fields. Null means the program's default.
 NUMERIC_FIELDS = ("scan_depth", "token_budget")
 
@@ -79,7 +81,7 @@ def read_entries(book: Mapping[str, Any], warn: Warn, key: str = "entries") -> l
 
 def normalise_entry(entry: Mapping[str, Any], index: int, warn: Warn) -> dict[str, Any]:
     """Return an entry in the form of cards with all fields set. `index` becomes its id if it has none."""
-    extensions = EXTENSION_DEFAULTS | {"display_index": index} | object_at(entry, "extensions", warn)
+    extensions = EXTENSION_DEFAULTS | {"display_index": index} | _with_numbers(object_at(entry, "extensions", warn))
     known: dict[str, Any] = {
         "id": entry.get("id", index),
         "keys": as_texts(entry.get("keys"), warn),
@@ -96,12 +98,31 @@ def normalise_entry(entry: Mapping[str, Any], index: int, warn: Warn) -> dict[st
         "case_sensitive": as_flag(entry.get("case_sensitive"), None),
         "use_regex": as_flag(entry.get("use_regex"), False),
     }
-    imported = entry.get("extensions")
     if _is_by_sillytavern(entry):
         known["use_regex"] = are_regex(known["keys"])
-    if not (isinstance(imported, dict) and "position" in imported):
-        extensions["position"] = 1 if known["position"] == AFTER else 0
+    if not _has_position(entry):
+        # One that the specification doesn't have is kept: the entry has no place in a prompt.
+        place = entry.get("position")
+        extensions["position"] = place if place and known["position"] != place else int(known["position"] == AFTER)
     return known | {key: value for key, value in entry.items() if key not in known} | {"extensions": extensions}
+
+
+def _has_position(entry: Mapping[str, Any]) -> bool:
+    extensions = entry.get("extensions")
+    return isinstance(extensions, dict) and "position" in extensions
+
+
+def _with_numbers(extensions: Mapping[str, Any]) -> dict[str, Any]:
+    """Return extensions in which numbers that are written as texts are numbers, and positions too."""
+    changed = dict(extensions)
+    for key, value in extensions.items():
+        default = EXTENSION_DEFAULTS.get(key)
+        is_number = key in _NUMERIC_EXTENSIONS or (isinstance(default, int) and not isinstance(default, bool))
+        if is_number and isinstance(value, str):
+            changed[key] = as_number(value, value)
+    if changed.get("position") in (BEFORE, AFTER):
+        changed["position"] = (BEFORE, AFTER).index(changed["position"])
+    return changed
 
 
 def _is_by_sillytavern(entry: Mapping[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from apps.chats.formats.lorebooks.entries import (
     EXTENSION_DEFAULTS,
     are_regex,
     as_flag,
+    as_number,
     as_texts,
     normalise_book,
     normalise_entry,
@@ -84,6 +85,7 @@ def read_entry(entry: Mapping[str, Any], index: int, warn: Warn) -> dict[str, An
     place = extras.pop("position", BEFORE_CHARACTER)
     if place in (BEFORE, AFTER):
         place = (BEFORE, AFTER).index(place)
+    place = as_number(place, place)
     fields = {name: entry.get(key, entry.get(name)) for key, name in SPEC_FIELDS.items()}
     is_disabled = as_flag(entry.get("disable"), False) or not as_flag(entry.get("enabled"), True)
     return normalise_entry(

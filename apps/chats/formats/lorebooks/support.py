@@ -18,7 +18,7 @@ def _extension(name: str) -> Callable[[Entry], Any]:
 
 def _has_unknown_position(entry: Entry) -> bool:
     position = entry["extensions"].get("position")
-    return isinstance(position, int) and position not in POSITIONS
+    return position not in (None, "") and position not in POSITIONS
 
 
 def _has_filter(entry: Entry) -> bool:
