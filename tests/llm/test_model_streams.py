@@ -69,6 +69,27 @@ WHOLE = {
     "one document with parts": json.dumps(
         {"choices": [{"message": {"content": [{"type": "text", "text": "The key hangs here."}]}}]}, indent=2
     ),
+    "the message as far as it has come beside each part": (
+        event({"content": "The key "}, message={"content": "The key "})
+        + event({"content": "hangs here."}, message={"content": "The key hangs here."})
+        + event({"content": ""}, message={"content": "The key hangs here."}, finish_reason="stop")
+    ),
+    "the message as far as it has come": "".join(
+        f"data: {json.dumps({'choices': [{'message': {'content': text}}]})}\n\n"
+        for text in ("The key ", "The key hangs", "The key hangs here.")
+    ),
+    "parts, and then the whole message": (
+        event({"content": "The key "})
+        + event({"content": "hangs here."})
+        + f"data: {json.dumps({'choices': [{'message': {'content': 'The key hangs here.'}, 'finish_reason': 'stop'}]})}"
+    ),
+    "one document with an empty part": json.dumps(
+        {
+            "choices": [
+                {"message": {"content": "The key hangs here."}, "delta": {"content": ""}, "finish_reason": "stop"}
+            ]
+        }
+    ),
     "an error after the end": event({"content": "The key hangs here."}) + STOP + f"data: {json.dumps(OVERLOADED)}\n\n",
 }
 BROKEN = {
@@ -84,6 +105,7 @@ BROKEN = {
     "only a reason to end": event({"content": "The key "}) + event(finish_reason="error") + DONE,
     "another word for it": event({"content": "The key "}) + event(finish_reason="abort") + DONE,
     "no end": event({"content": "The key "}),
+    "no end after the message as far as it has come": event({"content": "The key "}, message={"content": "The key "}),
     'the words of an end, said by the model "data: [DONE]"': event({"content": "The key "})
     + event({"reasoning": DONE}),
 }

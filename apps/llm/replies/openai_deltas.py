@@ -25,15 +25,21 @@ def delta_of(document: dict[str, Any]) -> Delta:
     finish_reason = _finish_reason(choice)
     if finish_reason in FAILED:
         raise failure_in_document(document, finish_reason)
-    message = choice.get("message")
-    part = message if isinstance(message, dict) else choice.get("delta")
+    part, message = choice.get("delta"), choice.get("message")
     text, thoughts = _content(part)
+    # Perplexity sends the message as far as it has come beside each part, and an empty part beside a whole message.
+    is_whole = isinstance(message, dict) and not text
+    has_parts = isinstance(part, dict) or not is_whole
+    if is_whole:
+        part = message
+        text, thoughts = _content(part)
     usage = document.get("usage")
     return Delta(
         text=text or first_text(choice, "text") or first_text(part, "refusal"),
         reasoning=thoughts or first_text(part, "reasoning_content", "reasoning", "thinking"),
         tools=_tools(part),
-        finished=part is message is not None or bool(finish_reason),
+        finished=not has_parts or bool(finish_reason),
+        is_whole=is_whole,
         prompt_tokens=token_count(usage, "prompt_tokens"),
         completion_tokens=token_count(usage, "completion_tokens"),
         cut_off=finish_reason == "length",

@@ -31,7 +31,7 @@ class Delta:
     """The part of a reply in one document.
 
     ``finished``: the model reports the end of its reply. ``cut_off``: a token limit ended it early, ``filtered``: a
-    content filter.
+    content filter. ``is_whole``: the text is the reply as far as it has come, with what was received before.
     """
 
     text: str = ""
@@ -42,6 +42,7 @@ class Delta:
     cut_off: bool = False
     filtered: bool = False
     tools: Sequence[Mapping[str, Any]] = ()
+    is_whole: bool = False
 
 
 @dataclass
@@ -86,6 +87,10 @@ class Reply:
             raise TransientFailure(gettext("The reply stopped %(when)s.") % {"when": when})
 
     def _add(self, delta: Delta) -> None:
+        if delta.is_whole and self.texts and delta.text.startswith("".join(self.texts).rstrip()):
+            self.texts.clear()
+            self.reasoning = [] if delta.reasoning else self.reasoning
+            self.characters = sum(map(len, self.reasoning))
         self.texts.append(delta.text)
         self.reasoning.append(delta.reasoning)
         self.characters += len(delta.text) + len(delta.reasoning)
