@@ -118,6 +118,19 @@ def test_a_reply_that_is_asked_for_again_is_a_swipe(
     assert [swipe.mes for swipe in last.ordered_swipes] == ["Another 1.", REPLIES[1]]
 
 
+@pytest.mark.parametrize("user", ["Dr. Weil", "J. R. Ewing"])
+def test_a_name_may_have_a_full_stop(client: OpenAI, alice: User, upstream: ScriptedServer, user: str) -> None:
+    for turn, reply in enumerate(REPLIES[:3]):
+        upstream.reply_with(reply)
+        [message] = processed(lines_of(turn, 0, PLAIN_NOTE), "single")
+        text = message["content"].replace("Ada and Ben.", f"Ada and {user}. Be brief.").replace("Ben: ", f"{user}: ")
+        client.chat.completions.create(model="x", messages=[{"role": "user", "content": text}])
+    said = [text for pair in zip(SAID, REPLIES[:3], strict=False) for text in pair]
+    assert texts_of(alice) == [[GREETING, *said]]
+    rows = Message.objects.for_owner(alice).order_by("index")
+    assert [(row.is_user, row.name) for row in rows] == [(False, "Ada"), *[(True, user), (False, "Ada")] * 3]
+
+
 def test_who_really_says_that_it_shall_start_is_heard(client: OpenAI, alice: User) -> None:
     first: list[Any] = [
         {"role": "system", "content": "You are Ada."},

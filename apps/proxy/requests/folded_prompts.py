@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from apps.proxy.requests.nudges import CONTINUE, NEXT_REPLY
@@ -21,6 +22,7 @@ START = re.compile(r"\[\s*start a new (?:group )?chat\b[^\]\n]*\]", re.IGNORECAS
 MEMBERS = re.compile(r"\[\s*start a new group chat\.? *group members: *(?P<names>[^\]\n]+)\]", re.IGNORECASE)
 EXAMPLES = re.compile(r"\[\s*example chat\s*\]", re.IGNORECASE)
 BETWEEN = re.compile(r"\bnext reply in a fictional chat between (?P<others>[^\n]+) and (?P<user>[^\n]+?)\.(?:\s|$)")
+MAX_STOPS = 5  # in a name and what follows it
 LABEL = re.compile(r"(?P<name>[^\s:*\"“”(\[<#>|`-][^:\n]{0,59}?): ")
 Message = Mapping[str, Any]
 
@@ -44,12 +46,13 @@ class Names:
 
 def names_in(texts: Iterable[str], character: str = "") -> Names:
     """Return the names in a prompt's texts. ``character`` is the one that the client's header names."""
+    texts = list(texts)
     members = [character] if character else []
     user = asked = ""
     is_group = False
     for text in texts:
         if between := BETWEEN.search(text):
-            user = between["user"].strip()
+            user = _whole_name(between, texts)
             members += _listed(between["others"])
         if listed := MEMBERS.search(text):
             members += _listed(listed["names"])
@@ -57,6 +60,15 @@ def names_in(texts: Iterable[str], character: str = "") -> Names:
         for nudge in NEXT_REPLY.finditer(text):
             asked = nudge["name"].strip()
     return Names(tuple(dict.fromkeys(name for name in members if name != user)), user, asked, is_group or bool(asked))
+
+
+def _whole_name(between: re.Match[str], texts: Iterable[str]) -> str:
+    """Return the user's name: up to the first full stop, or to a later one if so much stands before what is said."""
+    line = between.string[between.start("user") :].partition("\n")[0]
+    ends = [match.start() for match in islice(re.finditer(r"\.(?:\s|$)", line), MAX_STOPS)]
+    labels = {label_of(paragraph) for text in texts for paragraph in text.split(GAP)}
+    longer = [name for end in ends[1:] if (name := line[:end].strip()) in labels]
+    return longer[-1] if longer else between["user"].strip()
 
 
 def _listed(names: str) -> list[str]:
