@@ -124,6 +124,24 @@ def test_each_slot_by_itself(
     assert "chart" not in str(asked(api, story)["slots"])
 
 
+@pytest.mark.parametrize("place", [in_long_term, in_session])
+def test_a_recall_of_nothing_else_tells_nothing(
+    api: APIClient, story: Chat, orr: Character, place: Callable[[Chat, Character, Message], None]
+) -> None:
+    """The recall that was stored for the turn has the secret, and nothing is found that could take its place."""
+    place(story, orr, story.messages.get(index=1))
+    assert SECRET in asked(api, story)["recall"]["text"]
+    kept(story, "unaware", "Orr")
+    assert SECRET not in str(asked(api, story))
+
+
+def test_what_was_deleted_since_is_no_part_of_the_recall(api: APIClient, story: Chat) -> None:
+    memory = make_memory(story, SECRET, tier="session", kind="detail", importance=3)
+    assert SECRET in asked(api, story)["recall"]["text"]
+    assert api.delete(f"/api/v1/memories/{memory.pk}/").status_code == 204
+    assert SECRET not in str(asked(api, story))
+
+
 @pytest.mark.parametrize("kind", ["knows", "suspects", "believes", "hiding"])
 def test_what_is_in_the_character_s_own_mind_is_told(api: APIClient, story: Chat, kind: str) -> None:
     kept(story, kind, "Orr", "Vera" if kind == "hiding" else "")

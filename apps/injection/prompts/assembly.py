@@ -177,15 +177,21 @@ def _reuse(
     entries = {} if recall.edited else current_entries(turn, character, recall)
     filled = _with_text(recall.text, read, plan) if recall.edited else _with_entries(entries, read, plan)
     used = mark_reused(recall) if leave_trace else recall
-    if not turn.chat.is_group:
-        return used, filled, None
     given = [entry for items in (*read.values(), *entries.values()) for entry in items]
+    if not turn.chat.is_group and (used.edited or _is_given(used, given)):
+        return used, filled, None
     told = _as_told(used, filled, given, plan.count)
     return (told if told.text or told.edited else None), filled, None
 
 
+def _is_given(recall: Recall, entries: Iterable[Entry]) -> bool:
+    """Return whether all of a recall may still be told."""
+    return {(item["tier"], item["id"]) for item in recall.memories} <= {(one.tier, str(one.id)) for one in entries}
+
+
 def _as_told(recall: Recall, filled: Sequence[FilledSlot], entries: Iterable[Entry], count: CountFunction) -> Recall:
-    """Return a copy of a recall that has only what the prompt of a group's member has: it may be made for another one.
+    """Return a copy of a recall that has only what the prompt has: it may be made for another member of a group, or
+    before something of it was hidden, deleted or kept from the character.
 
     An edited text is as it is: they know all that it was made from.
     """
