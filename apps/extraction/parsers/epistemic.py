@@ -24,6 +24,8 @@ _RETIRE = re.compile(r"retire[sd]?\b(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
 _NUMBER_LIST = re.compile(r"(?:[#\s,;:&+.\d–-]|and\b|nos?\b)*", re.IGNORECASE)
 # A name of a few words, then a colon or a dash. A hyphen within a name has no spaces around it.
 _NAME_AND_FACT = re.compile(r"(?P<name>[^\s|:：–—][^|:：–—\n]{0,80}?)\s*(?:[:：–—]|\s-\s)\s*(?P<fact>.+)", re.DOTALL)
+# Between who hides something and from whom: also in languages whose words begin a tag, where no name has that word.
+_FROM = re.compile(r"\s(?:from|vor|от)\s|\s*(?:->|→|=>)\s*", re.IGNORECASE)
 MAX_NAME_WORDS = 8
 
 
@@ -67,7 +69,7 @@ def _split_fact(text: str) -> tuple[str, str]:
 
 
 def _split_target(names: str) -> tuple[str, str]:
-    parts = re.split(r"\sfrom\s", names, maxsplit=1, flags=re.IGNORECASE)
+    parts = _FROM.split(names, maxsplit=1)
     return (parts[0], parts[1]) if len(parts) == 2 else (names, "")
 
 

@@ -1,7 +1,8 @@
 """Record what each character in an ended scene knows, suspects, believes or hides."""
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +24,8 @@ from apps.memories.operations.layer_entries import is_before
 from apps.memories.queries.knowledge import knowledge_in
 from apps.memories.search.questions import mentions
 
+# What stands between names in a list, also in the languages whose words begin a tag.
+_BETWEEN_NAMES = re.compile(r"\s*[,;&/、，；]\s*(?:(?:and|und|et|y|e|и)\s+)?|\s+(?:and|und|et|y|e|и)\s+|[和と]")
 MAX_TOKENS = 400
 SAME_ENTRY = 0.7  # minimum Jaccard index of two equal entries of a kind and a subject
 MAX_KNOWN_ENTRIES = 60  # entries shown to the model
@@ -116,7 +119,7 @@ def _outcome_of(
     texts = {number: f"{turn.name}: {turn.mes}" for number, turn in turns.items()}
     lines: list[tuple[KnowledgeLine, Message]] = []
     unused = list(parsed.unused)
-    for parsed_line in parsed.items:
+    for parsed_line in _of_one_person(parsed.items, names, scene):
         line = replace(
             parsed_line,
             subject=names.get(parsed_line.subject.casefold(), parsed_line.subject),
@@ -139,6 +142,22 @@ def _outcome_of(
         return Counter(knowledge=write_knowledge(context.chat, lines, outdated, context.run.pk))
 
     return StageOutcome(write, unused)
+
+
+def _of_one_person(lines: Iterable[KnowledgeLine], names: Mapping[str, str], scene: str) -> Iterator[KnowledgeLine]:
+    """Yield the lines, those about several people, or hidden from several, once for each: "Orr and Tom"."""
+    for line in lines:
+        for subject in _listed(line.subject, names, scene):
+            for target in _listed(line.target, names, scene):
+                yield replace(line, subject=subject, target=target)
+
+
+def _listed(text: str, names: Mapping[str, str], scene: str) -> list[str]:
+    """Return the names in a list of people whom the chat knows or the scene names; any other text is one name."""
+    parts = [part for part in _BETWEEN_NAMES.split(text) if part]
+    known = [part.casefold() in names for part in parts]
+    is_list = any(known) and all(one or mentions(scene, part) for one, part in zip(known, parts, strict=True))
+    return parts if is_list and text.casefold() not in names else [text]
 
 
 def _end_of(row: Knowledge, turns: Mapping[int, Message]) -> Message | None:

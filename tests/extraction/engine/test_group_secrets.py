@@ -9,7 +9,8 @@ from apps.chats.models import Character, Chat
 from apps.chats.operations import add_participant, append_messages, branch_chat, create_chat
 from apps.injection.retrieval.active import active_memories
 from apps.injection.turns import find_turn
-from apps.memories.models import Memory, Relationship
+from apps.memories.models import Knowledge, Memory, Relationship
+from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import tune
 from tests.extraction.engine.story import append, read
 from tests.factories import make_character, make_chat, parsed
@@ -99,3 +100,28 @@ def test_without_witnesses_all_members_know_all(owner: User, chat: Chat, charact
     tune(chat, witnesses_only=False)
     read(chat, tiers=["long_term", "session"])
     assert {STOLEN, MILL} <= in_prompt(chat, characters["Cid"])
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "[unaware] Ben, Cid",
+        "[unaware] Ben and Cid",
+        "[unaware: Ben, Cid]",
+        "[ahnungslos] Ben und Cid",
+        "[hiding] Ada from Ben and Cid",
+        "[hides] Ada -> Ben & Cid",
+        "[verbirgt] Ada vor Ben und Cid",
+    ],
+)
+def test_what_is_kept_from_several_is_kept_from_each(
+    owner: User, characters: dict[str, Character], server: ScriptedServer, names: str
+) -> None:
+    server.reply_to(lambda request: storyteller.task_of(request) == "epistemic", f"{names} | {MILL}")
+    later = ["Three days later, they stood on the quay.", "Well.", "So.", "Good."]
+    said = [MILL, "I see.", "Aye.", "Hm.", "Yes.", *later]
+    chat = group(owner, characters, *({"mes": text, "name": "Ada"} for text in said))
+    read(chat)
+    rows = Knowledge.objects.for_owner(owner).filter(chat=chat).select_related("subject", "target")
+    assert sorted((row.target or row.subject).name for row in rows) == ["Ben", "Cid"]
+    assert {row.text for row in rows} == {MILL}
