@@ -13,6 +13,10 @@ _TRANSLATED = (
     "hecho relación preferencia evento escena revelación desarrollo detalle sabe sospecha cree ignora oculta estado",
     "факт отношение предпочтение событие сцена откровение развитие деталь знает подозревает верит неведает скрывает "
     "состояние",
+    "fato relação preferência evento cena revelação desenvolvimento detalhe sabe suspeita acredita ignora "
+    "esconde estado",
+    "fatto relazione preferenza evento scena rivelazione sviluppo dettaglio sa sospetta crede ignora nasconde stato",
+    "사실 관계 선호 사건 장면 폭로 전개 세부 안다 의심한다 믿는다 모른다 숨긴다 상태",
     "事实 关系 偏好 事件 场景 揭示 发展 细节 知道 怀疑 相信 不知道 隐瞒 状态",
     "事実 関係 好み 出来事 場面 発覚 進展 詳細 知る 疑う 信じる 知らない 隠す 状態",
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 from apps.extraction.parsers.json_lines import line_of
 from apps.extraction.parsers.labels import KNOWLEDGE_WORDS, MEMORY_WORDS, label_of, means_none
-from apps.extraction.parsers.text_cleanup import LEADING_MARKS
+from apps.extraction.parsers.text_cleanup import LEADING_MARKS, strip_fences
 
 # ⟦⟧ are not among them: a prompt has them in place of the brackets of what a message says.
 _OPENINGS, _CLOSINGS = "[［【〔「『〖《〈｛{（(<", "]］】〕」』〗》〉｝}）)>"
@@ -19,6 +19,9 @@ _NO_BRACKETS = f"[^{re.escape(_OPENINGS + _CLOSINGS)}\n]"
 _BRACKETED = re.compile(
     rf"[{re.escape(_OPENINGS)}]{{1,2}}(?P<tag>(?![\"'“]){_NO_BRACKETS}{{1,200}})[{re.escape(_CLOSINGS)}]{{1,2}}"
 )
+_TEXTS = re.compile(r"\[\s*\"")  # begins a list of texts
+# A line that is quoted with its tag, also as an item of a list in JSON.
+_QUOTED = re.compile(r"[\"'“]\s*(?P<line>\[(?P<tag>[^\[\]\n]{1,200})\][^\n]*?)\s*[\"'”],?\s*")
 _KEY = r"(?:kind|type|category|importance|expiration|sources?|entit(?:y|ies)|for|triggers?)"
 # "fact (3): text", "**Preference:** text", "knows (Mira): text"
 _LABELLED = re.compile(
@@ -59,9 +62,22 @@ def as_lines(reply: str) -> str:
     """Return a reply with its tables, elements, labels and other brackets written as tagged lines."""
     if means_none(reply) or _is_empty_json(reply):
         return "NONE"
+    reply = _listed_lines(reply)
     text = _ELEMENT.sub(_from_element, _OUTER.sub(_from_element, reply)) if "</" in reply else reply
     text = text.replace("\\[", "[").replace("\\]", "]")
     return "\n".join(_with_kinds(map(_usual_line, _without_tables(text.split("\n")))))
+
+
+def _listed_lines(reply: str) -> str:
+    """Return the lines of a reply that is a list of them in JSON, any other reply as it is."""
+    text = strip_fences(reply).strip()
+    try:
+        lines = json.loads(text) if _TEXTS.match(text) else None
+    except (ValueError, RecursionError):
+        return reply
+    if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+        return reply
+    return "\n".join(" ".join(line.split()) for line in lines)
 
 
 def _is_empty_json(reply: str) -> bool:
@@ -133,6 +149,8 @@ def _usual_line(written: str) -> str:
     match = LEADING_MARKS.match(written)
     lead = match[0] if match else ""
     line = written[len(lead) :]
+    if (quoted := _QUOTED.fullmatch(line)) and _word_of(quoted["tag"]):
+        line = quoted["line"]
     if (match := _BRACKETED.match(line)) and _word_of(match["tag"]):
         line = f"[{match['tag']}]{line[match.end() :]}"
     elif (match := _UNBRACKETED.match(line) or _LABELLED.match(line)) and _is_label(match) and "->" not in line:
@@ -184,7 +202,9 @@ def _with_names(parts: list[str], text: str) -> str:
         names = [" ".join(word for word in parts[0].split() if not label_of(word))]
     if not text and len(names) > 1:
         text = names.pop()
-    return f"{' from '.join(names[:2])} | {text}" if any(names) and "|" not in text else text
+    before, bar, after = text.partition("|")
+    fact = after.strip() if bar and not before.strip() else text
+    return f"{' from '.join(names[:2])} | {fact}" if any(names) and "|" not in fact else text
 
 
 def _modifiers(parts: list[str]) -> list[str]:
