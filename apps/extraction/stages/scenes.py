@@ -12,6 +12,7 @@ from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Wi
 from apps.extraction.stages.scene_detection import SceneTurn, scene_starts
 from apps.extraction.stages.turns import messages_between, within_budget
 from apps.llm.generation import Refused
+from apps.memories.masking import masked
 from apps.memories.models import Scene
 from apps.memories.operations.scenes import Recap, write_recap, write_recap_of_break, write_scene
 from apps.memories.queries.scenes import finished_scenes
@@ -32,7 +33,7 @@ class EndedScene:
 
     @property
     def reason(self) -> str:
-        return " ".join(self.opening.mes.split())[:MAX_REASON]
+        return " ".join(masked(self.opening.mes).split())[:MAX_REASON]
 
 
 def run(context: Context, window: Window) -> StageOutcome:

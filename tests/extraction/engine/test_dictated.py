@@ -10,7 +10,7 @@ from apps.chats.models import Chat
 from apps.extraction.models import ExtractionRun
 from apps.extraction.settings.operations import change_settings
 from apps.memories.masking import MASK
-from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, VersionedText
+from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, Scene, VersionedText
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.story import read, tell
 from tests.factories import UserFactory
@@ -122,6 +122,14 @@ def test_no_model_reads_a_secret(owner: User, server: ScriptedServer, reading: s
     assert remembered(chat) == [f"Alice opens the safe, whose passcode is {MASK}, on Sundays."]
     [document] = client_of(owner).get("/api/v1/memories/").json()["results"]
     assert document["masked"] is True
+
+
+def test_a_scene_that_begins_with_a_secret_names_it_nowhere(owner: User, server: ScriptedServer) -> None:
+    opening = "Three days later, she stood on the quay. My passcode is 77-31x."
+    chat = tell(owner, "I see.", "Aye.", "Well.", "So.", "Hm.", opening, "Ah.", "Oh.", "Good.")
+    read(chat)
+    [scene] = Scene.objects.for_owner(owner).filter(chat=chat)
+    assert scene.reason == opening.replace("77-31x", MASK)
 
 
 def test_without_a_model_too(db: None, client: Any) -> None:
