@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from rest_framework.test import APIClient
 
 from tests.contract.test_patch_operations import messages, now, patch, texts
@@ -36,3 +37,23 @@ def test_a_deleted_message_that_came_back_is_deleted_again(alice: APIClient, cha
     alice.post(f"/api/v1/chats/{chat['id']}/undo/", {})
     assert patch(alice, chat, {"id": deleted, "delete": True}).json()["applied"] == 1
     assert now(alice, chat)["message_count"] == 2
+
+
+DELETABLE = {
+    "chats": {"title": "The heist"},
+    "memories": {"text": "Mira plays the harp.", "kind": "fact", "tier": "session"},
+    "journal": {"granularity": "significant", "period": "2026-11-21", "title": "The heist", "text": "It went well."},
+    "personas": {"name": "Nora"},
+}
+
+
+@pytest.mark.parametrize("kind", DELETABLE)
+def test_what_can_be_taken_back_is_deleted_again_for_nothing(
+    alice: APIClient, charlie: APIClient, chat: dict[str, Any], kind: str
+) -> None:
+    body = DELETABLE[kind] | ({"chat": chat["id"]} if kind == "memories" else {})
+    url = f"/api/v1/{kind}/{alice.post(f'/api/v1/{kind}/', body).json()['id']}/"
+    assert charlie.delete(url).status_code == 404
+    assert [alice.delete(url).status_code for _ in range(2)] == [204, 204]
+    assert alice.get(url).status_code == 404
+    assert charlie.delete(url).status_code == 404

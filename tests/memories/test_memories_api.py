@@ -185,7 +185,6 @@ def test_a_deleted_memory_is_gone_and_not_learnt_again(alice: APIClient, sent: l
     assert alice.delete(url).status_code == 204
     assert alice.get(url).status_code == 404
     assert alice.patch(url, {"text": "x"}).status_code == 404
-    assert alice.delete(url).status_code == 404
     extract(chat, from_index=0)
     assert memory["text"] not in listed(alice, tier="long_term")
 

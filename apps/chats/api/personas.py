@@ -76,6 +76,12 @@ class PersonaView(generics.RetrieveUpdateDestroyAPIView[Persona]):
     def perform_update(self, serializer: Any) -> None:
         serializer.instance = operations.update_persona(serializer.instance, **serializer.validated_data)
 
+    def delete(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """Delete the persona. To delete it again changes nothing."""
+        if Persona.deleted.for_owner(self.request.user).filter(pk=self.kwargs["persona_id"]).exists():
+            return Response(status=status.HTTP_204_NO_CONTENT)
+        return super().delete(request, *args, **kwargs)
+
     def perform_destroy(self, instance: Persona) -> None:
         operations.delete_persona(instance)
 

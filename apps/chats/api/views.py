@@ -108,11 +108,14 @@ class ChatView(APIView):
     @takes_query(ChatDeletionQuery)
     @extend_schema(responses={204: None})
     def delete(self, request: Request, chat_id: UUID) -> Response:
-        """Put the chat into the bin for 30 days, with the memories that come from it alone."""
+        """Put the chat into the bin for 30 days, with the memories that come from it alone.
+
+        One that is in the bin already stays there as it is.
+        """
         query = read_query(ChatDeletionQuery, request)
         if query["purge"]:
             operations.purge_chat(request.user, chat_id, keep_memories=query["keep_memories"])
-        else:
+        elif not Chat.in_bin.for_owner(request.user).filter(pk=chat_id).exists():
             chat = access_chat(request.user, chat_id)
             operations.delete_chat(chat, keep_memories=bool(query["keep_memories"]))
         return Response(status=status.HTTP_204_NO_CONTENT)

@@ -46,7 +46,8 @@ class JournalViewSet(
     pagination_class = LatestPeriodFirst
 
     def get_queryset(self) -> QuerySet[JournalEntry]:
-        return JournalEntry.objects.for_owner(self.request.user).present().prefetch_related("sources")
+        entries = JournalEntry.objects.for_owner(self.request.user).prefetch_related("sources")
+        return entries if self.action == "destroy" else entries.present()
 
     def get_object(self) -> JournalEntry:
         return get_or_missing(self.get_queryset(), pk=self.kwargs["journal_id"])
@@ -77,7 +78,9 @@ class JournalViewSet(
         return Response(JournalEntrySerializer(entry).data)
 
     def perform_destroy(self, instance: JournalEntry) -> None:
-        delete_entry(instance)
+        """Delete the entry. To delete it again changes nothing."""
+        if instance.deleted_at is None:
+            delete_entry(instance)
 
     @extend_schema(request=ConsolidateSerializer, responses={202: PeriodsSerializer})
     def consolidate(self, request: Request) -> Response:

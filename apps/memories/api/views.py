@@ -36,7 +36,8 @@ class MemoryViewSet(
     filterset_class = MemoryFilter
 
     def get_queryset(self) -> MemoryQuerySet:
-        return Memory.objects.for_owner(self.request.user).present().with_history()
+        memories: MemoryQuerySet = Memory.objects.for_owner(self.request.user).with_history()
+        return memories if self.action == "destroy" else memories.present()
 
     def get_object(self) -> Memory:
         return get_or_missing(self.get_queryset(), pk=self.kwargs["memory_id"])
@@ -56,7 +57,9 @@ class MemoryViewSet(
         return Response(MemorySerializer(self.get_object()).data)
 
     def perform_destroy(self, instance: Memory) -> None:
-        operations.delete_memory(instance)
+        """Delete the memory. To delete it again changes nothing."""
+        if instance.deleted_at is None:
+            operations.delete_memory(instance)
 
     @extend_schema(request=MergeSerializer, responses={201: MemorySerializer})
     def merge(self, request: Request) -> Response:
