@@ -186,7 +186,7 @@ def _score_instructions(
     """Yield what reads like an instruction to a model and is worth remembering as something that was said."""
     wanted = {sentence.text for sentence in sentences if sentence.wanted}
     for sentence in instructions_of(turn["number"], turn["speaker"], turn["text"]):
-        said = asked_to_remember(sentence.text)
+        said = asked_to_remember(sentence.text) if turn.get("is_user") else ""
         names = names_in(sentence.text, known)
         value = salience(sentence, names)
         if said and said not in wanted:
@@ -204,7 +204,9 @@ def _wanted(sentence: Sentence, said: str, context_score: float, known: set[str]
 
 def _with_antecedent(sentence: Sentence, previous: Sentence | None) -> Sentence:
     """Return a spoken sentence together with the one before by the same speaker, if it refers back to it."""
-    if not previous or not sentence.spoken or not previous.spoken or previous.speaker != sentence.speaker:
+    if not previous or previous.wanted or not (sentence.spoken and previous.spoken):
+        return sentence
+    if previous.speaker != sentence.speaker:
         return sentence
     joined = replace(sentence, text=f"{previous.text} {sentence.text}")
     fits = len(joined.words) <= MAX_WORDS and previous.text.endswith(".") and not _SMALL_TALK.search(previous.text)

@@ -22,6 +22,8 @@ other_forms: Registry[Callable[[Message, Recall], bool]] = Registry()
 MAX_ENTRIES = 1000
 MAX_SCORE = 1000.0
 
+NOT_CARRIED = ("tokens", "rev", "versions")  # tokens are counted again; the rest begins anew
+
 
 class ScoreField(NumberField):
     """A finite number of ordinary size."""
@@ -130,7 +132,7 @@ def _own_memories(chat: Chat, items: Iterable[Mapping[str, Any]]) -> set[UUID]:
 
 
 def _exported(recall: Recall, sources: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    values = {name: getattr(recall, name) for name in KEPT_FIELDS if name != "tokens"}
+    values = {name: getattr(recall, name) for name in KEPT_FIELDS if name not in NOT_CARRIED}
     for name in ("memories", "left_out"):
         values[name] = [
             item

@@ -46,6 +46,12 @@ class Recall(OwnedModel):
     lore = models.JSONField(default=list, help_text="Lorebook entries in the last prompt, in their order.")
     tokens = models.PositiveIntegerField(default=0)
     turn_hash = models.CharField(max_length=64, help_text="SHA-256 of the turn's text that the recall was made for.")
+    rev = models.PositiveIntegerField(
+        default=1, db_default=1, help_text="Grows by one with each text, so that a stale edit is told."
+    )
+    versions = models.JSONField(
+        default=list, db_default=[], help_text="Texts that a person replaced or wrote, the newest first."
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 

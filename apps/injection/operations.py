@@ -8,13 +8,15 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
+from apps.chats.dates import timestamp
 from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, ChatChange, Message
 from apps.chats.queries import access_chat, access_message
 from apps.chats.signals import ChatChanged
 from apps.common.database.compiled_queries import CompiledQuery
-from apps.common.problems import Invalid, Missing
+from apps.common.problems import Conflict, Invalid, Missing
 from apps.common.scoping import Owner
 from apps.injection.models import Recall, is_for
 from apps.injection.retrieval.service import RetrievalResult, retrieve
@@ -26,8 +28,23 @@ from apps.injection.witnessing import speaker_or_default
 from apps.llm.backends import token_counter_for
 
 UNDO_FIELDS = ("text", "edited", "deleted", "source", "memories", "left_out", "left_out_count", "tokens", "turn_hash")
-KEPT_FIELDS = (*UNDO_FIELDS, "lore")  # of a recall that is copied, exported, or comes back with its message
+KEPT_FIELDS = (*UNDO_FIELDS, "lore", "rev", "versions")  # of one that is copied, or comes back with its message
 MAX_LEFT_OUT = 10  # entries stored of those that had no room
+MAX_VERSIONS = 10  # earlier texts of a recall that are kept
+
+
+class RecallChanged(Conflict):
+    """The recall has another text than the one that was edited."""
+
+    title = _("The recall was changed meanwhile")
+
+    def __init__(self, recall: Recall) -> None:
+        super().__init__(
+            gettext("The recall was changed elsewhere meanwhile. Save again to replace the text that it has now."),
+            current_rev=recall.rev,
+            current_text=recall.text,
+        )
+
 
 # Make a recall
 
@@ -149,13 +166,18 @@ def mark_reused(recall: Recall) -> Recall:
 
 
 @transaction.atomic
-def edit_recall(recall: Recall, text: str, *, turn_hash: str) -> Recall:
+def edit_recall(recall: Recall, text: str, *, turn_hash: str, rev: int | None = None) -> Recall:
     """Replace the text of a recall and keep it until a re-run. ``turn_hash`` is of the turn's current text.
 
-    Raise Missing if it was deleted, with its message or alone.
+    ``rev`` is that of the text which was edited: raise RecallChanged if it isn't the current one. Without it, the last
+    write wins. Raise Missing if the recall was deleted, with its message or alone.
     """
     tokens = token_counter_for(recall.owner_id)(text)
     lock_chat(recall.owner_id, recall.chat_id)
+    if Recall.objects.for_owner(recall.owner_id).filter(pk=recall.pk).exists():
+        recall.refresh_from_db(fields=["text", "edited", "tokens", "rev", "versions"])
+    if rev is not None and rev != recall.rev and text != recall.text:
+        raise RecallChanged(recall)
     return _update(recall, text=text, tokens=tokens, edited=True, turn_hash=turn_hash)
 
 
@@ -210,12 +232,22 @@ def lock_turn(turn: UserTurn) -> UUID | None:
     return turn.message.pk
 
 
+def _versions_before(recall: Recall, values: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the earlier texts of a recall that gets new values: with its own if a person wrote or replaces it."""
+    is_kept = recall.text and (recall.edited or values.get("edited") or values.get("deleted"))
+    written = timestamp(recall.updated_at)
+    own = {"rev": recall.rev, "text": recall.text, "edited": recall.edited, "tokens": recall.tokens, "at": written}
+    return [own, *recall.versions][:MAX_VERSIONS] if is_kept else recall.versions
+
+
 def _update(recall: Recall, **values: Any) -> Recall:
     """Change a stored recall, as it was read, and send ``recall_changed`` for a text. Raise Missing if it was deleted
     meanwhile.
     """
     stored = Recall.objects.for_owner(recall.owner_id).filter(pk=recall.pk, deleted=recall.deleted)
     values["updated_at"] = timezone.now()
+    if "text" in values and (values["text"], values.get("edited")) != (recall.text, recall.edited):
+        values |= {"rev": recall.rev + 1, "versions": _versions_before(recall, values)}
     for name, value in values.items():
         setattr(recall, name, value)
     if not stored.update(**values):

@@ -4,7 +4,7 @@ Extractors read messages with the mask, so that no memory has a secret in the cl
 """
 
 import re
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 from apps.english.words import content_words
 
@@ -13,7 +13,6 @@ MIN_KEY = 16  # characters of a key without separators
 MIN_NAMED_KEY = 6  # characters of one that is said to be a key
 MIN_PASSPHRASE = 4  # words of a password of several, none of which is "to" or "very"
 MIN_CHANGES = 0.25  # share of a key's characters that follow one of another class; words and dates have less
-CARD_DIGITS = range(13, 20)
 AROUND = 60  # characters before and after a password that tell whose it is and where it ends
 AFTER_CARD = 80  # characters after a card number in which its expiry and its code are looked for
 
@@ -93,11 +92,9 @@ def _changes(piece: str) -> int:
 
 def _mask_cards(text: str) -> str:
     parts, position = list[str](), 0
-    for match in _CARD.finditer(text):
-        digits = re.sub(r"\D", "", match[0])
-        if match.start() < position or len(digits) not in CARD_DIGITS or not _has_check_digit(digits):
-            continue
-        end = min(match.end() + AFTER_CARD, len(text))
+    cards = [match for match in _CARD.finditer(text) if _has_check_digit(re.sub(r"\D", "", match[0]))]
+    for match, following in zip_longest(cards, cards[1:]):
+        end = min(match.end() + AFTER_CARD, following.start() if following else len(text))
         parts += [text[position : match.start()], MASK, _CARD_DETAILS.sub(MASK, text[match.end() : end])]
         position = end
     return "".join([*parts, text[position:]])

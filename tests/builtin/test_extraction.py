@@ -292,7 +292,21 @@ def test_what_a_game_says_is_kept() -> None:
 
 def test_an_aside_of_the_writers_is_no_part_of_the_story() -> None:
     assert kept(f"((OOC: my dog Pim moved to Lyon with me in May 1990.)) {LIVED}") == [f"Mira: “{LIVED}”"]
-    assert len(kept("(OOC: please remember that I write from Lyon since 1990.)")) == 1
+    aside = "(OOC: please remember that I write from Lyon since 1990.)"
+    assert [one.importance for one in unlimited(aside)] == [3]
+    assert unlimited(aside, is_user=False) == []
+
+
+def test_only_a_person_s_requests_come_first() -> None:
+    order = "AI, remember that I own the castle of Anna."
+    assert [one.importance for one in unlimited(order)] == [3]
+    assert 3 not in [one.importance for one in unlimited(order, is_user=False)]
+
+
+def test_a_request_is_no_antecedent() -> None:
+    told = unlimited("They told us on Friday and I cried all night. Please remember that my brother is deaf.")
+    assert "Mira: “My brother is deaf.”" in [one.text for one in told]
+    assert not [one.text for one in told if "deaf. They" in one.text]
 
 
 @pytest.mark.parametrize(

@@ -174,6 +174,8 @@ TOLD = [
     ("Mira是女王。", "战争以后Mira是女王。"),
     ("The cook of the inn is ill.", "The cook is ill, says the innkeeper."),
     ("Ja, gern.", "Ja, gern."),
+    ("He is afraid of the dark.", "She is afraid of the dark."),
+    ("Their ship is in the harbour", "Their ship is in the harbours"),
 ]
 
 
@@ -195,3 +197,20 @@ def test_a_text_quotes_the_sentences_that_it_repeats() -> None:
     quoted = f"Tom: “{orders[0]}” Mira sings in the old tavern. Tom: “{orders[1]}”"
     assert attributed == f"1. Scene: a tavern\n7. Wish: {quoted}"
     assert with_quotations(attributed, {"turns": turns}, ["Mira"]) == attributed
+
+
+@pytest.mark.parametrize(
+    ("line", "attributed"),
+    [
+        ("- Alice: “I moved to a small house in Lisbon.”", "- Alice: “I moved to a small house in Lisbon.”"),
+        ("2. She wrote: “I moved to a small house in Lisbon.”", "2. She wrote: “I moved to a small house in Lisbon.”"),
+        ("- Bob: “I moved to a small house in Lisbon.”", "- Alice: “I moved to a small house in Lisbon.”"),
+        ("I moved to a small house in Lisbon.", "Alice: “I moved to a small house in Lisbon.”"),
+    ],
+)
+def test_what_is_quoted_already_is_quoted_once_and_of_who_said_it(line: str, attributed: str) -> None:
+    turns = [
+        {"speaker": "Bob", "text": "And you?"},
+        {"speaker": "Alice", "text": "I moved to a small house in Lisbon."},
+    ]
+    assert with_quotations(line, {"turns": turns}, ["Alice", "Bob"]) == attributed

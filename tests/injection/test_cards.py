@@ -286,6 +286,19 @@ def test_an_edit_that_is_too_long_keeps_the_card(alice, turn, site, url):
     assert Recall.objects.for_owner(alice).get(message=turn).text == before
 
 
+def test_who_saves_over_an_edit_of_another_tab_is_told_and_keeps_the_text(alice, turn, site, url):
+    site.get(url, **HTMX)
+    form = site.get(f"{url}?change", **HTMX).content.decode()
+    rev = re.search(r'name="rev" value="(\d+)"', form)[1]
+    assert post(site, f"{url}edit/", text="Ours.", rev=rev).status_code == 200
+    stale = post(site, f"{url}edit/", text="Theirs.", rev=rev)
+    page = stale.content.decode()
+    assert (stale.status_code, ">\nTheirs.</textarea>" in page, "Ours." in page) == (409, True, True)
+    assert Recall.objects.for_owner(alice).get(message=turn).text == "Ours."
+    post(site, f"{url}edit/", text="Theirs.", rev=re.search(r'name="rev" value="(\d+)"', page)[1])
+    assert Recall.objects.for_owner(alice).get(message=turn).text == "Theirs."
+
+
 def test_another_user_gets_404(chat, turn, site, url):
     site.get(url, **HTMX)
     stranger = Client()

@@ -214,3 +214,32 @@ def test_a_recall_deleted_while_it_is_edited_stays_deleted(chat, turn, memories)
         edit_recall(recall, "Mine.", turn_hash=recall.turn_hash)
     assert mark_reused(recall).text == recall.text
     assert not Recall.objects.for_owner(chat.owner_id).exists()
+
+
+def test_an_edit_of_a_text_that_is_there_no_more_is_a_conflict_and_loses_nothing(api, chat, url):
+    recall = prompt(api, chat)["recall"]
+    first = api.patch(url, {"text": "The key is made of glass.", "rev": recall["rev"]}).json()
+    assert first["rev"] == recall["rev"] + 1
+    stale = api.patch(url, {"text": "The key is made of tin.", "rev": recall["rev"]})
+    assert (stale.status_code, stale.json()["current_rev"]) == (409, first["rev"])
+    assert stale.json()["current_text"] == "The key is made of glass."
+    again = api.patch(url, {"text": "The key is made of glass.", "rev": recall["rev"]})  # a repetition of the first
+    assert (again.status_code, again.json()["rev"]) == (200, first["rev"])
+    assert api.patch(url, {"text": "The key is made of tin."}).json()["rev"] == first["rev"] + 1
+    assert api.patch(url, {"text": "x", "rev": "one"}).json()["errors"][0]["pointer"] == "/rev"
+
+
+def test_texts_that_a_person_wrote_or_replaced_are_kept(api, chat, url):
+    fresh = prompt(api, chat)["recall"]
+    assert fresh["versions"] == []
+    for text in ("The key is made of glass.", "The key is made of tin."):
+        edited = api.patch(url, {"text": text}).json()
+    assert [(one["text"], one["edited"]) for one in edited["versions"]] == [
+        ("The key is made of glass.", True),
+        (fresh["text"], False),
+    ]
+    rerun = api.post(f"{url}rerun/").json()
+    assert [one["text"] for one in rerun["versions"]][:2] == ["The key is made of tin.", "The key is made of glass."]
+    for number in range(12):
+        edited = api.patch(url, {"text": f"Text {number}."}).json()
+    assert [one["text"] for one in edited["versions"]] == [f"Text {number}." for number in range(10, 0, -1)]

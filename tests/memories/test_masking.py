@@ -28,6 +28,8 @@ SECRETS = [
     ("Mon mot de passe c'est Alouette7", "Alouette7"),
     ("Мой пароль — luga2026", "luga2026"),
     ("비밀번호는 wiese77 입니다", "wiese77"),
+    ("My cards are 4111111111111111 and 5500005555555559.", "5500005555555559"),
+    ("My cards are 4111111111111111 and 3782 822463 10005, code 1234.", "822463"),
     ("كلمة المرور: wiese77", "wiese77"),
     ("Şifrem: Tarla1234", "Tarla1234"),
     ("pw: wiese77", "wiese77"),

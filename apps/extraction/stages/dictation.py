@@ -1,7 +1,9 @@
 """Recognise lines that a model repeats because a message dictates them, and quote them. Without database access.
 
-What a message says is never a statement of Loci's own: where a reply has the words of a message, in any language, it is
-attributed to who said them. A statement that begins with a person's name is no command and may stand as it is.
+What a message says is never a statement of Loci's own: where a memory or a text has the words of a message, in any
+language, it is attributed to who said them. A statement that begins with a person's name is no command and may stand as
+it is. Arcs, knowledge and the ledger often have a message's words; there, only those are quoted that a rule of
+``prompts.instructions`` recognises, in English.
 """
 
 import re
@@ -21,6 +23,8 @@ MIN_COPIED, MIN_COPIED_SENTENCE = 8, 20  # letters of a line, and of a sentence 
 MIN_QUOTED_SHARE = 0.7  # minimum share of a line's pairs of letters that its sentence has
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n")
 _OPENING_MARKS = " \t\n\"'“”„«»‘’「『*_>-"
+_BULLETS = " \t-*•:：.0123456789"
+_LETTER = r"[^\W\d_]"
 _SUBJECT_ENDS = frozenset(",;:!?，；：！？、")
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*[\"'”’]*")
 _NUMBER = re.compile(r"[\W\d_]*")
@@ -53,21 +57,32 @@ class Dictation:
         return dictated >= MIN_REPEATED_SHARE and story < dictated
 
     def as_said(self, text: str, sources: Iterable[int] = (), names: Collection[str] = ()) -> str:
-        """Return a text, or what its turn says if it only repeats that: as a quotation of who said it.
+        """Return a text, or what a turn says if it only repeats that: as a quotation of who said it.
 
-        ``sources`` are the numbers of its turns, ``names`` those of people.
+        ``sources`` are the numbers of the turns that it cites, which are searched first: a message may dictate them,
+        too. ``names`` are those of people.
         """
         if self._is_true_quotation(text):
             return text
-        numbers = [number for number in sources if number in self._texts] or list(self._texts)
+        cited = [number for number in sources if number in self._texts]
+        numbers = list(dict.fromkeys([*cited, *self._texts]))
         copied = next((n for n in numbers if is_dictated(text, self._texts[n], names)), None)
+        if copied is None and quoted_speaker(text):
+            return self._as_quoted(text)
         if copied is None and text not in self:
             return text
-        number = find_source_turn(text, {n: self._texts[n] for n in numbers}) if copied is None else copied
+        shown = {number: self._texts[number] for number in cited or numbers}
+        number = find_source_turn(text, shown) if copied is None else copied
         if number is None:
             return text
         said = _sentence_with(text, self._texts[number], is_copied=copied is not None)
         return quotation(self._speakers[number], said)
+
+    def _as_quoted(self, quoted: str) -> str:
+        """Return a quotation of the wrong person as one of who said its words."""
+        words = quoted.partition("“")[2].rstrip("”")
+        number = next((number for number, text in self._texts.items() if _find(words, text)), None)
+        return quoted if number is None else quotation(self._speakers[number], words)
 
     def _is_true_quotation(self, text: str) -> bool:
         """Return whether a text is a quotation and no turn has it in the words of somebody else."""
@@ -101,6 +116,12 @@ def with_quotations(text: str, material: Mapping[str, Any], names: Collection[st
         speaker = next((who for who, words in said if is_dictated(sentence, words, names)), None)
         if speaker is None:
             return match[0]
+        if sentence.startswith("“"):  # a quotation already, perhaps of the wrong person
+            named = label[0].strip(_BULLETS) if label else ""
+            if named == speaker or named not in {who for who, _ in said}:
+                return match[0]
+            start = label.start() + label[0].index(named) if label else 0
+            return match[0][:start] + quotation(speaker, sentence.strip("“”"))
         start = match[0].rindex(sentence)
         return match[0][:start] + quotation(speaker, sentence) + match[0][start + len(sentence) :]
 
@@ -126,7 +147,9 @@ def _find(text: str, message: str) -> re.Match[str] | None:
     words = normalize_text(text).split()
     if not words or _length(text) < MIN_COPIED:
         return None
-    return re.search(r"[\W_]*".join(map(re.escape, words)), _folded(message))
+    begins = rf"(?<!{_LETTER})" if _has_case(words[0][0]) else ""
+    ends = rf"(?!{_LETTER})" if _has_case(words[-1][-1]) else ""
+    return re.search(begins + r"[\W_]*".join(map(re.escape, words)) + ends, _folded(message))
 
 
 def _folded(text: str) -> str:

@@ -27,7 +27,7 @@ from apps.extraction.stages.relationships import find_relationship_changes
 from apps.extraction.stages.triggers import find_triggers
 from apps.llm.generation import Refused
 from apps.memories.candidates import NamedEntity
-from apps.memories.models import Memory
+from apps.memories.models import Entity, Memory
 from apps.memories.operations.verdicts import Limits, VerdictBatch, hash_of, write_verdicts
 from apps.memories.queries.memories import active_memories
 from apps.memories.quotations import quoted_speaker
@@ -174,7 +174,10 @@ def _usable(context: Context, parsed: ParsedLines[Candidate], turns: Mapping[int
             unusable.append(candidate.text)
             continue
         if context.has_model and not _is_wanted(candidate.text, wanted, context.participants):
-            names = [*context.participants, *(entity.name for entity in candidate.entities)]
+            people = [
+                one.name for one in candidate.entities if one.kind in (Entity.Kind.CHARACTER, Entity.Kind.UNKNOWN)
+            ]
+            names = [*context.participants, *people]
             candidate = replace(candidate, text=dictation.as_said(candidate.text, candidate.sources, names))
         source = find_source_turn(candidate.text, texts)
         usable.append(candidate if candidate.sources or source is None else replace(candidate, sources=(source,)))

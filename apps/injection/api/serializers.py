@@ -41,6 +41,19 @@ class PromptRequestSerializer(StrictSerializer):
 
 class RecallUpdateSerializer(StrictSerializer):
     text = TextField(max_length=MAX_TEXT_LENGTH)
+    rev = StrictIntegerField(
+        min_value=1,
+        required=False,
+        help_text="That of the text which was edited: a 409 if there is another one by now. Left out: last write wins.",
+    )
+
+
+class RecallVersionSerializer(serializers.Serializer[Any]):
+    rev = serializers.IntegerField()
+    text = serializers.CharField()
+    edited = serializers.BooleanField(help_text="Whether a person wrote it.")
+    tokens = serializers.IntegerField()
+    at = serializers.DateTimeField(help_text="When it was written.")
 
 
 class SlotSerializer(serializers.Serializer[Any]):
@@ -132,6 +145,10 @@ class RecallSerializer(serializers.Serializer[Any]):
     left_out_count = serializers.IntegerField(help_text="Number of entries that no budget had room for.")
     lore = LoreEntrySerializer(many=True, help_text="The lorebook entries in the last prompt of this turn.")
     tokens = serializers.IntegerField()
+    rev = serializers.IntegerField(help_text="Grows with each text.")
+    versions = RecallVersionSerializer(
+        many=True, help_text="Earlier texts that a person wrote or replaced, at most ten, the newest first."
+    )
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField(allow_null=True, help_text="Null in a preview, which stores nothing.")
 

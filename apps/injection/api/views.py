@@ -71,9 +71,9 @@ class RecallView(APIView):
     def patch(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
         """Replace the text that is recalled for the turn. It is used until the recall is run again."""
         recall = access_recall(request.user, chat_id, message_id)
-        text = read_body(RecallUpdateSerializer, request)["text"]
+        body = read_body(RecallUpdateSerializer, request)
         turn_hash = text_hash(access_message(request.user, chat_id, message_id).mes)
-        return _respond(request, operations.edit_recall(recall, text, turn_hash=turn_hash))
+        return _respond(request, operations.edit_recall(recall, turn_hash=turn_hash, **body))
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:

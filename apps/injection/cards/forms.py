@@ -16,3 +16,5 @@ class RecallForm(forms.Form):
         required=False,
         widget=forms.Textarea(attrs={"rows": 10, "class": "recall-text"}),
     )
+    # That of the text which the form was made with: another one, made elsewhere meanwhile, is not replaced unseen.
+    rev = forms.IntegerField(min_value=1, required=False, widget=forms.HiddenInput)

@@ -54,7 +54,8 @@ def card(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
             return HttpResponse()  # removes the pending card
     recall = stored_recall(request, message)
     if not wants_partial(request) or "change" in request.GET:
-        return render(request, _template_name(request), _context(request, recall, RecallForm({"text": recall.text})))
+        form = RecallForm({"text": recall.text, "rev": recall.rev})
+        return render(request, _template_name(request), _context(request, recall, form))
     if not recall.text:
         return HttpResponse()  # removes the pending card
     return render(request, "injection/_card.html", {"card": Card(recall)})
@@ -76,7 +77,13 @@ def edit(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     form = RecallForm(request.POST)
     if not form.is_valid():
         return render(request, _template_name(request), _context(request, recall, form), status=400)
-    operations.edit_recall(recall, form.cleaned_data["text"], turn_hash=text_hash(message.mes))
+    text, rev = form.cleaned_data["text"], form.cleaned_data["rev"]
+    try:
+        operations.edit_recall(recall, text, turn_hash=text_hash(message.mes), rev=rev)
+    except operations.RecallChanged as problem:
+        form = RecallForm({"text": text, "rev": recall.rev})
+        form.add_error("text", f"{problem.detail}\n{recall.text}")
+        return render(request, _template_name(request), _context(request, recall, form), status=409)
     return _respond_with_card(request, recall)
 
 
