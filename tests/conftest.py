@@ -310,6 +310,7 @@ def wait_for_idle_database() -> None:
         if idle == IDLE:
             return
         time.sleep(0.02)
+    pytest.fail(f"Requests were still under way after {WORKER_TIMEOUT} s.")
 
 
 # A real browser

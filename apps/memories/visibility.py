@@ -99,7 +99,7 @@ def is_copy() -> Q:
 
     Each branch reads the messages that both have, so that what was not learnt yet when it was made is learnt twice.
     """
-    same = {name: OuterRef(name) for name in ("owner", "story", "tier", "kind", "text", "state")}
+    same = {name: OuterRef(name) for name in ("owner", "story", "tier", "kind", "text", "state", "hidden")}
     is_of_same = Q(character=OuterRef("character")) | Q(character=None)
     return Q(**same) & is_of_same & ~Q(chat=OuterRef("chat"))
 

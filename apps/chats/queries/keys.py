@@ -20,7 +20,10 @@ ChatOrKeys: TypeAlias = Chat | ChatKeys
 
 
 def keys_of_id(owner_id: UUID, chat_id: UUID) -> ChatKeys:
-    """Return the keys of the owner's chat with an id, also of one in the bin; without one, keys that see no memory."""
+    """Return the keys of the owner's chat with an id, also of one in the bin.
+
+    Without such a chat, they are those of one in which nothing was learnt.
+    """
     found = Chat._base_manager.filter(owner=owner_id, pk=chat_id).values_list(*ChatKeys._fields).first()
     return ChatKeys(*found) if found else ChatKeys(chat_id, owner_id, chat_id, None, None)
 

@@ -266,7 +266,8 @@ def _memories_in(scope: SearchScope) -> MemoryQuerySet:
     elif scope.chat:
         rows = rows.learnt_in(scope.chat).filter(state_here=Memory.State.ACTIVE)
     else:
-        rows = rows.active().filter(**{"character": scope.character} if scope.character else {})
+        rows = rows.active().without_copies()
+        rows = rows.filter(character=scope.character) if scope.character else rows
     if scope.witness is not None:
         rows = rows.filter(is_known_to(scope.character, list(scope.witness)))
     if scope.kind:

@@ -144,18 +144,8 @@ def _search(owner: Owner, query: SearchQuery) -> SearchResponse:
     best = [ranked_hit for ranked_hit in found.hits if ranked_hit.score >= query.min_score]
     if found.small_talk:
         said = [each for each in load(owner, best, query.query) if says_any(each.text, found.small_talk)]
-        return SearchResponse(found.method, _without_copies(said)[: query.limit])
-    return SearchResponse(found.method, _without_copies(load(owner, best[: query.limit], query.query)))
-
-
-def _without_copies(results: Sequence[SearchResult]) -> list[SearchResult]:
-    """Return the results, of memories that branches of one story learnt in the same words the best."""
-    first: dict[Any, SearchResult] = {}
-    for result in results:
-        row = result.memory
-        in_story = (row.story, row.tier, row.character_id, row.text) if row and row.story else None
-        first.setdefault(in_story or result.id, result)
-    return list(first.values())
+        return SearchResponse(found.method, said[: query.limit])
+    return SearchResponse(found.method, load(owner, best[: query.limit], query.query))
 
 
 def find(owner_id: UUID, query: SearchQuery) -> FoundHits:

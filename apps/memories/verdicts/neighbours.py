@@ -130,12 +130,8 @@ def neighbours_by_words(
     compared = _comparable(scope, hashes, previous_ids).annotate(
         said_at=Subquery(said_at), said_by_others=Exists(sources.filter(message__is_user=False))
     )
-    memories = list(compared.select_related("valid_from"))
-    rows = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat, memory__in=memories)
-    inherited = {row.memory_id: row for row in rows.select_related("valid_from")}
-    return [
-        _nearest_by_words(scope, hash_, text, memories, inherited) for hash_, text in zip(hashes, texts, strict=True)
-    ]
+    memories = list(compared.annotate(state_here=F("state_here"), begins_here=F("begins_here")))
+    return [_nearest_by_words(scope, hash_, text, memories) for hash_, text in zip(hashes, texts, strict=True)]
 
 
 def _comparable(scope: Scope, hashes: Sequence[str], previous_ids: Sequence[UUID]) -> MemoryQuerySet:
@@ -169,13 +165,10 @@ def _nearest_by_words(
     scope: Scope,
     line_hash: str,
     text: str,
-    memories: Sequence[Memory],
-    inherited: dict[UUID, Inheritance],
+    memories: Sequence[Any],
 ) -> list[Neighbour]:
     neighbours = []
     for memory in memories:
-        effective = inherited.get(memory.pk, memory)
-        valid_from = effective.valid_from
         is_corrected = memory.edited_by and (memory.former_texts or not memory.candidate_hash)
         neighbours.append(
             Neighbour(
@@ -183,12 +176,12 @@ def _nearest_by_words(
                 kind=memory.kind,
                 text=memory.text,
                 similarity=jaccard(text, memory.text),
-                inactive=effective.state != Memory.State.ACTIVE or memory.deleted_at is not None,
-                valid_from_index=valid_from.index if valid_from and valid_from.chat_id == scope.chat.pk else None,
+                inactive=memory.state_here != Memory.State.ACTIVE or memory.deleted_at is not None,
+                valid_from_index=memory.begins_here,
                 same_hash=memory.candidate_hash == line_hash,
-                said_at=memory.said_at or _written_at(memory),  # type: ignore[attr-defined]
+                said_at=memory.said_at or _written_at(memory),
                 former_texts=memory.former_texts,
-                is_persons=bool(is_corrected and not memory.said_by_others),  # type: ignore[attr-defined]
+                is_persons=bool(is_corrected and not memory.said_by_others),
                 same_tier=memory.tier == scope.tier,
             )
         )
