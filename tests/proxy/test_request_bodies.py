@@ -71,8 +71,9 @@ def test_nudges_as_sillytavern_words_them_are_told_apart_from_side_calls(text: s
         {"role": "assistant", "content": LONG_REPLY},
         {"role": "system", "content": text},
     ]
-    assert nudge_of(messages, turns_of(messages)) is nudge
-    assert is_side_call({"messages": messages}, turns_of(messages)) == (nudge is None)
+    turns = turns_of(messages)
+    assert nudge_of(messages, turns) is nudge
+    assert is_side_call({"messages": messages}, turns, nudge) == (nudge is None)
 
 
 @pytest.mark.parametrize(
@@ -93,8 +94,9 @@ def test_instructions_for_every_reply_may_follow_a_nudge_to_continue(
     """As post-history instructions do. Behind any other note, an instruction is the client's own request."""
     messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": LONG_REPLY}]
     messages += [{"role": "system", "content": text} for text in instructions]
-    assert nudge_of(messages, turns_of(messages)) is nudge
-    assert is_side_call({"messages": messages}, turns_of(messages)) == (nudge is None)
+    turns = turns_of(messages)
+    assert nudge_of(messages, turns) is nudge
+    assert is_side_call({"messages": messages}, turns, nudge) == (nudge is None)
 
 
 @pytest.mark.django_db

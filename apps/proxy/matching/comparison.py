@@ -9,8 +9,10 @@ from django.db.models import F, QuerySet
 
 from apps.chats.models import Character, Chat, Message, Swipe
 from apps.proxy.matching.folded import unfolded_turns
+from apps.proxy.matching.joined import divided_turns
 from apps.proxy.matching.keys import key_of
 from apps.proxy.matching.merging import plan_changes
+from apps.proxy.matching.pairing import Texts
 from apps.proxy.matching.plans import Entry, Plan
 from apps.proxy.models import ProxiedChat
 from apps.proxy.requests.speakers import NOBODY, Company
@@ -49,6 +51,11 @@ class Request:
         return any(not turn.is_user for turn in self.turns)
 
     @property
+    def asked(self) -> str:
+        """Return the name of who is asked for a reply to another reply, or nothing."""
+        return self.company.speaker if self.is_nudged else ""
+
+    @property
     def fingerprints(self) -> list[int]:
         """Return by what the chat is found: the keys of the first user turn and the latest ones."""
         users = [key for key in self.keys if key & 1]
@@ -81,23 +88,39 @@ def compare(chat: Chat, request: Request) -> Compared:
         return dict(_shown_swipes(chat, ids).values_list("message_id", "mes"))
 
     known = [*_instructions_of(chat, request.client), *request.instructions]
-    said = unfolded_turns(chat.owner_id, entries, request.turns, request.keys, known=known, texts=texts)
+    turns, keys = divided_turns(chat.owner_id, entries, request.turns, request.keys, texts=texts)
+    said = unfolded_turns(
+        chat.owner_id,
+        entries,
+        turns,
+        keys,
+        known=known,
+        own=request.instructions,
+        is_nudged=request.is_nudged,
+        texts=texts,
+    )
     request = replace(request, turns=said.turns, keys=said.keys, instructions=said.instructions)
     entries = [
         replace(entry, key=said.keys[said.cleaned[place]]) if place in said.cleaned else entry
         for place, entry in enumerate(entries)
     ]
-    plan = plan_changes(entries, request.turns, request.keys, follows=request.follows, texts=texts)
+    plan = _plan(entries, request, texts)
     shown = _shown_keys(chat, plan.deletions)
     changed = {entry.id for entry in entries if shown.get(entry.id, entry.key) != entry.key}
     if changed:
         entries = [replace(entry, is_fixed=True) if entry.id in changed else entry for entry in entries]
-        plan = plan_changes(entries, request.turns, request.keys, follows=request.follows, texts=texts)
+        plan = _plan(entries, request, texts)
     plan.cleaned = [(as_stored[place], said.turns[number]) for place, number in said.cleaned.items()]
     edited = {entry.id: unspaced(turn.text) for entry, turn in plan.edits}
     swipes = Swipe.objects.for_owner(chat.owner_id).filter(message__in=edited).values_list("message_id", "mes")
     plan.selected = {pk for pk, text in (swipes if edited else ()) if unspaced(text) == edited[pk]}
     return Compared(chat, plan, request)
+
+
+def _plan(entries: Sequence[Entry], request: Request, texts: Texts) -> Plan:
+    return plan_changes(
+        entries, request.turns, request.keys, follows=request.follows, speaker=request.asked, texts=texts
+    )
 
 
 def _instructions_of(chat: Chat, client: str) -> list[int]:
@@ -116,7 +139,7 @@ def entries_of(chat: Chat, client: str) -> list[Entry]:
     is_read = row is None and not rows_of_chat
     known = dict(zip(row.known_messages, row.known_keys, strict=True)) if row else {}
     messages = Message.objects.for_owner(chat.owner_id).filter(chat=chat).order_by("index")
-    rows = list(messages.values_list("pk", "is_user", "is_system"))
+    rows = list(messages.values_list("pk", "is_system", "name"))
     others = _shown_keys(chat, [pk for pk, *_ in rows if pk not in known])
     # One that is in neither was deleted since: nothing is locked.
     rows = [row for row in rows if row[0] in known or row[0] in others]
@@ -126,8 +149,9 @@ def entries_of(chat: Chat, client: str) -> list[Entry]:
             known.get(pk) or others[pk],
             is_known=is_read or pk in known,
             is_fixed=is_hidden or not (is_read or pk in known),
+            name=name,
         )
-        for pk, _, is_hidden in rows
+        for pk, is_hidden, name in rows
     ]
     return _with_deleted(entries, known)
 

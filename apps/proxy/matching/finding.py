@@ -10,12 +10,13 @@ from apps.chats.models import Chat
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.scoping import Owner, owner_id_of
 from apps.proxy.matching.comparison import Compared, Request, compare
+from apps.proxy.matching.folded import instruction_keys
 from apps.proxy.matching.plans import Plan
 from apps.proxy.models import ProxiedChat
 from apps.proxy.requests.turns import Turn
 
 MAX_FOUND = 50  # chats with an equal user turn, latest first
-CANDIDATES = 5  # chats that are compared with a request
+CANDIDATES = 5  # chats that are compared with a request, or in which its instructions are sought
 
 
 def _latest(owner_id: Any, fingerprints: Any, story: Any, character_id: Any) -> QuerySet[ProxiedChat]:
@@ -48,11 +49,19 @@ def find_chat(owner: Owner, request: Request, *, story: UUID | None = None) -> C
     likely: list[Compared] = []
     for chat in list(openings)[:CANDIDATES]:
         compared = compare(chat, request)
-        if is_same_chat(request.turns, compared.plan, same_opening=request.opening in openings[chat]):
+        if is_same_chat(compared.request.turns, compared.plan, same_opening=request.opening in openings[chat]):
             likely.append(compared)
     likely.sort(key=lambda compared: compared.score, reverse=True)
     is_tie = len(likely) > 1 and likely[0].score == likely[1].score
     return None if not likely or (is_tie and likely[0].plan.changes) else likely[0]
+
+
+def has_sent(owner: Owner, client: str, instructions: Sequence[str]) -> bool:
+    """Return whether a client has sent all these instructions in one of its latest chats."""
+    owner_id = owner_id_of(owner)
+    keys = set(instruction_keys(owner_id, instructions))
+    latest = ProxiedChat.objects.for_owner(owner).filter(client=client, chat__deleted_at=None).order_by("-updated_at")
+    return any(keys.issubset(known) for known in latest.values_list("instructions", flat=True)[:CANDIDATES])
 
 
 def is_same_chat(turns: Sequence[Turn], plan: Plan, *, same_opening: bool) -> bool:

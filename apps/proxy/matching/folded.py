@@ -4,13 +4,16 @@ Semi-strict and the stricter modes of SillyTavern's prompt post-processing join 
 empty line. One request doesn't show what is one. The next does: the instruction has moved to another turn.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from uuid import UUID
 
+from apps.proxy.matching.alignment import align
 from apps.proxy.matching.keys import key_of, unspaced_key
 from apps.proxy.matching.plans import Entry
-from apps.proxy.requests.folded_prompts import GAP
+from apps.proxy.requests.texts import GAP
 from apps.proxy.requests.turns import Turn
 
 COMPARED = 40  # the latest messages that may still have an instruction in them
@@ -58,12 +61,15 @@ def unfolded_turns(
     keys: Sequence[int],
     *,
     known: Iterable[int],
+    own: Collection[int] = (),
+    is_nudged: bool = False,
     texts: Texts,
 ) -> Unfolded:
     """Return the turns without known instructions, and without those that moved since the client's last request.
 
-    ``keys`` are those of the turns. ``known`` are keys of paragraphs: of the request's own system messages, and of what
-    moved before. A turn that is stored as it is stays as it is.
+    ``keys`` are those of the turns. ``known`` are keys of paragraphs: of ``own``, which are the request's system
+    messages, and of what moved before. A turn that is stored as it is stays as it is. The last turn is what is said,
+    unless ``is_nudged``: an instruction asks for the reply.
     """
     stored = {unspaced_key(entry.key) for entry in entries}
     new = [number for number, key in enumerate(keys) if unspaced_key(key) not in stored]
@@ -72,10 +78,15 @@ def unfolded_turns(
     changed = [
         place for place, entry in enumerate(entries) if _may_have_one(entry) and unspaced_key(entry.key) not in own
     ]
-    healed = _healed(entries, changed[-COMPARED:], turns, new, reader, texts) if new and changed else {}
+    healed: dict[int, int] = {}
+    if new and changed:
+        healed = _healed(entries, changed[-COMPARED:], turns, new, reader, texts)
+        _learn_moved(entries, changed[-COMPARED:], turns, keys, reader, texts)
+    counts = Counter(key for turn in turns for key in reader.keys_of(turn.text)) + Counter(set(own))
     kept = list(turns)
     for number in new:
-        kept[number] = reader.without_instructions(turns[number])
+        is_asked = number == len(turns) - 1 and not is_nudged
+        kept[number] = reader.without_instructions(turns[number], counts, may_be_nothing=not is_asked)
     said = [number for number, turn in enumerate(kept) if turn.text.strip() or turn.tools] or list(range(len(turns)))
     left = [kept[number] for number in said]
     left_keys = [
@@ -118,6 +129,36 @@ def _healed(
     return healed
 
 
+def _learn_moved(
+    entries: Sequence[Entry],
+    changed: Sequence[int],
+    turns: Sequence[Turn],
+    keys: Sequence[int],
+    reader: "_Reader",
+    texts: Texts,
+) -> None:
+    """Have ``reader`` learn the user's messages that were nothing but instructions, between two replies of a group.
+
+    Such a message is one if it stands in the user's turns of the request, but between other replies.
+    """
+    changed = [place for place in changed if entries[place].is_user]
+    if not changed:
+        return
+    matched = align([unspaced_key(entry.key) for entry in entries], list(map(unspaced_key, keys)))
+    had = texts(tuple(entries[place].id for place in changed))
+    said = [set(reader.keys_of(turn.text)) if turn.is_user else set() for turn in turns]
+    for place in changed:
+        text = had.get(entries[place].id, "")
+        if reader.key_of(text, is_user=True) != entries[place].key:
+            continue  # somebody else has changed it
+        start = max((number for at, number in matched if at < place), default=-1)
+        end = min((number for at, number in matched if at > place), default=len(turns))
+        own = set(reader.keys_of(text))
+        elsewhere = set().union(*said[: start + 1], *said[end:])
+        if own and own <= elsewhere and own.isdisjoint(set().union(*said[start + 1 : end])):
+            reader.known.update(dict.fromkeys(own))
+
+
 def _may_have_one(entry: Entry) -> bool:
     return entry.is_known and entry.is_stored
 
@@ -138,10 +179,13 @@ class _Reader:
         """Return the keys of the paragraphs of a text."""
         return instruction_keys(self._owner_id, [text])
 
-    def without_instructions(self, turn: Turn) -> Turn:
-        """Return a turn without the instructions at its ends. One of nothing else is kept, unless it has brackets.
+    def without_instructions(
+        self, turn: Turn, counts: Mapping[int, int] = MappingProxyType({}), *, may_be_nothing: bool = False
+    ) -> Turn:
+        """Return a turn without the instructions at its ends. A reply loses none, unless it is stored without them.
 
-        A reply is what the model wrote: it loses none, unless it is stored without them.
+        A turn of nothing else is kept, unless it has brackets, or ``may_be_nothing`` and has none that, by ``counts``,
+        stand elsewhere too: a person may say the same.
         """
         paragraphs = turn.text.split(GAP)
         begin, end = 0, len(paragraphs)
@@ -154,8 +198,10 @@ class _Reader:
         rest = replace(turn, text=GAP.join(paragraphs[begin:end]))
         if not turn.is_user:
             return rest if unspaced_key(self.key_of(rest.text, is_user=False)) in self._stored else turn
-        is_said = not all(text.strip().startswith("[") and text.strip().endswith("]") for text in paragraphs)
-        return turn if begin == end and is_said else rest
+        if begin < end or all(text.strip().startswith("[") and text.strip().endswith("]") for text in paragraphs):
+            return rest
+        is_once = all(counts.get(key, 0) == 1 for key in self.keys_of(turn.text))
+        return rest if may_be_nothing and is_once else turn
 
     def around(self, text: str, inner: str) -> list[int]:
         """Return the keys of the paragraphs of a text before and after those of another one, or none."""

@@ -16,13 +16,15 @@ def plan_changes(
     keys: Sequence[int],
     *,
     follows: bool = False,
+    speaker: str = "",
     texts: Texts = no_texts,
 ) -> Plan:
     """Return the changes that the client made. ``keys`` are those of the turns, ``texts`` returns those of messages.
 
     Messages before the first one that the client sends are kept, and so is a gap of more than MAX_MISSING exchanges:
     its context may be too small for them. With ``follows``, such a gap is deleted. If the client ends with a turn that
-    has a reply, the reply is kept: it will get another swipe.
+    has a reply, the reply is kept: it will get another swipe. If that turn is itself a reply, the one after it is kept
+    if it is of ``speaker``, who is asked.
     """
     plan = Plan(matched=align([unspaced_key(entry.key) for entry in entries], list(map(unspaced_key, keys))))
     pairs, kept = pair_turns(entries, turns, plan.matched, follows=follows, texts=texts)
@@ -30,8 +32,9 @@ def plan_changes(
     pairs = [pair for pair in pairs if not _is_gone(entries[pair[0]], pair[1], turns, keys)]
     by_turn = {number: place for place, number in pairs}
     last = max((place for place, _ in plan.matched + pairs), default=-1)
-    if last_place == last and last >= 0 and turns[-1].is_user:
-        last = _reply_of(entries, last)
+    if last_place == last and last >= 0:
+        reply_place = _reply_of(entries, last)
+        last = reply_place if turns[-1].is_user or entries[reply_place].name == speaker != "" else last
     by_place = dict(plan.matched) | dict(pairs)
     dropped = [
         place

@@ -12,6 +12,7 @@ class Entry:
 
     ``is_known``: the client has sent or received it. ``is_fixed``: the client's history neither changes nor deletes
     it, since it was written by somebody else or is hidden. ``is_stored`` is False if somebody else has deleted it.
+    ``name`` is who speaks, as stored.
     """
 
     id: UUID
@@ -19,6 +20,7 @@ class Entry:
     is_known: bool = True
     is_fixed: bool = False
     is_stored: bool = True
+    name: str = ""
 
     @property
     def is_user(self) -> bool:

@@ -20,9 +20,9 @@ from apps.proxy.matching.keys import key_of, keys_of
 from apps.proxy.matching.plans import Entry, Plan
 from apps.proxy.models import ProxiedChat
 from apps.proxy.operations.stored_turns import parsed_turn, storable, swipe_of
-from apps.proxy.requests.folded_prompts import GAP, PLACEHOLDER
+from apps.proxy.requests.folded_prompts import PLACEHOLDER
 from apps.proxy.requests.speakers import MAX_MEMBERS, NOBODY, Company
-from apps.proxy.requests.texts import normalized, unspaced
+from apps.proxy.requests.texts import GAP, normalized, unspaced
 from apps.proxy.requests.turns import Turn
 
 TITLE_LENGTH = 60
@@ -34,7 +34,8 @@ class StoredRequest:
     """The chat of a request, and the message that the reply follows.
 
     ``continued`` is the text that the reply continues, None if the reply is a message of its own. ``client`` is a hash
-    of the token's id, ``speaker`` the name of who replies, if the client tells.
+    of the token's id, ``speaker`` the name of who replies, if the client tells, ``sent`` the number of messages that
+    the client has sent.
     """
 
     chat: Chat
@@ -42,6 +43,7 @@ class StoredRequest:
     continued: str | None = None
     client: str = ""
     speaker: str = ""
+    sent: int = 0
 
 
 def store_request(
@@ -183,10 +185,11 @@ def _apply(owner: Owner, compared: Compared) -> StoredRequest:
     remember(chat, request, known)
     anchor = plan.anchor or new[-1]
     chat.refresh_from_db()
+    sent = len(request.turns)
     if request.turns[-1].is_user or request.is_nudged:
-        return StoredRequest(chat, anchor, client=request.client, speaker=_speaker(request))
+        return StoredRequest(chat, anchor, client=request.client, speaker=_speaker(request), sent=sent)
     continued = Message.objects.for_owner(owner).filter(chat=chat).with_swipes().get(pk=anchor)
-    return StoredRequest(chat, anchor, continued.mes, request.client)
+    return StoredRequest(chat, anchor, continued.mes, request.client, sent=sent)
 
 
 def _add_members(owner: Owner, chat: Chat, company: Company) -> None:

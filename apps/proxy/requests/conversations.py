@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from apps.proxy.requests.folded_prompts import unfolded
+from apps.proxy.requests.folded_prompts import MEMBERS, unfolded
+from apps.proxy.requests.nudges import after_next_reply
 from apps.proxy.requests.speakers import Company, company_of, with_names
+from apps.proxy.requests.texts import without_names
 from apps.proxy.requests.turns import INSTRUCTION_ROLES, Turn, opening_of, text_of, turns_of
 
 
@@ -27,9 +29,23 @@ class Conversation:
         return opening_of(self.messages)
 
     @property
+    def common_opening(self) -> str:
+        """Return what of the opening is the same whoever is asked to reply.
+
+        SillyTavern sends each member of a group instructions of their own, besides a list of all members.
+        """
+        listed = next(filter(None, map(MEMBERS.search, self.instructions)), None)
+        return listed[0] if listed else self.opening
+
+    @property
     def instructions(self) -> list[str]:
         """Return the texts of all instructions."""
         return [text_of(message) for message in self.messages if message["role"] in INSTRUCTION_ROLES]
+
+    @property
+    def post_history(self) -> list[str]:
+        """Return the paragraphs at the end that follow who replies next, for whichever member they are."""
+        return [without_names(text, self.company.members) for text in after_next_reply(self.messages) or ()]
 
 
 def conversation_in(messages: Sequence[Mapping[str, Any]], character: str = "") -> Conversation:

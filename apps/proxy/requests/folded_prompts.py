@@ -13,10 +13,9 @@ from itertools import islice
 from typing import Any
 
 from apps.proxy.requests.nudges import CONTINUE, NEXT_REPLY
-from apps.proxy.requests.texts import mentions
+from apps.proxy.requests.texts import GAP, mentions
 from apps.proxy.requests.turns import INSTRUCTION_ROLES, text_of
 
-GAP = "\n\n"
 PLACEHOLDER = "Let's get started."  # strict mode's message before a greeting
 START = re.compile(r"\[\s*start a new (?:group )?chat\b[^\]\n]*\]", re.IGNORECASE)
 MEMBERS = re.compile(r"\[\s*start a new group chat\.? *group members: *(?P<names>[^\]\n]+)\]", re.IGNORECASE)
@@ -81,21 +80,22 @@ def unfolded(messages: Sequence[Message], character: str = "") -> tuple[list[Mes
     A user message loses the client's own instructions at its ends, which become system messages again; a prompt in one
     message is divided at the names of who speaks. ``character`` is the one that the client names.
     """
-    names = names_in(map(text_of, messages), character)
-    if (whole := _single_text(messages)) is not None:
-        divided = _divided(whole, names)
-        return [one for message in divided for one in _without_instructions(message)], names
-    parts = (_without_instructions(message) if message["role"] == "user" else [message] for message in messages)
+    texts = [text_of(message) for message in messages]
+    names = names_in(texts, character)
+    is_sillytavern = any(START.search(text) or BETWEEN.search(text) for text in texts)
+    if (
+        is_sillytavern
+        and len(messages) == 1
+        and messages[0]["role"] == "user"
+        and any(map(label_of, texts[0].split(GAP)))
+    ):
+        divided = _divided(texts[0], names)
+        return [one for message in divided for one in _without_instructions(message, is_sillytavern)], names
+    parts = (
+        _without_instructions(message, is_sillytavern) if message["role"] == "user" else [message]
+        for message in messages
+    )
     return [one for part in parts for one in part], names
-
-
-def _single_text(messages: Sequence[Message]) -> str | None:
-    """Return the text of a prompt that is one user message and has a chat in it, or None."""
-    if len(messages) != 1 or messages[0]["role"] != "user":
-        return None
-    text = text_of(messages[0])
-    has_chat = START.search(text) or BETWEEN.search(text)
-    return text if has_chat and any(map(label_of, text.split(GAP))) else None
 
 
 def _divided(text: str, names: Names) -> list[Message]:
@@ -134,12 +134,16 @@ def label_of(text: str) -> str:
     return label["name"] if label else ""
 
 
-def _without_instructions(message: Message) -> list[Message]:
-    """Return a message without the client's own instructions at its ends, and these as system messages."""
+def _without_instructions(message: Message, is_sillytavern: bool) -> list[Message]:
+    """Return a message without the client's own instructions at its ends, and these as system messages.
+
+    SillyTavern's instruction who replies next is the end of its chat: what follows are post-history instructions.
+    """
     if not isinstance(message.get("content"), str) or message["role"] in INSTRUCTION_ROLES:
         return [message]
     paragraphs = message["content"].split(GAP)
-    begin, end = 0, len(paragraphs)
+    nudges = [place for place, paragraph in enumerate(paragraphs) if NEXT_REPLY.fullmatch(paragraph.strip())]
+    begin, end = 0, nudges[-1] if nudges and is_sillytavern else len(paragraphs)
     while begin < end and is_clients_own(paragraphs[begin]):
         begin += 1
     while end > begin and is_clients_own(paragraphs[end - 1]):

@@ -1,12 +1,12 @@
 """Recognise instructions after a reply that ask for another one, or to continue it. Nothing here reads the database."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from itertools import takewhile
 from typing import Any
 
-from apps.proxy.requests.texts import normalized
+from apps.proxy.requests.texts import GAP, normalized
 from apps.proxy.requests.turns import INSTRUCTION_ROLES, Turn, text_of
 
 MAX_NUDGE = 80  # characters besides a quoted reply; what asks for a summary or a picture is longer
@@ -24,18 +24,27 @@ class Nudge(Enum):
     CONTINUATION = "continuation"
 
 
-def nudge_of(messages: Sequence[Mapping[str, Any]], turns: Sequence[Turn]) -> Nudge | None:
-    """Return what the instructions after a reply ask for, or None if there are none or they ask for something else.
+def nudge_of(
+    messages: Sequence[Mapping[str, Any]],
+    turns: Sequence[Turn],
+    are_usual: Callable[[Sequence[str]], bool] = lambda paragraphs: False,
+) -> Nudge | None:
+    """Return what the instructions at the end ask for, or None if there are none or they ask for something else.
 
     A nudge stands in brackets and is short. One that asks to continue may quote the reply, and instructions for every
     reply, such as SillyTavern's post-history instructions, may follow it. Behind another nudge, they may be a request
-    of the client's own.
+    of the client's own, unless ``are_usual`` says that it has sent these paragraphs before.
     """
-    if not ends_with_instruction(messages, turns):
-        return None
     instructions = trailing_instructions(messages)
+    if not instructions or not turns:
+        return None
+    following = after_next_reply(messages)
+    if turns[-1].is_user:
+        return Nudge.NEXT_REPLY if following is not None and not any(map(CONTINUE.match, instructions)) else None
     if any(_asks_to_continue(text, turns[-1]) for text in instructions):
         return Nudge.CONTINUATION
+    if following is not None:
+        return Nudge.NEXT_REPLY if not following or are_usual(following) else None
     last = instructions[0]
     return Nudge.NEXT_REPLY if _is_in_brackets(last) and len(last) <= MAX_NUDGE else None
 
@@ -51,12 +60,24 @@ def trailing_instructions(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     return [text_of(message).strip() for message in trailing]
 
 
+def after_next_reply(messages: Sequence[Mapping[str, Any]]) -> list[str] | None:
+    """Return the paragraphs after the instruction at the end that tells who replies next, or None without one."""
+    paragraphs = GAP.join(reversed(trailing_instructions(messages))).split(GAP)
+    places = [place for place, paragraph in enumerate(paragraphs) if NEXT_REPLY.fullmatch(paragraph.strip())]
+    return paragraphs[places[-1] + 1 :] if places else None
+
+
 def naming_instruction(messages: Sequence[Mapping[str, Any]]) -> str:
     """Return the text of the instruction at the end which may name the next speaker, or nothing.
 
-    That is the one before an instruction to continue, which names nobody, or whom the quoted reply names.
+    An instruction to continue names nobody, or whom the quoted reply names: what counts is before it, or before the
+    reply that is to be continued. Post-history instructions stand after it.
     """
-    return next((text for text in trailing_instructions(messages) if not CONTINUE.match(text)), "")
+    trailing = trailing_instructions(messages)
+    others = [text for text in trailing if not CONTINUE.match(text)]
+    if trailing and not others:
+        return naming_instruction(messages[: -len(trailing) - 1])
+    return next(filter(NEXT_REPLY.search, others), next(iter(others), ""))
 
 
 def _is_in_brackets(text: str) -> bool:

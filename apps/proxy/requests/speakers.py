@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apps.proxy.requests.folded_prompts import GAP, Names, label_of
-from apps.proxy.requests.texts import mentions
+from apps.proxy.requests.folded_prompts import PLACEHOLDER, Names, label_of
+from apps.proxy.requests.texts import GAP, mentions
 from apps.proxy.requests.turns import INSTRUCTION_ROLES, MAX_NAME_LENGTH, text_of
 
 MAX_MEMBERS = 50  # of a group; what more messages are named after stays a name
@@ -58,19 +58,34 @@ def with_names(messages: Sequence[Message], names: Names) -> list[Message]:
     """
     replies = {label_of(text_of(message)) for message in messages if _is_plain(message, "assistant")}
     instructions = "\n".join(text_of(message) for message in messages if message["role"] in INSTRUCTION_ROLES)
-    known = names.known | {name for name in replies if name and mentions(instructions, name)}
-    is_labelled = bool(replies) and replies <= known and (len(replies) > 1 or bool(replies & names.known))
+    told = names.known | set(map(_latin, names.known))
+    known = told | {name for name in replies if name and mentions(instructions, name)}
+    is_labelled = bool(replies) and replies <= known and (len(replies) > 1 or bool(replies & told))
     named = [part for message in messages for part in _parts(message, "assistant", known if is_labelled else ())]
-    users = {label_of(_spoken(message)) for message in named if _is_plain(message, "user")}
-    has_names = any(_is_named(message, "assistant") for message in named)
-    named = [part for message in named for part in _parts(message, "user", users if has_names and all(users) else ())]
+    if any(_is_named(message, "assistant") for message in named):
+        users = {label_of(_spoken(message)) for message in named if _is_said(message)}
+        if all(users):
+            named = [part for message in named for part in _parts(message, "user", users)]
+        elif users <= {"", names.user, _latin(names.user)}:
+            # What has no name may be an instruction between two replies.
+            named = [part for message in named for part in _parts(message, "user", users - {""}, before="user")]
     return [_with_own_name(message, names.known) for message in named]
+
+
+def _latin(name: str) -> str:
+    """Return a name as clients send it: OpenAI's API takes Latin letters, digits and ``_`` alone."""
+    return OUTSIDE_NAMES.sub("_", name)
 
 
 def _is_plain(message: Message, role: str) -> bool:
     """Return whether a message is text alone, and has no name yet."""
     content = message.get("content")
     return message["role"] == role and not message.get("name") and isinstance(content, str) and bool(content.strip())
+
+
+def _is_said(message: Message) -> bool:
+    """Return whether a message is a user's, and not the one that strict mode puts before a greeting."""
+    return _is_plain(message, "user") and message["content"] != PLACEHOLDER
 
 
 def _spoken(message: Message) -> str:
@@ -82,10 +97,11 @@ def _spoken(message: Message) -> str:
     return next((paragraph for paragraph in paragraphs if label_of(paragraph)), paragraphs[0])
 
 
-def _parts(message: Message, role: str, names: Collection[str]) -> list[Message]:
+def _parts(message: Message, role: str, names: Collection[str], *, before: str = "system") -> list[Message]:
     """Return a message of a role, divided before each paragraph that begins with one of the names.
 
-    What stands before a user's name is no part of what they say, but an instruction.
+    What stands before a user's name is no part of what they say, but an instruction, or a message of the role
+    ``before``.
     """
     if not names or not _is_plain(message, role):
         return [message]
@@ -99,9 +115,7 @@ def _parts(message: Message, role: str, names: Collection[str]) -> list[Message]
         else:
             parts.append(("", [paragraph]))
     return [
-        {**message, "content": GAP.join(texts), "name": name}
-        if name
-        else {"role": "system", "content": GAP.join(texts)}
+        {**message, "content": GAP.join(texts), "name": name} if name else {"role": before, "content": GAP.join(texts)}
         for name, texts in parts
     ]
 
@@ -109,15 +123,16 @@ def _parts(message: Message, role: str, names: Collection[str]) -> list[Message]
 def _with_own_name(message: Message, known: Collection[str]) -> Message:
     """Return a message with its whole name, and without that before its text.
 
-    OpenAI's API takes Latin letters, digits and ``_`` in names: clients replace all else.
+    SillyTavern, which does not recognise its own form of a name, puts the name of who is asked before it.
     """
     if not any(_is_named(message, role) for role in ("user", "assistant")):
         return message
-    name = message["name"].strip()
-    whole = [one for one in known if one != name and OUTSIDE_NAMES.sub("_", one) == name]
+    name, content = message["name"].strip(), message.get("content")
+    second = label_of(content) if isinstance(content, str) else ""
+    name = second if second not in known and any(_latin(one) == second for one in known) else name
+    whole = [one for one in known if one != name and _latin(one) == name]
     name = whole[0] if len(whole) == 1 and name not in known else name
-    content = message.get("content")
     if isinstance(content, str):
-        label = next((label for label in (f"{name}: ", f"{message['name']}: ") if content.startswith(label)), "")
-        content = content.removeprefix(label)
+        labels = (f"{name}: ", f"{message['name']}: ", f"{_latin(name)}: ")
+        content = content.removeprefix(next(filter(content.startswith, labels), ""))
     return {**message, "name": name if name.strip("_ ") else "", "content": content}

@@ -2,11 +2,21 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
+
+GAP = "\n\n"  # by which SillyTavern joins texts
 
 
 def mentions(text: str, name: str) -> int:
     """Return how often a name stands in a text, as words of its own."""
     return len(re.findall(rf"(?<!\w){re.escape(name)}(?!\w)", text)) if name in text else 0
+
+
+def without_names(text: str, names: Iterable[str]) -> str:
+    """Return a text in which each name, as words of its own, is the macro of a character's name."""
+    for name in sorted(names, key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "{{char}}", text)
+    return text
 
 
 def normalized(text: str) -> str:

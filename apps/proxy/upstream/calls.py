@@ -24,6 +24,7 @@ from apps.llm.models import Connection
 from apps.llm.operations import record_usage
 from apps.llm.tokens import count_tokens
 from apps.llm.usage.limits import check_limit
+from apps.proxy.matching.finding import has_sent
 from apps.proxy.models import ProxiedChat
 from apps.proxy.operations.replies import store_reply
 from apps.proxy.operations.requests import StoredRequest, store_request
@@ -78,33 +79,37 @@ def prepare_call(request: HttpRequest) -> UpstreamCall:
     if connection.backend == Connection.Backend.OPENAI:
         sent = merge_patch.apply(sent, connection.extra_body)
     read = conversation_in(body["messages"], character_name(request.headers))
-    if _is_apart(owner, request.headers, {**body, "messages": read.messages}, read.turns):
+    client = writer_of(request)
+    nudge = nudge_of(read.messages, read.turns, lambda _: has_sent(owner, client, read.post_history))
+    if _is_apart(owner, request.headers, {**body, "messages": read.messages}, read.turns, nudge):
         return UpstreamCall(owner.pk, policy, url, sent)
     character = character_of(owner, request.headers, read.opening)
     stored = store_request(
         owner,
         read.turns,
-        opening=read.opening,
+        opening=read.common_opening,
         named=named_chat(request.headers),
         character=character,
         is_named=names_character(request.headers),
         follows=follows_deletions(request.headers),
-        is_nudged=nudge_of(read.messages, read.turns) is Nudge.NEXT_REPLY,
-        client=writer_of(request),
+        is_nudged=nudge is Nudge.NEXT_REPLY,
+        client=client,
         instance=instance_of(request),
         company=read.company,
-        instructions=read.instructions,
+        instructions=[*read.instructions, *read.post_history],
     )
     sent["messages"] = without_blanks(sent["messages"])
     sent["messages"], memory = messages_with_memory(
-        stored.chat, connection, sent, character, stored.anchor, turn_count=len(read.turns)
+        stored.chat, connection, sent, character, stored.anchor, turn_count=stored.sent
     )
     return UpstreamCall(owner.pk, policy, url, sent, stored, memory)
 
 
-def _is_apart(owner: User, headers: Mapping[str, str], body: Mapping[str, Any], turns: Sequence[Turn]) -> bool:
+def _is_apart(
+    owner: User, headers: Mapping[str, str], body: Mapping[str, Any], turns: Sequence[Turn], nudge: Nudge | None
+) -> bool:
     """Return whether a request is no part of a chat: the client says so, or makes it for itself."""
-    if is_without_memory(headers) or is_side_call(body, turns):
+    if is_without_memory(headers) or is_side_call(body, turns, nudge):
         return True
     if len(turns) > 1 or named_chat(headers):
         return False
