@@ -78,6 +78,7 @@ def test_a_group_is_one_chat_whose_messages_have_their_speakers(mode: str, names
     chat = GroupChat(mode, names, last=last)
     talk = Talk(alice, chat)
     talk.say("I wake up.")
+    talk.say("Who are you?")
     chat.said.pop()
     talk.reply(JORG)
     chat.said[2:4] = [(USER, "I woke up in a boat."), (MIRA, "You did.")]
@@ -92,8 +93,8 @@ def test_a_group_is_one_chat_whose_messages_have_their_speakers(mode: str, names
     assert len(chats) == 1
     assert [text for _, text in chats[0]] == [text for _, text in chat.said]
     assert chats[0][first:] == chat.said[first:]
-    swiped = Message.objects.for_owner(alice).get(index=4)
-    assert [swipe.mes.split(",")[0] for swipe in swiped.ordered_swipes] == ["Reply 2", "Reply 3"]
+    swiped = Message.objects.for_owner(alice).get(index=7)
+    assert [swipe.mes.split(",")[0] for swipe in swiped.ordered_swipes] == ["Reply 4", "Reply 5"]
 
 
 def test_a_quiet_prompt_behind_post_history_instructions_is_no_turn() -> None:

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +29,44 @@ extensions: {{enabled: true, autoUpdate: false, models: {{autoDownload: false}}}
 MESSAGES = """
 () => SillyTavern.getContext().chat
     .filter((message) => !message.is_system)
-    .map(({mes, is_user, swipes}) => ({text: mes, isUser: is_user, swipes: swipes ?? [mes]}))
+    .map(({name, mes, is_user, swipes}) => ({name, text: mes, isUser: is_user, swipes: swipes ?? [mes]}))
 """
-IS_IDLE = "() => !document.body.dataset.generating"
+MAKE_GROUPS = """
+async ([cards, groups]) => {
+    const context = SillyTavern.getContext();
+    const members = [];
+    for (const card of cards) {
+        const body = new FormData();
+        Object.entries(card).forEach(([name, value]) => body.append(name, value));
+        const headers = context.getRequestHeaders({omitContentType: true});
+        members.push(await (await fetch('/api/characters/create', {method: 'POST', headers, body})).text());
+    }
+    for (const name of groups) {
+        const body = JSON.stringify({name, members, activation_strategy: 1});  // each replies, in order
+        await (await fetch('/api/groups/create', {method: 'POST', headers: context.getRequestHeaders(), body})).text();
+    }
+}
+"""
+SET_PROMPT = """
+([mode, names, last]) => {
+    const settings = SillyTavern.getContext().chatCompletionSettings;
+    settings.custom_prompt_post_processing = mode;
+    settings.names_behavior = names;
+    settings.prompts.find((prompt) => prompt.identifier === 'jailbreak').content = last;
+}
+"""
+SHOWN = """
+    SillyTavern.getContext().groups.find(({id}) => id === SillyTavern.getContext().groupId)?.name,
+    SillyTavern.getContext().name2
+"""
+MARK_ROUNDS = """
+() => {
+    const {eventSource, eventTypes} = SillyTavern.getContext();
+    eventSource.on(eventTypes.GROUP_WRAPPER_STARTED, () => document.body.dataset.round = 'true');
+    eventSource.on(eventTypes.GROUP_WRAPPER_FINISHED, () => delete document.body.dataset.round);
+}
+"""
+IS_IDLE = "() => !document.body.dataset.generating && !document.body.dataset.round"
 
 
 @contextlib.contextmanager
@@ -83,25 +118,50 @@ def _write_settings(package: Path, folder: Path, base_url: str, key: str) -> Non
 
 
 class SillyTavern:
-    """The page of a chat, used as a person does."""
+    """The page of a chat, used as a person does. ``members`` is how many reply to a message."""
 
-    def __init__(self, page: Page, url: str, character: str) -> None:
-        self.page = page
-        page.goto(url)
-        page.locator("#preloader").wait_for(state="detached", timeout=TURN_TIMEOUT)
-        page.locator("#rightNavDrawerIcon").click()
-        page.locator("#rm_print_characters_block").get_by_text(character, exact=True).click()
-        self._wait_for(1)
-        page.locator("#rightNavDrawerIcon").click()
+    def __init__(self, page: Page, url: str) -> None:
+        self.page, self.url, self.members = page, url, 1
+        self._load()
+
+    def make_groups(self, cards: Sequence[Mapping[str, str]], names: Sequence[str]) -> None:
+        """Create characters, and groups of all of them."""
+        self.page.evaluate(MAKE_GROUPS, [cards, names])
+        self.members = len(cards)
+        self._load()
+
+    def open(self, name: str) -> None:
+        """Open the chat of a character or a group, which begins with a greeting of each member."""
+        self.page.locator("#rightNavDrawerIcon").click()
+        if (back := self.page.locator("#rm_button_characters")).is_visible():
+            back.click()
+        self.page.locator("#rm_print_characters_block").get_by_text(name, exact=True).click()
+        self.page.wait_for_function(f"() => [{SHOWN}].includes({json.dumps(name)})", timeout=TURN_TIMEOUT)
+        self._wait_for(self.members)
+        self.page.locator("#rightNavDrawerIcon").click()
+
+    def set_prompt(self, mode: str, names: int, last: str) -> None:
+        """Choose how prompts are processed and how they tell names, and set the post-history instructions."""
+        self.page.evaluate(SET_PROMPT, [mode, names, last])
+
+    def run(self, command: str) -> None:
+        """Run a slash command."""
+        self.page.evaluate("(text) => SillyTavern.getContext().executeSlashCommandsWithOptions(text)", command)
+
+    def trigger(self, member: str) -> None:
+        """Ask a member of a group for the next reply."""
+        count = len(self.messages)
+        self.run(f"/trigger await=true {member}")
+        self._wait_for(count + 1)
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """Return the chat: each message with ``text``, ``isUser`` and ``swipes``."""
+        """Return the chat: each message with ``name``, ``text``, ``isUser`` and ``swipes``."""
         shown: list[dict[str, Any]] = self.page.evaluate(MESSAGES)
         return shown
 
     def say(self, text: str) -> None:
-        """Send a message, and wait for the reply."""
+        """Send a message, and wait for the replies."""
         count = len(self.messages)
         self.page.locator("#send_textarea").fill(text)
         is_sent = f"() => SillyTavern.getContext().chat.length > {count}"
@@ -111,7 +171,7 @@ class SillyTavern:
             with contextlib.suppress(PlaywrightTimeoutError):
                 self.page.wait_for_function(is_sent, timeout=CLICK_TIMEOUT)
                 break
-        self._wait_for(count + 2)
+        self._wait_for(count + 1 + self.members)
 
     def swipe(self) -> None:
         """Ask for another version of the last reply."""
@@ -142,6 +202,11 @@ class SillyTavern:
         self._opened(number).locator(".mes_edit_delete").click()
         self.page.locator("dialog[open] .popup-button-ok").click()
         self._wait_for(count - 1)
+
+    def _load(self) -> None:
+        self.page.goto(self.url)
+        self.page.locator("#preloader").wait_for(state="detached", timeout=TURN_TIMEOUT)
+        self.page.evaluate(MARK_ROUNDS)
 
     def _opened(self, number: int) -> Locator:
         message = self.page.locator(f'#chat .mes[mesid="{number}"]')
