@@ -149,3 +149,24 @@ def test_calls_of_tools_and_the_older_form_are_collected() -> None:
     assert collected_reply(body.encode()).tools == ({"id": "c1", "name": "roll", "arguments": '{"a":1}'},)
     older = event({"function_call": {"name": "roll", "arguments": "{}"}}) + STOP
     assert collected_reply(older.encode()).tools == ({"id": "", "name": "roll", "arguments": "{}"},)
+
+
+def called(name: str, arguments: Any, call_id: str, **place: int) -> dict[str, Any]:
+    return {"id": call_id, "function": {"name": name, "arguments": arguments}, **place}
+
+
+@pytest.mark.parametrize("place", [{"index": 0}, {}])
+def test_calls_of_tools_with_the_same_index_are_several(place: dict[str, int]) -> None:
+    body = event({"tool_calls": [called("look", '{"in": "attic"}', "c1", **place)]})
+    body += event({"tool_calls": [called("look", '{"in": ', "c2", **place), called("sing", "{}", "c3", index=1)]})
+    body += event({"tool_calls": [{**place, "id": "c2", "function": {"name": "", "arguments": '"hall"}'}}]}) + STOP
+    assert collected_reply(body.encode()).tools == (
+        {"id": "c1", "name": "look", "arguments": '{"in": "attic"}'},
+        {"id": "c2", "name": "look", "arguments": '{"in": "hall"}'},
+        {"id": "c3", "name": "sing", "arguments": "{}"},
+    )
+
+
+def test_arguments_that_are_an_object_are_kept() -> None:
+    body = event({"tool_calls": [called("look", {"in": "Höhle"}, "c1", index=0)]}) + STOP
+    assert collected_reply(body.encode()).tools[0]["arguments"] == '{"in": "Höhle"}'

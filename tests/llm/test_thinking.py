@@ -37,6 +37,20 @@ FENCES = st.sampled_from(["```\n", "\n```\n", "\n~~~ python\n", "<thi", "nk>", "
         ("<think></think>Hello.", "Hello.", ""),
         ("<think/>Hello.", "Hello.", ""),
         ("Hello.</think>", "", "Hello."),
+        ("[THINK]Hm.[/THINK]Hello.", "Hello.", "Hm."),
+        ("<|channel>thought\nHm.<channel|>Hello.", "Hello.", "Hm."),
+        ("<|channel>thought\nI was cut off", "", "I was cut off"),
+        ("<seed:think>Hm.</seed:think>Hello.", "Hello.", "Hm."),
+        ("◁think▷Hm.◁/think▷Hello.", "Hello.", "Hm."),
+        ("<|START_THINKING|>Hm.<|END_THINKING|><|START_RESPONSE|>Hello.<|END_RESPONSE|>", "Hello.", "Hm."),
+        (
+            "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Hello.",
+            "Hello.",
+            "Hm.",
+        ),
+        ("<|channel|>analysis<|message|>I was <b>cut</b> off", "", "I was <b>cut</b> off"),
+        ("<|channel|>final<|message|>Hello.<|return|>", "Hello.", ""),
+        ("[Think] he said. The channel| is wide.", "[Think] he said. The channel| is wide.", ""),
         ("A <thought experiment> and <thinker> are words.", "A <thought experiment> and <thinker> are words.", ""),
         ("```xml\n<think>literal</think>\n```", "```xml\n<think>literal</think>\n```", ""),
         ("<think>Hm. ```\n</think>\n```\n<think>literal\n```", "```\n<think>literal\n```", "Hm. ```"),
@@ -71,7 +85,18 @@ def test_text_after_a_closed_block_is_the_reply(thought, reply):
 
 
 @pytest.mark.parametrize(
-    "part", ["<think>", "</think>", "```a\n", "```\n", "<think></think>", "```\n<think>x</think>\n", "<think a="]
+    "part",
+    [
+        "<think>",
+        "</think>",
+        "```a\n",
+        "```\n",
+        "<think></think>",
+        "```\n<think>x</think>\n",
+        "<think a=",
+        "<|channel|>a",
+        "[THINK]",
+    ],
 )
 def test_hostile_texts_take_linear_time(part):
     text = part * (200_000 // len(part))

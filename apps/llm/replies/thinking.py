@@ -7,8 +7,19 @@ from typing import NamedTuple
 # An attribute needs a value: `<thought experiment>` is prose. A tag can't span lines, so joining parts with a line
 # break can't form a new tag.
 ATTRIBUTE = r"""[ \t]+[\w:-]+[ \t]*=[ \t]*(?:"[^"\n]*"|'[^'\n]*'|[^\s"'<>]+)"""
-TAG_NAMES = "think|thinking|reasoning|thought"
-TAG = re.compile(rf"<(?P<end>/?)(?:{TAG_NAMES})(?:{ATTRIBUTE})*[ \t]*(?P<empty>/?)>", re.IGNORECASE)
+TAG_NAMES = r"(?:\w{1,20}:)?(?:think|thinking|reasoning|thought)"
+# The tags, and what the templates of Mistral, Cohere, Kimi and Gemma have in their place.
+TAG = re.compile(
+    rf"(?i:<(?P<end>/?){TAG_NAMES}(?:{ATTRIBUTE})*[ \t]*(?P<empty>/?)>)"
+    r"|\[THINK\]|<\|START_THINKING\|>|◁think▷|<\|channel>thought\b"
+    r"|(?P<other_end>\[/THINK\]|<\|END_THINKING\|>|◁/think▷|<channel\|>)"
+)
+AROUND_REPLY = re.compile(r"<\|(?:START|END)_RESPONSE\|>")  # follows thoughts of Cohere's models
+# What gpt-oss says in a channel. The final one is the reply.
+CHANNEL = re.compile(
+    r"\s*(?:<\|start\|>\w*)?<\|channel\|>\s*(?P<name>\w+)(?:[^<]|<\|constrain\|>)*<\|message\|>"
+    r"(?P<text>(?:[^<]|<(?!\|(?:start|channel|end|return|call)\|>))*)(?:<\|(?:end|return|call)\|>)?"
+)
 FENCE = re.compile(r"^ {0,3}(?P<delimiter>```|~~~)[^\n]*", re.MULTILINE)
 
 
@@ -24,15 +35,31 @@ def split_thinking(text: str) -> SplitReply:
     text: some servers' chat templates contain the opening tag. Tags inside a code fence are literal content.
     A text without tags is returned unchanged.
     """
+    if channels := _channels(text):
+        return channels
     if not TAG.search(text):
         return SplitReply(text, "")
     parts, thoughts = _split(text)
     if not thoughts:
         return SplitReply(text, "")
-    reply = "".join(parts)
+    reply = AROUND_REPLY.sub("", "".join(parts))
     if _tag_outside(reply, 0, fences_of(reply)):  # removing a block joined two halves of a tag
         reply = "\n".join(parts)
     return SplitReply(reply.strip(), "\n".join(filter(None, (thought.strip() for thought in thoughts))))
+
+
+def _channels(text: str) -> SplitReply | None:
+    """Return what is said in the channels with which a text begins; None if it begins with none."""
+    said: list[tuple[str, str]] = []
+    position = 0
+    while channel := CHANNEL.match(text, position):
+        said.append((channel["name"], channel["text"].strip()))
+        position = channel.end()
+    if not said:
+        return None
+    replies = [words for name, words in said if name == "final"] + [text[position:].strip()]
+    thoughts = [words for name, words in said if name != "final"]
+    return SplitReply("\n".join(filter(None, replies)), "\n".join(filter(None, thoughts)))
 
 
 def _split(text: str) -> tuple[list[str], list[str]]:
@@ -46,7 +73,7 @@ def _split(text: str) -> tuple[list[str], list[str]]:
         position = tag.end()
         if tag["empty"]:
             thoughts.append("")
-        elif not tag["end"]:
+        elif not (tag["end"] or tag["other_end"]):
             depth += 1
         elif depth:
             depth -= 1
