@@ -13,20 +13,27 @@ MIN_KEY = 16  # characters of a key without separators
 MIN_NAMED_KEY = 6  # characters of one that is said to be a key
 MIN_PASSPHRASE = 4  # words of a password of several, none of which is "to" or "very"
 MIN_CHANGES = 0.25  # share of a key's characters that follow one of another class; words and dates have less
+MIN_SLASHED = 32  # characters of a key in base64, which may have slashes as a path does
+MIN_SLASHED_CHANGES = 0.4  # as MIN_CHANGES; names of folders have less
+CARD_BEGINS = range(2, 7)  # the first digit of a card of a bank; times in milliseconds and books have others
 AROUND = 60  # characters before and after a password that tell whose it is and where it ends
 AFTER_CARD = 80  # characters after a card number in which its expiry and its code are looked for
 
 _PRIVATE_KEY = re.compile(r"-----BEGIN ([A-Z ]*PRIVATE KEY)-----.*?(?:-----END \1-----|\Z)", re.DOTALL)
 # A token with the prefix of a service, a web token of three parts, and any long run of letters and digits.
 _ISSUED = re.compile(
-    r"(?<![\w-])(?:(?:sk|pk|rk|ghp|gho|ghs|ghu|glpat|xox[abprs]|hf|npm|pypi)[-_][\w-]{12,}|(?:AKIA|ASIA|AIza)[\w-]{12,}"
-    r"|github_pat_\w{20,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+|(?<=Bearer )[\w.~+/=-]{16,})"
+    r"(?<![\w-])(?:(?:sk|pk|rk|ghp|gho|ghs|ghu|glpat|xapp|xox[abeprs]|hf|npm|pypi)[-_][\w-]{12,}"
+    r"|(?:AKIA|ASIA|AIza)[\w-]{12,}|github_pat_\w{20,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+|(?<=Bearer )[\w.~+/=-]{16,}"
+    r"|ya29\.[\w-]{16,}|SG\.[\w-]{16,}\.[\w-]{16,}|(?:bot)?\d{6,12}:[\w-]{30,})"
 )
 _RUN = re.compile(
     rf"(?<![\w/.+=-])([A-Za-z0-9][A-Za-z0-9_+=-]{{{MIN_KEY - 1},}})(?![\w/])(?:\.[\w-]{{5,}}\.[\w-]{{{MIN_KEY},}})?"
 )
+_SLASHED = re.compile(rf"(?<![\w/.:+=-])[A-Za-z0-9+/]{{{MIN_SLASHED},}}={{0,2}}(?![\w/+=-])")
+_HOOK = re.compile(r"(?<=://)\S{0,200}?hooks?\b\S*")  # who has the address of a hook may write to it
+_PIECE = re.compile(rf"[\w-]{{{MIN_KEY},}}")
 _IN_ADDRESS = re.compile(r"(?<=://)([^\s/@:]{0,60}):([^\s/@]{1,200})@")  # name:password@server
-_CARD = re.compile(r"(?<![\d.,-])\d(?:[ -]?\d){12,18}(?![\d-])")
+_CARD = re.compile(r"(?<![\d.,-])(?:\d(?:[ \u00a0\u202f-]?\d){12,18}|\d{4}(?:\.\d{4}){3})(?![\d-])")
 _CARD_DETAILS = re.compile(r"\b(?:\d{1,2}\s?/\s?(?:\d{4}|\d{2})|\d{3,4})\b")
 # The words that restore a wallet of coins.
 _RECOVERY = re.compile(
@@ -49,13 +56,14 @@ _IN_OTHER_SCRIPTS = (
 )
 _NAMED = rf"(?:(?<![^\W_])(?:(?P<pin>{_PIN})|(?P<key>{_KEY})|{_CODE_WORD})(?![^\W_])|{_IN_OTHER_SCRIPTS})"
 _LINK = (
-    r"[\"']?\s*(?:[:：=—–]|->|→)\s*|['’]s\s+|\s+(?:(?:is|are|was|were|ist|sind|laute[nt]|est|es|é|è|este|er|är|jest|on)|c['’]est)\s+"
+    r"[\"']?\s*(?:[:：=—–]|->|→)\s*|\s+(?:(?:is|are|was|were|ist|sind|laute[nt]|est|es|é|è|este|er|är|jest|on)|c['’]est)\s+"
     r"(?:(?:the|der|die|das|le|la|el|o|il)\s+)?|\s*(?:是|为|為|は|が|는|은)\s*"
 )
 _STATED = re.compile(
     # "password: swordfish", "my PIN is 4821", "das Passwort für den Router lautet Tr0ub4dor&3", "password Tr0ub4dor"
-    rf"{_NAMED}(?:(?P<between>(?:[^.!?。！？\n]|\.(?=\S)){{0,60}}?)(?P<link>{_LINK})|\s+(?=\S{{0,60}}\d))"
-    r"(?P<quote>[\"'“”„‘’`«「]?)(?P<value>[^\s\"'“”„‘’`«»「」，。]{3,})",
+    # "'s" stands for "is" only next to the word.
+    rf"{_NAMED}(?:(?P<between>(?:[^.!?。！？\n]|\.(?=\S)){{1,60}}?)??(?P<link>(?(between)(?:{_LINK})|(?:['’]s\s+|{_LINK})))|\s+(?=\S{{0,60}}\d))"
+    r"(?P<quote>[\"'“”„‘’`«「]?)(?P<value>\d(?:[ -]\d){3,7}\b|[^\s\"'“”„‘’`«»「」，。]{3,})",
     re.IGNORECASE,
 )
 _CLOSING_QUOTES = {"“": "”", "„": "“”", "‘": "’", "«": "»", "「": "」", "”": "”", "’": "’"}
@@ -65,14 +73,26 @@ _OWN = re.compile(
 _CLOSING = ".,;:!?)]}…"
 _CLAUSE_END = re.compile(r"(?:and|but|und|aber|et|mais|y|pero)\b", re.IGNORECASE)
 _CLAUSE = re.compile(r"[^.,;:!?\n)]{0,160}")
-_EMPHASIS = "'’*_~"
+_AROUND = "'’*_~(["
+_HIDDEN = str.maketrans("", "", "\u00ad\u200b\u2060\ufeff")  # are shown as nothing, and part no words
 _JOINS = str.maketrans("", "", "-/'’")  # stand between the words of a sentence too
 
 
 def masked(text: str) -> str:
-    """Return a text with MASK in place of each secret that it states."""
+    """Return a text with MASK in place of each secret that it states.
+
+    Characters that hide a secret are left out.
+    """
+    shown = text.translate(_HIDDEN)
+    safe = _masked(shown)
+    return text if safe == shown else safe
+
+
+def _masked(text: str) -> str:
     text = _PRIVATE_KEY.sub(MASK, text)
     text = _ISSUED.sub(lambda match: MASK if any(map(str.isdigit, match[0])) else match[0], text)
+    text = _SLASHED.sub(lambda match: MASK if _is_slashed_key(match[0]) else match[0], text)
+    text = _HOOK.sub(lambda match: _PIECE.sub(_without_key, match[0]), text)
     text = _RUN.sub(lambda match: MASK if _is_key(match[1]) else match[0], text)
     text = _IN_ADDRESS.sub(rf"\1:{MASK}@", text)
     text = _RECOVERY.sub(lambda match: match[0].removesuffix(match["value"]) + MASK, text)
@@ -85,6 +105,16 @@ def _is_key(run: str) -> bool:
     return any(_changes(piece) >= MIN_CHANGES * len(piece) and any(map(str.isdigit, piece)) for piece in pieces)
 
 
+def _is_slashed_key(run: str) -> bool:
+    """Return whether a run with slashes or plus signs is a key in base64."""
+    letters = re.sub(r"[+/=]", "", run)
+    return letters != run and _changes(letters) >= MIN_SLASHED_CHANGES * len(letters)
+
+
+def _without_key(match: re.Match[str]) -> str:
+    return MASK if _is_key(match[0]) else match[0]
+
+
 def _changes(piece: str) -> int:
     classes = ["0" if char.isdigit() else "A" if char.isupper() else "a" for char in piece]
     return sum(one != other for one, other in pairwise(classes))
@@ -92,12 +122,16 @@ def _changes(piece: str) -> int:
 
 def _mask_cards(text: str) -> str:
     parts, position = list[str](), 0
-    cards = [match for match in _CARD.finditer(text) if _has_check_digit(re.sub(r"\D", "", match[0]))]
+    cards = [match for match in _CARD.finditer(text) if _is_card(re.sub(r"\D", "", match[0]))]
     for match, following in zip_longest(cards, cards[1:]):
         end = min(match.end() + AFTER_CARD, following.start() if following else len(text))
         parts += [text[position : match.start()], MASK, _CARD_DETAILS.sub(MASK, text[match.end() : end])]
         position = end
     return "".join([*parts, text[position:]])
+
+
+def _is_card(digits: str) -> bool:
+    return len(digits) in CARD_DIGITS and int(digits[0]) in CARD_BEGINS and _has_check_digit(digits)
 
 
 def _has_check_digit(digits: str) -> bool:
@@ -132,13 +166,13 @@ def _end_of_password(match: re.Match[str]) -> int:
     if not value or MASK in value:
         return start
     if match["pin"] or match["pin_in_japanese"]:
-        return end if value.isdigit() else start
+        return end if re.sub("[ -]", "", value).isdigit() else start
     if match["key"] or not match["link"]:
         is_mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and len(value) >= MIN_NAMED_KEY
         return end if is_mixed and (is_set or is_own or not match["key"]) else start
     if match["quote"] and (quoted := _quoted_end(text, match["quote"], start)):
         return quoted
-    if any(not char.isalpha() for char in value.strip(_EMPHASIS).translate(_JOINS)):
+    if any(not char.isalpha() for char in value.strip(_AROUND).translate(_JOINS)):
         return end
     clause = _CLAUSE.match(text, start)
     words = clause[0].split() if clause else []

@@ -44,7 +44,29 @@ SECRETS = [
         "cellar",
     ),
 ]
+# Bots and hooks, whose addresses are keys; keys with slashes; what is written so that a pattern doesn't see it.
+SECRETS += [
+    ("https://chat.example.org/api/webhooks/1122334455667788990/aB3dE5fG7hI9jK1l", "aB3dE5fG7hI9jK1l"),
+    ("Post to https://hooks.example.org/services/T04LARK77/aB3dE5fG7hI9jK1lM3nO.", "aB3dE5fG7hI9jK1lM3nO"),
+    ("https://api.example.org/bot712345678:LArk3bQ9x-Zt7Lm2Rw5Vy8Np1Qs4Uv6Xo0/send", "LArk3bQ9x"),
+    ("Our secret is zQ4rXUt7F/K7aDxG9/bP8RfiC2zQ9Lm2Rw5V now.", "K7aDxG9"),
+    ("ya29.a0Lark_byC3dE5fG7hI9jK works", "ya29"),
+    ("SG.aB3dE5fG7hI9jK1l.aB3dE5fG7hI9jK1lM3nO works", "M3nO"),
+    ("xapp-1-A04LARK77-1234567890 works", "LARK77"),
+    ("My PIN is 4 8 2 1.", "4 8 2 1"),
+    ("My pass\u200bword is lark\u200b77.", "77"),
+    ("Card 5500\u202f0055\u202f5555\u202f5559", "5559"),
+    ("Card 5500.0055.5555.5559", "5559"),
+    ("My password for Anna's mailbox is lark77", "lark77"),
+    ("My password's meadowlark.", "meadowlark"),
+]
 HARMLESS = [
+    "It took from 1700000000000 to 1732700000000, as 1732700000000001 says.",
+    "My password is my dog's name.",
+    "password: (see my notes)",
+    "https://example.org/hooks/the-captain-and-the-crocodile",
+    "The file is in src/components/WelcomePage/HeaderWithLogo2/index",
+    "A cat 🐈\u200d⬛ and a soft\u00adly hyphenated word.",
     "The password is easy to guess.",
     "The password of the gate is known to every goblin.",
     "Das Passwort ist streng geheim.",
