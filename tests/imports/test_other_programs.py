@@ -61,6 +61,11 @@ CHATS: dict[str, list[list[str]]] = {
     "openai-request.json": [["System: Answer briefly.", "You> Is it baked?", "Baker: It is."]],
     "openai-list.json": [["System: Answer briefly.", "You> Is it baked?", "Assistant: It is."]],
     "openai-lines.jsonl": [["You> One?", "Assistant: Two."], ["You> Three?", "Assistant: Four."]],
+    "llama-cpp.json": [
+        ["System: Answer briefly.", "You> Is it risen?", "Assistant: Wait."],
+        ["2 of Dough", "Assistant: It is.", "You> Shall I bake it?"],
+        ["3 of Dough", "You> How long?", "Assistant: An hour."],
+    ],
     "sharegpt.json": [["You> One?", "Assistant: Two."]],
     "sillytavern-personas.jsonl": [["Wanda> I am Wanda.", "Ilse: I see.", "Willem> And now Willem."]],
     "kobold-adventure.json": [
@@ -75,6 +80,7 @@ CHATS: dict[str, list[list[str]]] = {
     "oobabooga-metadata.json": [
         [": Good day", "You> Is 1 < 2?\n\nsums.txt:\n1 < 2", ": Yes. [Surely & truly.]"],
     ],
+    "oobabooga-unshown.json": [[": Good day", "You> Is it hot?", ": Very."]],
     "agnai-tree.json": [
         ["Ilse: Is it risen?", "Wanda> It is.", "Ilse: Fine. [Good.] [Well.]"],
         ["3 of Dough", "Wanda> Shall I bake it?"],

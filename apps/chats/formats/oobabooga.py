@@ -19,7 +19,7 @@ from apps.chats.formats.parsed import ParsedChat, ParsedMessage, Report
 
 FORMAT = "oobabooga"
 
-# The key of the displayed texts, and the key of the texts as sent to the model, which are ignored.
+# The key of the displayed texts, and the key of the texts as sent to the model, which are read where those end.
 # `data_visible` and `data` are the keys of 2023.
 SHOWN_KEYS = {"data_visible": "data", "visible": "internal"}
 # The entities that the program writes. The ampersand is last, so that `&amp;lt;` becomes `&lt;`.
@@ -37,7 +37,7 @@ def parse_chats(file: BinaryIO, report: Report, key: str) -> Iterator[ParsedChat
 
 
 def _messages(file: BinaryIO, key: str, details: Mapping[str, Any], report: Report) -> Iterator[ParsedMessage]:
-    for number, pair in read_array(file, (key,), report):
+    for number, pair in _pairs(file, key, report):
         if not isinstance(pair, list) or len(pair) < 2:
             report.skip(number, gettext_noop("It is not a pair of texts."))
             continue
@@ -49,6 +49,16 @@ def _messages(file: BinaryIO, key: str, details: Mapping[str, Any], report: Repo
             # An empty text marks the side that did not speak, as before the character's greeting.
             if text or known.get("attachments"):
                 yield _message(side == "user", _unescape(text or ""), known, partial(report.warn, number))
+
+
+def _pairs(file: BinaryIO, key: str, report: Report) -> Iterator[tuple[int, Any]]:
+    """Yield the pairs as they are displayed, and then those that only the model has seen."""
+    shown = 0
+    for shown, pair in read_array(file, (key,), report):
+        yield shown, pair
+    for number, pair in read_array(file, (SHOWN_KEYS[key],), Report(FORMAT)):
+        if number > shown:
+            yield number, pair
 
 
 def _message(is_user: bool, text: str, known: Mapping[str, Any], warn: Warn) -> ParsedMessage:

@@ -1,10 +1,12 @@
 """Parse lists of messages with roles, as OpenAI's API and data sets have them.
 
 A conversation is an object with `messages`, whose items have `role` and `content`, or with `conversations`, whose items
-have `from` and `value` (ShareGPT). A document may also be the list of messages alone, or JSON lines of either.
+have `from` and `value` (ShareGPT). A document may also be the list of messages alone, or JSON lines of either. Messages
+that name their parents, as in llama.cpp's exports, are a tree.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -14,7 +16,8 @@ from apps.chats.dates import parse_date
 from apps.chats.formats import conversion as convert
 from apps.chats.formats.documents import parse_conversations, read_array, require_messages
 from apps.chats.formats.json_lines import Warn
-from apps.chats.formats.parsed import ParsedChat, ParsedMessage, Report
+from apps.chats.formats.parsed import ParsedBranch, ParsedChat, ParsedMessage, Report
+from apps.chats.formats.trees import Node, Tree
 
 FORMAT = "openai"
 NAME, SYSTEM = "Assistant", "System"
@@ -22,6 +25,7 @@ NAME, SYSTEM = "Assistant", "System"
 _USER_ROLES = ("user", "human")
 _SYSTEM_ROLES = ("system", "developer")
 _TOOL_ROLES = ("tool", "function")
+_PARENT_KEYS = ("parent", "parentId", "parent_id")
 _KNOWN_FIELDS = (
     "role",
     "content",
@@ -49,11 +53,44 @@ def parse_messages(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
 
 def _chat(conversation: dict[str, Any], report: Report) -> ParsedChat:
     key = "messages" if isinstance(conversation.get("messages"), list) else "conversations"
+    about = convert.as_object(conversation.get("conv"))  # llama.cpp
     other_fields = convert.other_chat_fields(conversation, (key, "title"), report)
     created_at = parse_date(conversation.get("created_at")) or parse_date(conversation.get("created"))
     header = convert.build_header("", "", created_at, openai=other_fields)
-    messages = _messages(convert.numbered_items(conversation.get(key)), report)
-    return ParsedChat(header, messages, report, convert.title_of(conversation.get("title")))
+    title = convert.title_of(conversation.get("title")) or convert.title_of(about.get("name"))
+    if parents := _parents(convert.objects_in(conversation.get(key))):
+        messages, branches = _tree(convert.objects_in(conversation.get(key)), parents, about.get("currNode"), report)
+        return ParsedChat(header, iter(messages), report, title, branches)
+    return ParsedChat(header, _messages(convert.numbered_items(conversation.get(key)), report), report, title)
+
+
+def _parents(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the parents of messages by ids, or nothing unless all messages have an id and a field for the parent."""
+    ids = {str(line["id"]) for line in lines if isinstance(line.get("id"), str | int)}
+    key = next((key for key in _PARENT_KEYS if all(key in line for line in lines)), "")
+    if not key or len(ids) < len(lines):
+        return {}
+    return {str(line["id"]): str(line[key]) for line in lines if str(line[key]) in ids}
+
+
+def _tree(
+    lines: Sequence[Mapping[str, Any]], parents: Mapping[str, str], leaf: Any, report: Report
+) -> tuple[list[ParsedMessage], list[ParsedBranch]]:
+    nodes: dict[str, Node] = {}
+    for number, line in enumerate(lines, 1):
+        message = None if line.get("type") == "root" else _message(line, partial(report.warn, number))
+        if message is None:
+            nodes[str(line["id"])] = Node(line.get("role") in _USER_ROLES)
+            continue
+        said = message.active
+        nodes[str(line["id"])] = Node(message.is_user, said.mes, "", said.extra, message.sent_at, message.name)
+    messages, branches = Tree(nodes, parents, by_name=True).parse(leaf, NAME, report)
+    marked = [replace(branch, messages=_marked(branch.messages)) for branch in branches]
+    return _marked(messages), marked
+
+
+def _marked(messages: Iterable[ParsedMessage]) -> list[ParsedMessage]:
+    return [replace(message, is_system=message.name == SYSTEM) for message in messages]
 
 
 def _messages(values: Iterable[tuple[int, Any]], report: Report) -> Iterator[ParsedMessage]:
