@@ -259,3 +259,26 @@ def test_memories_of_a_lorebook_have_no_decorators_and_remarks() -> None:
         ("The oven is old.", False),
         ("A draft.", True),
     ]
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "is_found"),
+    [
+        ("Ivan’s oven", "It is Ivan's oven.", True),
+        ("don't", "Don’t go!", True),
+        ("the gate", "They reach the\n gate.", True),
+        ("the gate", "They reach the\u00a0gate.", True),
+        ("larks", "Two la\u00adrks and an o\u200bwl.", True),
+        ("ＡＢＣ", "abc", True),
+        ("テスト", "ﾃｽﾄだ", True),
+        ("STRASSE", "Auf der Straße.", True),
+        ("\u200b", "Nothing.", False),
+        ("/warm[^]*oven/", "A warm\nbig oven.", True),
+        ("/[^]/", "", False),
+        ("/oven[]/", "The oven.", False),
+        (r"/[\]x]y/", "x]y", True),
+    ],
+)
+def test_a_key_is_found_however_it_is_written(key: str, text: str, is_found: bool) -> None:
+    book = {"entries": [{"keys": [key], "content": "Lore."}]}
+    assert bool(matching_lore(book, [text], 100, len).texts) is is_found

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from apps.replies.prompts.lore_patterns import KeyPatterns
@@ -17,6 +18,9 @@ LOGICS: dict[object, Callable[[Iterable[bool]], bool]] = {
     2: lambda found: not any(found),
     3: all,
 }
+# What a keyboard or a model writes in place of a character of a key, and what is shown as nothing.
+_ALIKE = {**dict.fromkeys(map(ord, "‘’ʼ′"), "'"), **dict.fromkeys(map(ord, "“”„″"), '"')}
+_ALIKE |= dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"), "")
 
 
 def extra_of(entry: Entry, field: str) -> Any:
@@ -57,14 +61,25 @@ def _found(entry: Entry, keys: Iterable[Any] | None, scanned: str, patterns: Key
     """Yield for each key that is not empty whether it is in the text. Expressions say themselves how they match."""
     is_sensitive = bool(entry.get("case_sensitive"))
     whole = extra_of(entry, "match_whole_words") is True
-    text = scanned if is_sensitive else scanned.lower()
+    text = _folded_text(scanned, is_sensitive)
     bare_flags = ("" if is_sensitive else "i") if entry.get("use_regex") is True else None
     for key in filter(None, (unicodedata.normalize("NFC", str(key)).strip() for key in keys or [])):
         found = patterns.found(key, scanned, bare_flags=bare_flags)
         if found is None:
-            plain = key if is_sensitive else key.lower()
-            found = _has_word(plain, text) if whole else plain in text
+            plain = _folded(key, is_sensitive)
+            found = bool(plain) and (_has_word(plain, text) if whole else plain in text)
         yield found
+
+
+@lru_cache(maxsize=2)  # thousands of entries are compared with the same messages
+def _folded_text(text: str, is_sensitive: bool) -> str:
+    return _folded(text, is_sensitive)
+
+
+def _folded(text: str, is_sensitive: bool) -> str:
+    """Return a text in which what differs only in how it is written is equal: marks, spaces, widths, perhaps case."""
+    text = " ".join(unicodedata.normalize("NFKC", text.translate(_ALIKE)).split())
+    return text if is_sensitive else text.casefold()
 
 
 def _has_word(key: str, scanned: str) -> bool:

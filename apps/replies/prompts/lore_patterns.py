@@ -20,7 +20,7 @@ KEY = re.compile(r"/(.+?)/([gimsuy]*)", re.DOTALL)
 UNESCAPED_SLASH = re.compile(r"(?:^|[^\\])/")
 FLAGS = {"i": regex.IGNORECASE, "m": regex.MULTILINE, "s": regex.DOTALL}
 CODE_POINT = re.compile(r"(?<!\\)\\u\{([0-9a-fA-F]{1,6})\}")  # with the flag u
-PART = re.compile(r"\\.|\[\^?|\]|\$|.", re.DOTALL)
+PART = re.compile(r"\\.|\[\^?\]|\[\^?|\]|\$|.", re.DOTALL)
 # In JavaScript words and digits are those of ASCII, and an end is not one before a line break.
 WORD = "A-Za-z0-9_"
 AS_IN_JAVASCRIPT = {
@@ -30,6 +30,8 @@ AS_IN_JAVASCRIPT = {
     r"\W": f"[^{WORD}]",
     r"\b": f"(?:(?<![{WORD}])(?=[{WORD}])|(?<=[{WORD}])(?![{WORD}]))",
     r"\B": f"(?:(?<![{WORD}])(?![{WORD}])|(?<=[{WORD}])(?=[{WORD}]))",
+    "[^]": "(?s:.)",
+    "[]": "(?!)",
     r"\A": "A",
     r"\Z": "Z",
 }
@@ -103,9 +105,9 @@ def _translated(pattern: str, *, is_multiline: bool) -> str:
     is_class = False
     for part in PART.findall(pattern):
         if is_class:
-            parts.append(r"\[" if part[0] == "[" and part != "[^" else IN_CLASS.get(part, part))
-            is_class = part != "]"
-        elif part[0] == "[":
+            parts.append(part.replace("[", r"\[", 1) if part[0] == "[" else IN_CLASS.get(part, part))
+            is_class = part[-1] != "]" or part == r"\]"
+        elif part[0] == "[" and part[-1] != "]":
             parts.append(part)
             is_class = True
         elif part == "$" and not is_multiline:
