@@ -24,18 +24,19 @@ _HAVE = re.compile(
 )
 _HABIT = re.compile(
     rf"{_START}I\s+(?:live|work|hate|love|like|use|drink|eat|speak|play|wear|smoke|study|teach|collect|prefer|dislike"
-    r"|enjoy)\s+\w",
+    r"|enjoy|loathe|detest|despise|adore|avoid|(?:can['’]t|cannot|can not) (?:stand|bear|eat|drink))\s+\w",
     re.IGNORECASE,
 )
-# "I never work on Fridays", "I don't drink alcohol"; "I don't know" is no habit.
+# "I never work on Fridays", "I don't drink alcohol", "I've hardly ever seen snow"; "I don't know" is no habit.
 _NEVER = re.compile(
-    rf"{_START}I\s+(?:never|always|usually|often|don['’]t|do not)\s+"
+    rf"{_START}I(?:['’]ve| have)?\s+(?:never|always|usually|often|rarely|seldom|hardly ever|no longer"
+    r"|don['’]t|do not)\s+"
     r"(?!(?:know|think|care|understand|mind|see|believe|remember|want|need|mean|feel|get|say|expect|ask|have to)\b)"
     r"[a-z]+\s+\w",
     re.IGNORECASE,
 )
 _MINE = re.compile(
-    rf"{_START}my\s+(?!dear\b|god\b|pleasure\b)(?:[\w'’-]+\s+){{1,5}}?(?:is|are|has|have|was|were)\s+(?!\w+ing\b)\w",
+    rf"{_START}my\s+(?!dear\b|god\b|pleasure\b)(?:[\w'’-]+\s+){{1,5}}?(?:is|are|has|have|was|were)(?:n['’]t)?\s+(?!\w+ing\b)\w",
     re.IGNORECASE,
 )
 _BODY = r"(?:heart|heads?|hands?|eyes?|voice|breath|stomach|mind|face|cheeks?|fingers?|legs?|knees?|lips)"

@@ -15,9 +15,11 @@ MAX_TAG_CHARS = 200  # characters before a quotation that are searched for its s
 MAX_PIECE_CHARS = 20_000  # maximum length per call of the segmenter, whose running time is quadratic
 MIN_NAME_CHARS = 3
 
+_HIDDEN = str.maketrans("", "", "\u00ad\u200b\u2060\ufeff")  # are shown as nothing
+_APOSTROPHE = re.compile(r"(?<=[^\W\d_])[‘´`＇ʼ′](?=[^\W\d_])")  # what keyboards write in place of one
 _FENCE = re.compile(r"^\s{0,3}(```|~~~)")
 _TABLE = re.compile(r"^\s*\|.*\|\s*$|^[\s|:+=-]+$")
-_PUNCTUATION = re.compile(r"[!-@\[-`{-~]")  # ASCII characters except letters and spaces
+_PUNCTUATION = re.compile(r"[0-9]+|[!-/:-@\[-`{-~]")  # numbers, and ASCII characters except letters and spaces
 _HTML_OR_URL = re.compile(r"<[/a-zA-Z!][^<>]{0,500}>|https?://\S+")
 _CODE = re.compile(r"[;{}]\s*$|\w\(\)|\w\[\w*\]|==|=>|->|</|\b(?:def|return|const|import|function)\b.*[(){}=;]")
 # Quotation marks of the same kind can't be nested, so that unclosed quotes take linear time.
@@ -142,9 +144,9 @@ def _said(message: str) -> str:
 
 
 def prose(message: str) -> str:
-    """Return a message without code blocks, HTML and tables."""
+    """Return a message without code blocks, HTML, tables and invisible characters, with usual apostrophes."""
     lines, fence = list[str](), ""
-    for line in message.splitlines():
+    for line in _APOSTROPHE.sub("'", message.translate(_HIDDEN)).splitlines():
         opening = _FENCE.match(line)
         if opening and not fence:
             fence = opening[1]

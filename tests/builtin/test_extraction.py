@@ -403,11 +403,27 @@ SHORT = (
     "I have one rabbit.", "My birthday is 2 June.", "I'm an electrician.", "My husband is called Ralf.",
     "I'm asthmatic.", "I don't eat pork.", "I'm short-sighted.", "My teacher says I sing well.",
     "I wear a hearing aid.", "My daughter Ida is deaf.", "I never drive cars.",
+    "I can't stand raisins.", "I loathe opera.", "I hardly ever eat meat.", "I no longer smoke cigars.",
+    "I'm 41 years old.", "My son is 7, my daughter 10.",
+    "I've never been to Graz.", "My husband isn't called Ralf.", "My favourite fruit isn't the plum.",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("message", SHORT)
 def test_short_facts_about_oneself_are_kept(message: str) -> None:
+    assert [one.text for one in unlimited(message, "Fine.")] == [f"Mira: “{message}”"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["I‘m asthmatic.", "I´m asthmatic.", "I`m asthmatic.", "Iʼm asthmatic.", "I\u200b'm asth\u00admatic."],
+)
+def test_short_facts_are_kept_however_they_are_typed(message: str) -> None:
+    assert [one.text for one in unlimited(message, "Fine.")] == ["Mira: “I'm asthmatic.”"]
+
+
+def test_a_date_is_no_row_of_numbers() -> None:
+    message = "I was born on 29 February 1992."
     assert [one.text for one in unlimited(message, "Fine.")] == [f"Mira: “{message}”"]
 
 
@@ -428,6 +444,10 @@ def test_many_facts_in_one_message_are_all_kept() -> None:
         "I'm sorry for that.",
         "I have a gift for you.",
         "I love it here.",
+        "I can't stand it.",
+        "I can't wait to see Rome.",
+        "My phone isn't ringing.",
+        "I've always known that.",
     ],
 )
 def test_how_somebody_is_for_the_moment_is_not(message: str) -> None:
