@@ -1,5 +1,6 @@
 """The proxy as OpenAI's SDK and other clients see it, over HTTP, with a scripted model server behind it."""
 
+import gzip
 import json
 import shutil
 import subprocess
@@ -226,6 +227,28 @@ def test_an_error_of_the_upstream_says_when_to_retry(ask: Ask, upstream: Scripte
     with pytest.raises(openai.RateLimitError) as raised:
         ask("Hi")
     assert raised.value.response.headers["Retry-After"] == "7"
+
+
+@pytest.mark.parametrize("is_stream", [True, False])
+def test_a_server_that_always_compresses_is_understood(
+    ask: Ask, alice: User, upstream: ScriptedServer, *, is_stream: bool
+) -> None:
+    part = {"delta" if is_stream else "message": {"role": "assistant", "content": "Hello."}, "finish_reason": "stop"}
+    written = json.dumps({"object": "chat.completion", "choices": [{"index": 0, **part}]})
+    body = gzip.compress((f"data: {written}\n\ndata: [DONE]\n\n" if is_stream else written).encode())
+    kind = "text/event-stream" if is_stream else "application/json"
+    upstream.reply_with(Reply(raw=body, content_type=kind, headers={"Content-Encoding": "gzip"}))
+    response = ask("Hi", stream=is_stream)
+    assert "Hello." in str(list(response.parse()) if is_stream else response.parse())
+    until(lambda: texts_of(alice) == [["Hi", "Hello."]])
+
+
+def test_a_compressed_error_is_told_in_words(ask: Ask, upstream: ScriptedServer) -> None:
+    body = gzip.compress(b'{"error": {"message": "The context is too long."}}')
+    upstream.reply_with(Reply(raw=body, status=400, headers={"Content-Encoding": "gzip"}))
+    with pytest.raises(openai.BadRequestError) as raised:
+        ask("Hi")
+    assert "The context is too long." in raised.value.message
 
 
 def test_a_retry_after_an_error_stores_the_turn_once(ask: Ask, alice: User, upstream: ScriptedServer) -> None:

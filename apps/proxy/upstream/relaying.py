@@ -49,7 +49,7 @@ async def _reply_or_error(call: UpstreamCall) -> HttpResponseBase:
                 retry_after = upstream.headers.get("Retry-After", "")
                 return upstream_error(upstream.status_code, call.policy.redacted(received), retry_after)
             whole = b"" if _is_stream(call, upstream) else await _whole(upstream)
-            chunks = _at_once(whole) if whole else upstream.aiter_raw()
+            chunks = _at_once(whole) if whole else upstream.aiter_bytes()
         except NoReply as error:
             return openai_error(502, call.policy.redacted(str(error)))
         except httpx2.TimeoutException:
@@ -65,7 +65,7 @@ async def _reply_or_error(call: UpstreamCall) -> HttpResponseBase:
 
 async def _beginning(upstream: httpx2.Response) -> bytes:
     received = b""
-    async for chunk in upstream.aiter_raw():
+    async for chunk in upstream.aiter_bytes():
         received += chunk
         if len(received) >= MAX_ERROR_BYTES:
             break
@@ -85,7 +85,7 @@ async def _whole(upstream: httpx2.Response) -> bytes:
     """
     received = bytearray()
     try:
-        async for chunk in upstream.aiter_raw():
+        async for chunk in upstream.aiter_bytes():
             received += chunk
             if len(received) > MAX_BYTES:
                 raise NoReply("The reply of the model server is too large.")
