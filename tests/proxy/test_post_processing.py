@@ -118,8 +118,8 @@ def test_a_reply_that_is_asked_for_again_is_a_swipe(
     assert [swipe.mes for swipe in last.ordered_swipes] == ["Another 1.", REPLIES[1]]
 
 
-@pytest.mark.parametrize("user", ["Dr. Weil", "J. R. Ewing"])
-def test_a_name_may_have_a_full_stop(client: OpenAI, alice: User, upstream: ScriptedServer, user: str) -> None:
+@pytest.mark.parametrize("user", ["Dr. Weil", "J. R. Ewing", "Max and Moritz", "user:1", "- B -"])
+def test_a_name_may_have_any_characters(client: OpenAI, alice: User, upstream: ScriptedServer, user: str) -> None:
     for turn, reply in enumerate(REPLIES[:3]):
         upstream.reply_with(reply)
         [message] = processed(lines_of(turn, 0, PLAIN_NOTE), "single")

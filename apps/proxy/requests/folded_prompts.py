@@ -51,8 +51,8 @@ def names_in(texts: Iterable[str], character: str = "") -> Names:
     is_group = False
     for text in texts:
         if between := BETWEEN.search(text):
-            user = _whole_name(between, texts)
-            members += _listed(between["others"])
+            others, user = _told_names(between, texts)
+            members += _listed(others)
         if listed := MEMBERS.search(text):
             members += _listed(listed["names"])
             is_group = True
@@ -61,13 +61,18 @@ def names_in(texts: Iterable[str], character: str = "") -> Names:
     return Names(tuple(dict.fromkeys(name for name in members if name != user)), user, asked, is_group or bool(asked))
 
 
-def _whole_name(between: re.Match[str], texts: Iterable[str]) -> str:
-    """Return the user's name: up to the first full stop, or to a later one if so much stands before what is said."""
-    line = between.string[between.start("user") :].partition("\n")[0]
+def _told_names(between: re.Match[str], texts: Iterable[str]) -> tuple[str, str]:
+    """Return the names of the others and of the user.
+
+    The user's follows the last "and" and ends at the first full stop, unless a longer one stands before what is said.
+    """
+    line = between.string[between.start("others") :].partition("\n")[0]
+    paragraphs = [paragraph for text in texts for paragraph in text.split(GAP)]
     ends = [match.start() for match in islice(re.finditer(r"\.(?:\s|$)", line), MAX_STOPS)]
-    labels = {label_of(paragraph) for text in texts for paragraph in text.split(GAP)}
-    longer = [name for end in ends[1:] if (name := line[:end].strip()) in labels]
-    return longer[-1] if longer else between["user"].strip()
+    joints = [match.span() for match in islice(re.finditer(r"\sand\s", line), MAX_STOPS)]
+    told = [(line[:joint].strip(), line[start:end].strip()) for joint, start in joints for end in ends if start < end]
+    spoken = [names for names in told if names[1] and any(text.startswith(f"{names[1]}: ") for text in paragraphs)]
+    return max(spoken, key=lambda names: len(names[1]), default=(between["others"], between["user"].strip()))
 
 
 def _listed(names: str) -> list[str]:
@@ -83,12 +88,7 @@ def unfolded(messages: Sequence[Message], character: str = "") -> tuple[list[Mes
     texts = [text_of(message) for message in messages]
     names = names_in(texts, character)
     is_sillytavern = any(START.search(text) or BETWEEN.search(text) for text in texts)
-    if (
-        is_sillytavern
-        and len(messages) == 1
-        and messages[0]["role"] == "user"
-        and any(map(label_of, texts[0].split(GAP)))
-    ):
+    if is_sillytavern and _is_single(messages, names):
         divided = _divided(texts[0], names)
         return [one for message in divided for one in _without_instructions(message, is_sillytavern)], names
     parts = (
@@ -98,13 +98,20 @@ def unfolded(messages: Sequence[Message], character: str = "") -> tuple[list[Mes
     return [one for part in parts for one in part], names
 
 
+def _is_single(messages: Sequence[Message], names: Names) -> bool:
+    """Return whether a prompt is one user message in which names stand before what is said."""
+    if len(messages) != 1 or messages[0]["role"] != "user":
+        return False
+    return any(label_of(part, names.known) for part in text_of(messages[0]).split(GAP))
+
+
 def _divided(text: str, names: Names) -> list[Message]:
     """Return the messages in a prompt that is one text: what is before the chat is its opening."""
     paragraphs = text.split(GAP)
     starts = [place for place, paragraph in enumerate(paragraphs) if START.fullmatch(paragraph.strip())]
     first = starts[-1] + 1 if starts else 0
     speakers = _speakers(paragraphs[first:], names, GAP.join(paragraphs[:first]))
-    labels = [label_of(paragraph) if place >= first else "" for place, paragraph in enumerate(paragraphs)]
+    labels = [label_of(part, names.known) if place >= first else "" for place, part in enumerate(paragraphs)]
     opening: list[str] = []
     said: list[tuple[str, list[str]]] = []
     for paragraph, label in zip(paragraphs, labels, strict=True):
@@ -122,16 +129,17 @@ def _divided(text: str, names: Names) -> list[Message]:
 
 def _speakers(paragraphs: Sequence[str], names: Names, opening: str) -> set[str]:
     """Return whose names stand before paragraphs: those that the prompt tells, the last, and those that stand often."""
-    counts = Counter(label for paragraph in paragraphs if (label := label_of(paragraph)))
-    last = next((label for paragraph in reversed(paragraphs) if (label := label_of(paragraph))), "")
+    labels = [label for paragraph in paragraphs if (label := label_of(paragraph, names.known))]
+    counts, last = Counter(labels), labels[-1] if labels else ""
     told = {name for name in counts if name in names.known or mentions(opening, name)}
     return told | {name for name in counts if not name[0].islower() and (counts[name] > 1 or name == last)}
 
 
-def label_of(text: str) -> str:
-    """Return the name that stands before a text, or nothing."""
+def label_of(text: str, known: Iterable[str] = ()) -> str:
+    """Return the name that stands before a text, or nothing. Names that are ``known`` may have any characters."""
     label = LABEL.match(text)
-    return label["name"] if label else ""
+    told = [name for name in known if text.startswith(f"{name}: ")]
+    return max(told, key=len, default=label["name"] if label else "")
 
 
 def _without_instructions(message: Message, is_sillytavern: bool) -> list[Message]:
