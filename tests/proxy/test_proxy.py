@@ -229,6 +229,21 @@ def test_an_error_of_the_upstream_says_when_to_retry(ask: Ask, upstream: Scripte
     assert raised.value.response.headers["Retry-After"] == "7"
 
 
+def test_a_compressed_request_is_read_or_refused_in_words(
+    web_server: WebServer, connection: Connection, secret: str, alice: User
+) -> None:
+    body = json.dumps({"messages": [{"role": "user", "content": "Hi"}]}).encode()
+    headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
+    url = f"{web_server.url}/v1/chat/completions"
+    reply = httpx2.post(url, content=gzip.compress(body), headers=headers | {"Content-Encoding": "gzip"}, timeout=60)
+    assert reply.json()["choices"][0]["message"]["content"] == "Hello."
+    assert texts_of(alice) == [["Hi", "Hello."]]
+    for encoding, status in (("zstd", 415), ("gzip", 400)):
+        reply = httpx2.post(url, content=body, headers=headers | {"Content-Encoding": encoding}, timeout=60)
+        assert reply.status_code == status
+        assert "compress" in reply.json()["error"]["message"] or encoding in reply.json()["error"]["message"]
+
+
 @pytest.mark.parametrize("is_stream", [True, False])
 def test_a_server_that_always_compresses_is_understood(
     ask: Ask, alice: User, upstream: ScriptedServer, *, is_stream: bool

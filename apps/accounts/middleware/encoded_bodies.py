@@ -1,4 +1,4 @@
-"""Middleware for encoded bodies of API requests: gzip and chunks. What they decode to is limited and counted."""
+"""Middleware for encoded bodies: gzip and chunks, to the API and the proxy. What they decode to is limited and counted."""
 
 import gzip
 from collections.abc import Callable
@@ -6,8 +6,9 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponseBase
 
 from apps.accounts.middleware.throttling import BodyCounter, user_id_of
-from apps.common.api.problems import problem_response
-from apps.common.http.request_bodies import API_PREFIX, is_upload, limit_of, replace_body, too_large
+from apps.common.api.problems import refusal
+from apps.common.http.caching import API_PREFIXES
+from apps.common.http.request_bodies import is_upload, limit_of, replace_body, too_large
 from apps.common.problems import Problem, ProblemType
 
 
@@ -30,11 +31,11 @@ class RequestBodyMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if request.path.startswith(API_PREFIX):
+        if request.path.startswith(API_PREFIXES):
             try:
                 _prepare_body(request)
             except Problem as problem:
-                return problem_response(problem)
+                return refusal(request.path, problem)
         return self.get_response(request)
 
 
