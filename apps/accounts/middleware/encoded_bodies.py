@@ -1,4 +1,4 @@
-"""Middleware for encoded bodies: gzip and chunks, to the API and the proxy. What they decode to is limited and counted."""
+"""Middleware for encoded bodies of requests: gzip and chunks. What they decode to is limited and counted."""
 
 import gzip
 from collections.abc import Callable
