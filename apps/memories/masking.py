@@ -131,7 +131,7 @@ def _mask_cards(text: str) -> str:
 
 
 def _is_card(digits: str) -> bool:
-    return len(digits) in CARD_DIGITS and int(digits[0]) in CARD_BEGINS and _has_check_digit(digits)
+    return int(digits[0]) in CARD_BEGINS and _has_check_digit(digits)
 
 
 def _has_check_digit(digits: str) -> bool:
