@@ -35,7 +35,10 @@ def caches() -> Iterator[Any]:
     for module in pkgutil.walk_packages(apps.__path__, "apps."):
         if ".migrations" not in module.name and ".management" not in module.name:
             importlib.import_module(module.name)
-    for found in gc.get_objects():
+    gc.unfreeze()  # what was there when the tests began, too
+    objects = gc.get_objects()
+    gc.freeze()
+    for found in objects:
         # Not isinstance: lazy objects of other tests would compute what they stand for.
         if type(found) is _lru_cache_wrapper and found.__module__.startswith("apps."):
             yield found

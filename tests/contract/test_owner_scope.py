@@ -247,6 +247,9 @@ def test_nothing_of_a_chat_in_the_bin_is_found(alices: dict[str, Any], route: st
     client: Any = api if route.startswith("api/") else page
     for method in methods_of(url_of(route, alices)):
         reply = getattr(client, method)(url_of(route, alices))
+        if (method, route) == ("delete", "api/v1/chats/<uuid:chat_id>/"):
+            assert reply.status_code == 204  # it is in the bin already
+            continue
         assert reply.status_code in (404, 405), f"{method} {route}: {reply.status_code} {reply.content[:200]!r}"
 
 

@@ -85,7 +85,7 @@ def test_a_failure_of_the_watch_is_not_retried(connect: Connect, server: Scripte
     server.reply_with(Reply("Hello.", delay=30))
     with pytest.raises(TransientFailure, match="Of the watch"):
         generate(connect(), watch=watch)
-    assert len(server.requests) == 1
+    assert len(server.requests) <= 1  # none, where the watch failed before the request had arrived
 
 
 @both
