@@ -167,7 +167,7 @@ def kept_celery_worker(transactional_db: None) -> Iterator[Callable[..., None]]:
     """A function that has a Celery worker of some queues, or all, at work, for tests that do no harm to it.
 
     It stays up from test to test, since most of such a test's time is its start, unless it has something left to do.
-    What a test writes before it calls the function has its tasks taken too, where an own worker's queues are purged.
+    The queues are purged before the test. What it writes before it calls the function has its tasks taken too.
     """
 
     app.control.purge()
