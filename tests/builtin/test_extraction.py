@@ -294,7 +294,7 @@ def test_an_aside_of_the_writers_is_no_part_of_the_story() -> None:
     assert kept(f"((OOC: my dog Pim moved to Lyon with me in May 1990.)) {LIVED}") == [f"Mira: “{LIVED}”"]
     aside = "(OOC: please remember that I write from Lyon since 1990.)"
     assert [one.importance for one in unlimited(aside)] == [3]
-    assert unlimited(aside, is_user=False) == []
+    assert 3 not in [one.importance for one in unlimited(aside, is_user=False)]
 
 
 def test_only_a_person_s_requests_come_first() -> None:
