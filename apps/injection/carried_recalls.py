@@ -22,7 +22,7 @@ other_forms: Registry[Callable[[Message, Recall], bool]] = Registry()
 MAX_ENTRIES = 1000
 MAX_SCORE = 1000.0
 
-NOT_CARRIED = ("tokens", "rev", "versions")  # tokens are counted again; the rest begins anew
+NOT_CARRIED = ("tokens", "rev", "versions")  # counted again when imported; revisions start over
 
 
 class ScoreField(NumberField):

@@ -26,9 +26,9 @@ LEFT_OUT = {
     "extraction.ModelTest": "job",
     "extraction.ModelCall": "log of a model's replies",
     "replies.Generation": "job; its reply is a message",
-    "memories.Passage": "made anew of the messages",
+    "memories.Passage": "rebuilt from the messages",
     "sync.OpenStream": "under way",
-    "accounts.StorageUse": "counted anew",
+    "accounts.StorageUse": "counted again",
     "sync.IdempotencyRecord": "a repeated request stays repeated",
     "moderation.Case": "record of the service, which a restore doesn't undo",
     "moderation.Report": "record of the service, which a restore doesn't undo",
@@ -38,7 +38,7 @@ LEFT_OUT = {
     "moderation.ScanJob": "job",
     "snapshots.Snapshot": "snapshot",
     "snapshots.Restore": "job",
-    "snapshots.MirroredChat": "state of the mirror, which is written anew",
+    "snapshots.MirroredChat": "state of the mirror, which is rebuilt",
 }
 # Many-to-many tables, with the path to their owner.
 RELATIONS = {"memories.Memory_entities": "memory__owner"}

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.models import User
 from apps.chats.formats.cards.reading import UnreadableCard, read
@@ -232,6 +234,26 @@ def test_branches_of_a_file_that_is_imported_again_are_updated(alice: User) -> N
     again = brought(alice, "chatgpt-branches.json", existing=ImportJob.Existing.UPDATE)
     assert {chat.pk for chat in again.chats} == {chat.pk for chat in first.chats} == set(again.updated)
     assert Chat.objects.for_owner(alice).count() == 3
+
+
+def test_what_a_branch_costs_that_is_imported_again_does_not_grow_with_their_number(alice: User) -> None:
+    def queries(count: int) -> int:
+        messages = [{"role": "user", "content": f"Hello {count}.", "id": "0", "parent": None}]
+        for number in range(count):
+            messages += [
+                {"role": "assistant", "content": f"Reply {number}.", "id": f"a{number}", "parent": "0"},
+                {"role": "user", "content": f"Why {number}?", "id": f"u{number}", "parent": f"a{number}"},
+            ]
+        file = json.dumps({"messages": messages}).encode()
+        made = import_chats(alice, io.BytesIO(file), filename="x.json").chats
+        with CaptureQueriesContext(connection) as captured:
+            again = import_chats(alice, io.BytesIO(file), filename="x.json", existing=ImportJob.Existing.UPDATE)
+        assert {chat.pk for chat in again.chats} == {chat.pk for chat in made}
+        assert len(made) == count
+        return len(captured)
+
+    few, some, many = map(queries, (4, 12, 20))
+    assert many - some < some - few + 8
 
 
 @pytest.mark.parametrize(

@@ -46,11 +46,7 @@ def find_original(copy: Chat, excluded: Collection[UUID]) -> Chat | None:
     if not beginning:
         return None
     chats = Chat.objects.for_owner(copy.owner_id).filter(character=copy.character_id, is_group=copy.is_group)
-    name, is_user, text = beginning[0]
-    first = _active_swipes(copy.owner_id).filter(
-        message__index=0, message__name=name, message__is_user=is_user, text_hash=text
-    )
-    candidates = chats.filter(pk__in=first.values("message__chat")).exclude(pk__in=[copy.pk, *excluded])
+    candidates = _with_message(chats, copy.owner_id, 0, beginning[0]).exclude(pk__in=[copy.pk, *excluded])
     found = [chat for chat in candidates.order_by("-last_used") if _begin_equally(_keys(chat, MIN_COMMON), beginning)]
     if len(found) < 2:
         return next(iter(found), None)
@@ -65,10 +61,20 @@ def find_branch(parent: Chat, copy: Chat, kept: int, excluded: Collection[UUID])
     the same file.
     """
     keys = _keys(copy)
+    if len(keys) <= kept:
+        return None
     branches = Chat.objects.for_owner(copy.owner_id).filter(parent=parent).exclude(pk__in=[copy.pk, *excluded])
-    found = [(_common_length(_keys(branch), keys), branch) for branch in branches.order_by("pk")]
+    candidates = _with_message(branches, copy.owner_id, kept, keys[kept]).order_by("pk")
+    found = [(_common_length(_keys(branch), keys), branch) for branch in candidates]
     length, original = max(found, key=lambda item: item[0], default=(0, None))
     return original if length > kept else None
+
+
+def _with_message(chats: Any, owner_id: UUID, index: int, key: Key) -> Any:
+    """Return those of the chats whose message at an index has a key."""
+    name, is_user, text = key
+    messages = _active_swipes(owner_id).filter(message__index=index, message__name=name, message__is_user=is_user)
+    return chats.filter(pk__in=messages.filter(text_hash=text).values("message__chat"))
 
 
 def match_of(original: Chat, copy: Chat) -> Match:

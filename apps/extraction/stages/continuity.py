@@ -133,7 +133,7 @@ def _facts(context: Context, reply: Message) -> list[str]:
     names = context.chat.names_for(character)
     card_of = None if character and character.withheld else character
     fields = [card_of.description, card_of.personality, card_of.scenario] if card_of else []
-    # What the card chooses anew for each prompt is no fact; its ``{{pick}}`` is that of the prompts.
+    # Text that changes with each prompt can't be contradicted; ``{{pick}}`` has the same text as in the prompts.
     draws = Draws(str(context.chat.pk))
     card = [resolve_card_text(resolve_choices(text, draws), names) for text in fields]
     memories: list[str] = []

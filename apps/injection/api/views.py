@@ -85,7 +85,7 @@ class RecallView(APIView):
 class RecallRerunView(APIView):
     @extend_schema(request=None, responses=RecallSerializer)
     def post(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
-        """Recall anew for the turn, in the place of what was recalled, edited or deleted."""
+        """Run the recall of the turn again. It replaces what was recalled, edited or deleted."""
         return _respond(request, operations.rerun_recall(request.user, chat_id, message_id))
 
 

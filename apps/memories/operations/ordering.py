@@ -13,7 +13,7 @@ from apps.memories.visibility import MemoryQuerySet
 def follow_order(chat: Chat) -> None:
     """Let what was said later, as the messages stand now, supersede what was said earlier.
 
-    Only memories of runs are linked anew: what a person decided, edited or pinned stays. Must be called in a
+    Only memories of runs are linked again: what a person decided, edited or pinned stays. Must be called in a
     transaction that holds the chat's lock.
     """
     while memory := _turned_round(chat):
