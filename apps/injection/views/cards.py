@@ -82,8 +82,9 @@ def edit(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
         operations.edit_recall(recall, text, turn_hash=text_hash(message.mes), rev=rev)
     except operations.RecallChanged as problem:
         form = RecallForm({"text": text, "rev": recall.rev})
-        form.add_error("text", f"{problem.detail}\n{recall.text}")
-        return render(request, _template_name(request), _context(request, recall, form), status=409)
+        form.add_error("text", problem.detail)
+        context = _context(request, recall, form) | {"replaced_text": recall.text}
+        return render(request, _template_name(request), context, status=409)
     return _respond_with_card(request, recall)
 
 
