@@ -1,6 +1,7 @@
 """A request whose connection is lost, or that waits too long is answered with a 503."""
 
 import threading
+import time
 from uuid import uuid4
 
 import httpx
@@ -47,6 +48,9 @@ def test_requests_succeed_or_get_a_503_and_no_write_is_lost_or_doubled_while_con
         done.wait(0.25)
         with connection.cursor() as cursor:
             cursor.execute(END_OTHERS)
+    before, deadline = len(stored), time.monotonic() + 60
+    while len(stored) == before and time.monotonic() < deadline:
+        time.sleep(0.05)  # writes succeed again once nothing ends their connections
     done.set()
     for thread in threads:
         thread.join()
@@ -54,7 +58,7 @@ def test_requests_succeed_or_get_a_503_and_no_write_is_lost_or_doubled_while_con
     assert set(statuses["read"]) <= {200, 503}
     assert set(statuses["keyed"]) <= {201, 503}
     assert set(statuses["plain"]) <= {201, 503}
-    assert stored
+    assert len(stored) > before
     texts = list(Message.objects.for_owner(owner).filter(chat=chat).with_swipes().values_list("swipes__mes", flat=True))
     assert len(texts) == len(set(texts))
     assert set(stored) <= set(texts)
