@@ -15,7 +15,6 @@ from apps.llm import operations
 from apps.llm.http.addresses import AddressNotAllowed
 from apps.llm.models import Connection, validate_extra_body
 
-
 SELDOM_CHANGED = ("reasoning_effort", "extra_body", "prompt_price", "completion_price")  # with their default
 
 
@@ -181,7 +180,7 @@ class ConnectionForm(forms.Form):
 
     @property
     def is_folded(self) -> bool:
-        """Return whether the fields that most people leave alone are folded: none has an error, or a value of its own."""
+        """Return whether the fields that most people leave alone are folded: none has an error or another value."""
         return not any(self[name].errors or self[name].value() != self[name].initial for name in SELDOM_CHANGED)
 
     def values(self) -> dict[str, Any]:
