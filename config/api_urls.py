@@ -5,6 +5,7 @@ from django.urls import include, path
 urlpatterns = [
     path("", include("apps.snapshots.api.urls")),
     path("", include("apps.moderation.api.urls")),
+    path("", include("apps.webhooks.api.urls")),
     path("", include("apps.sync.api.urls")),
     path("", include("apps.instances.api.urls")),
     path("", include("apps.replies.api.urls")),

@@ -36,6 +36,8 @@ LEFT_OUT = {
     "moderation.Notice": "record of the service, which a restore doesn't undo",
     "moderation.Look": "record of the service, which a restore doesn't undo",
     "moderation.ScanJob": "job",
+    "webhooks.Webhook": "secret",
+    "webhooks.Delivery": "log of calls",
     "snapshots.Snapshot": "snapshot",
     "snapshots.Restore": "job",
     "snapshots.MirroredChat": "state of the mirror, which is rebuilt",

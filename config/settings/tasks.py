@@ -47,6 +47,7 @@ CELERY_TASK_ROUTES = {
     "apps.injection.tasks.write_recap": {"queue": "replies"},
     "apps.journal.tasks.keep_journal": {"queue": "indexing"},
     "apps.journal.tasks.rewrite_journal": {"queue": "models"},
+    "apps.webhooks.tasks.deliver": {"queue": "models"},
 }
 CELERY_TASK_TIME_LIMIT = CELERY_VISIBILITY_TIMEOUT - 60
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
@@ -65,6 +66,7 @@ CELERY_BEAT_SCHEDULE = {
     "mirror-chats": {"task": "apps.snapshots.tasks.mirror_chats", "schedule": 60.0},
     "sweep-snapshots": {"task": "apps.snapshots.tasks.sweep_snapshots", "schedule": 60.0},
     "daily-snapshots": {"task": "apps.snapshots.tasks.make_daily_snapshots", "schedule": crontab(hour=3, minute=30)},
+    "sweep-deliveries": {"task": "apps.webhooks.tasks.sweep_deliveries", "schedule": 30.0},
     "sweep-generations": {"task": "apps.replies.tasks.sweep_generations", "schedule": 30.0},
     "sweep-idempotency-records": {"task": "apps.sync.tasks.sweep_idempotency_records", "schedule": 3600.0},
     "trim-chat-logs": {"task": "apps.chats.tasks.trim_change_logs", "schedule": 3600.0},

@@ -22,7 +22,7 @@ from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy, refusal_me
 
 TICK = 1.0  # seconds between two calls of the watch
 CONNECT_TIMEOUT = 10.0  # seconds each for resolving, connecting and the TLS handshake
-ALLOWED_HEADERS = {"host", "accept", "connection", "content-type", "content-length", "transfer-encoding"}
+ALLOWED_HEADERS = frozenset({"host", "accept", "connection", "content-type", "content-length", "transfer-encoding"})
 T = TypeVar("T")
 
 
@@ -169,10 +169,17 @@ def checked_addresses(policy: AddressPolicy, host: str, port: int) -> list[str]:
 class CheckedTransport(httpx2.HTTPTransport):
     """HTTPX transport over checked, cancellable connections; ignores proxies named in the environment."""
 
-    def __init__(self, policy: AddressPolicy, checker: CancellationChecker, key: str = "") -> None:
+    def __init__(
+        self,
+        policy: AddressPolicy,
+        checker: CancellationChecker,
+        key: str = "",
+        allowed_headers: frozenset[str] = ALLOWED_HEADERS,
+    ) -> None:
         super().__init__(verify=tls_context(), trust_env=False)
         self._policy = policy
         self._key = key
+        self._allowed_headers = allowed_headers
         self._pool = httpcore2.ConnectionPool(
             ssl_context=tls_context(), network_backend=CheckedBackend(policy, checker), max_keepalive_connections=0
         )
@@ -180,12 +187,12 @@ class CheckedTransport(httpx2.HTTPTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request after checking its URL. Raise AddressNotAllowed."""
         self._policy.checked_url(str(request.url))
-        return super().handle_request(outgoing_request(request, self._key))
+        return super().handle_request(outgoing_request(request, self._key, self._allowed_headers))
 
 
-def outgoing_request(request: httpx2.Request, key: str) -> httpx2.Request:
+def outgoing_request(request: httpx2.Request, key: str, allowed: frozenset[str] = ALLOWED_HEADERS) -> httpx2.Request:
     """Return the request with only necessary headers, since SDKs add others that describe this machine."""
-    headers = {name: value for name, value in request.headers.items() if name.lower() in ALLOWED_HEADERS}
+    headers = {name: value for name, value in request.headers.items() if name.lower() in allowed}
     if key:
         headers["authorization"] = f"Bearer {key}"
     return httpx2.Request(

@@ -1,0 +1,1 @@
+"""Calls of addresses that users name, about what happens in their account."""

@@ -1,0 +1,1 @@
+"""API of webhooks and their deliveries."""

@@ -1,0 +1,120 @@
+"""Send deliveries: signed, in order, one at a time for each webhook, and again if the receiver fails.
+
+Headers and signature are those of the Standard Webhooks specification 1.0.0.
+"""
+
+import base64
+import datetime as dt
+import hashlib
+import hmac
+import json
+from typing import Any
+
+import httpx2
+from django.db.models import Q
+from django.utils import timezone
+
+from apps.common.database.connections import release_connection
+from apps.llm.encryption import Undecryptable
+from apps.llm.generation import unwatched
+from apps.llm.http.addresses import AddressNotAllowed
+from apps.llm.http.transport import ALLOWED_HEADERS, CancellationChecker, CheckedTransport
+from apps.llm.operations import address_policy
+from apps.webhooks.models import Delivery, Webhook
+
+TIMEOUT = 10.0  # seconds for a call
+BATCH = 20  # deliveries of one task, so that a slow receiver does not keep a worker for long
+# A claim outlives the calls of a batch.
+CLAIM = dt.timedelta(seconds=TIMEOUT * BATCH + 60)
+# Seconds before each further attempt: about a day in all.
+PAUSES = (10, 60, 600, 3600, 6 * 3600, 15 * 3600)
+KEPT = dt.timedelta(days=30)  # what has ended is deleted then
+HEADERS = ALLOWED_HEADERS | {"webhook-id", "webhook-timestamp", "webhook-signature"}
+
+
+def deliver_due(webhook: Webhook) -> bool:
+    """Send what is due, oldest first, unless another worker does. Return whether more is due."""
+    now = timezone.now()
+    own = Webhook.objects.for_owner(webhook.owner_id).filter(pk=webhook.pk)
+    free = Q(claimed_until=None) | Q(claimed_until__lt=now)
+    if not own.filter(free, active=True).update(claimed_until=now + CLAIM):
+        return False
+    try:
+        due = list(_due(webhook)[:BATCH])
+        for delivery in due:
+            _send(webhook, delivery)
+    finally:
+        own.update(claimed_until=None)
+    return len(due) == BATCH
+
+
+def _due(webhook: Webhook) -> Any:
+    pending = Delivery.objects.for_owner(webhook.owner_id).filter(webhook=webhook, state=Delivery.State.PENDING)
+    return pending.filter(due_at__lte=timezone.now()).order_by("id")
+
+
+def _send(webhook: Webhook, delivery: Delivery) -> None:
+    """Call the webhook, and store what came of it."""
+    delivery.attempts += 1
+    delivery.save(update_fields=["attempts"])  # from now on, the same event is told once more
+    delivery.status, delivery.error = _call(webhook, delivery)
+    if delivery.status and 200 <= delivery.status < 300:
+        delivery.state, delivery.delivered_at = Delivery.State.DELIVERED, timezone.now()
+    elif delivery.status == 410 or delivery.attempts > len(PAUSES):  # 410: the receiver wants no more of it
+        delivery.state = Delivery.State.FAILED
+    else:
+        delivery.due_at = timezone.now() + dt.timedelta(seconds=PAUSES[delivery.attempts - 1])
+    delivery.save(update_fields=["status", "error", "state", "delivered_at", "due_at"])
+
+
+def _call(webhook: Webhook, delivery: Delivery) -> tuple[int | None, str]:
+    """Return the status of the reply, and why the call failed."""
+    if isinstance(webhook.secret, Undecryptable):
+        return None, "The secret was encrypted with another SECRET_KEY. Create the webhook again."
+    body = json.dumps(document_of(delivery), ensure_ascii=False).encode()
+    headers = signed(webhook.secret, str(delivery.pk), int(timezone.now().timestamp()), body)
+    release_connection()
+    transport = CheckedTransport(
+        address_policy(), CancellationChecker(unwatched, TIMEOUT), allowed_headers=frozenset(HEADERS)
+    )
+    try:
+        with (
+            httpx2.Client(transport=transport, timeout=TIMEOUT, follow_redirects=False, trust_env=False) as client,
+            client.stream("POST", webhook.url, content=body, headers=headers) as reply,
+        ):
+            status = reply.status_code
+    except AddressNotAllowed as error:
+        return None, str(error)[:500]
+    except httpx2.TimeoutException:
+        return None, f"No reply within {TIMEOUT:g} seconds."
+    except httpx2.HTTPError as error:
+        return None, f"The receiver can't be reached. {error}"[:500]
+    return status, "" if 200 <= status < 300 else f"The receiver replied with the status {status}."
+
+
+def document_of(delivery: Delivery) -> dict[str, Any]:
+    """Return the body of a call: ids alone, with which the receiver asks the API."""
+    return {"type": delivery.event, "timestamp": delivery.created_at.isoformat(), "data": delivery.data}
+
+
+def signed(secret: str, delivery_id: str, timestamp: int, body: bytes) -> dict[str, str]:
+    """Return the headers that prove to the receiver who sends a body, and when."""
+    key = base64.b64decode(secret.removeprefix("whsec_"))
+    digest = hmac.new(key, f"{delivery_id}.{timestamp}.".encode() + body, hashlib.sha256).digest()
+    return {
+        "content-type": "application/json",
+        "webhook-id": delivery_id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": "v1," + base64.b64encode(digest).decode(),
+    }
+
+
+def due_webhooks() -> list[Webhook]:
+    """Return the webhooks for which something is due. Within ``system_scope()``."""
+    due = Delivery.objects.filter(state=Delivery.State.PENDING, due_at__lte=timezone.now(), webhook__active=True)
+    return list(Webhook.objects.filter(pk__in=due.values("webhook")).order_by("pk"))
+
+
+def delete_old() -> None:
+    """Delete deliveries that ended long ago. Within ``system_scope()``."""
+    Delivery.objects.exclude(state=Delivery.State.PENDING).filter(created_at__lt=timezone.now() - KEPT).delete()

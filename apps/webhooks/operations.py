@@ -1,0 +1,115 @@
+"""All writes to webhooks, and the announcement of events."""
+
+import base64
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.utils import timezone
+from django.utils.translation import gettext
+
+from apps.common.database.ids import uuid7
+from apps.common.database.rows import first_or_missing
+from apps.common.jobs import lock_owner
+from apps.common.problems import Conflict, Invalid
+from apps.common.scoping import Owner, owner_id_of
+from apps.llm.http.addresses import AddressNotAllowed
+from apps.llm.operations import address_policy
+from apps.webhooks.models import Delivery, Webhook
+
+MAX_WEBHOOKS = 10  # of an owner
+SECRET_BYTES = 32
+# One statement, which adds little to a write of an owner without webhooks.
+ANNOUNCE = """
+    INSERT INTO webhooks_delivery
+        (id, owner_id, webhook_id, event, subject, data, state, attempts, due_at, error, created_at)
+    SELECT told.id, webhook.owner_id, webhook.id, %(event)s, told.subject, %(data)s::jsonb || told.data, 'pending', 0,
+        now(), '', now()
+    FROM webhooks_webhook AS webhook,
+        unnest(%(ids)s::uuid[], %(subjects)s::uuid[], %(datas)s::jsonb[]) AS told (id, subject, data)
+    WHERE webhook.owner_id = %(owner)s AND webhook.active AND %(event)s = ANY (webhook.events)
+    ON CONFLICT DO NOTHING
+    RETURNING webhook_id
+"""
+
+
+def access_webhook(owner: Owner, webhook_id: UUID) -> Webhook:
+    """Return the owner's webhook. Raise Missing."""
+    return first_or_missing(Webhook.objects.for_owner(owner).filter(pk=webhook_id), "There is no such webhook.")
+
+
+@transaction.atomic
+def create_webhook(owner: Owner, *, url: str, events: Sequence[str], active: bool = True) -> Webhook:
+    """Create a webhook with a new secret. Raise Invalid, Conflict."""
+    lock_owner(owner)
+    if Webhook.objects.for_owner(owner).count() >= MAX_WEBHOOKS:
+        raise Conflict(f"You can have {MAX_WEBHOOKS} webhooks.")
+    secret = "whsec_" + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
+    return Webhook.objects.create(
+        owner_id=owner_id_of(owner), url=checked(url), events=_once(events), active=active, secret=secret
+    )
+
+
+def update_webhook(webhook: Webhook, **changes: Any) -> None:
+    """Change the address, the events, or whether it is active. Raise Invalid."""
+    if "url" in changes:
+        changes["url"] = checked(changes["url"])
+    if "events" in changes:
+        changes["events"] = _once(changes["events"])
+    for name, value in changes.items():
+        setattr(webhook, name, value)
+    webhook.save(update_fields=list(changes))
+
+
+def retry(delivery: Delivery) -> None:
+    """Send a delivery again, at once. One that is pending is due now."""
+    with transaction.atomic():
+        changed = {"state": Delivery.State.PENDING, "attempts": max(delivery.attempts, 1), "due_at": timezone.now()}
+        Delivery.objects.for_owner(delivery.owner_id).filter(pk=delivery.pk).update(**changed)
+        send_soon([delivery.webhook_id])
+    delivery.refresh_from_db()
+
+
+def announce(owner_id: UUID, event: str, subjects: Sequence[UUID], ids: Mapping[str, Any]) -> None:
+    """Note an event for the webhooks that want to be told of it. Without ``ids``, a subject is a memory."""
+    parameters = {
+        "owner": owner_id,
+        "event": str(event),
+        "data": json.dumps(ids, default=_text),
+        "ids": [uuid7() for _ in subjects],
+        "subjects": list(subjects),
+        "datas": [json.dumps({} if ids else {"memory": str(subject)}) for subject in subjects],
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(ANNOUNCE, parameters)
+        webhooks = {webhook_id for (webhook_id,) in cursor.fetchall()}
+    send_soon(webhooks)
+
+
+def send_soon(webhook_ids: Any) -> None:
+    """Have a worker send what webhooks are to be told, after the commit."""
+    from apps.webhooks.tasks import deliver
+
+    for webhook_id in sorted(webhook_ids):
+        transaction.on_commit(lambda webhook_id=webhook_id: deliver.delay(webhook_id=str(webhook_id)))
+
+
+def checked(url: str) -> str:
+    """Return an address that may be called from this installation. Raise Invalid."""
+    try:
+        return str(address_policy().checked_url(url))
+    except AddressNotAllowed as error:
+        raise Invalid.at("/url", str(error)) from error
+
+
+def _once(events: Sequence[str]) -> list[str]:
+    if not events:
+        raise Invalid.at("/events", gettext("Choose at least one."))
+    return list(dict.fromkeys(events))
+
+
+def _text(value: Any) -> str | None:
+    return str(value)

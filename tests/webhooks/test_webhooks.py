@@ -1,0 +1,171 @@
+"""Webhooks are told of what happens in an account: signed, in order, and again if the receiver fails."""
+
+import base64
+import hashlib
+import hmac
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from apps.webhooks.models import Delivery, Webhook
+from apps.webhooks.tasks import sweep_deliveries
+from tests.contract.conftest import client_of
+from tests.factories import UserFactory, make_character, make_chat
+from tests.queues import drain
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ALL = ["memory.added", "memory.changed", "run.ended", "recall.made"]
+
+
+class Receiver:
+    """A server that keeps what it is told, and replies with the next status of ``statuses``, else with 204."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[dict[str, str], bytes]] = []
+        self.statuses: list[int] = []
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["content-length"]))
+                receiver.calls.append(({name.lower(): value for name, value in self.headers.items()}, body))
+                self.send_response(receiver.statuses.pop(0) if receiver.statuses else 204)
+                self.end_headers()
+
+            def log_message(self, *args: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/told"
+
+    @property
+    def documents(self) -> list[dict[str, Any]]:
+        return [json.loads(body) for _, body in self.calls]
+
+
+@pytest.fixture
+def receiver(settings: Any) -> Iterator[Receiver]:
+    settings.LLM_ALLOWED_ADDRESSES = ["private"]
+    made = Receiver()
+    thread = threading.Thread(target=made.server.serve_forever, daemon=True)
+    thread.start()
+    yield made
+    made.server.shutdown()
+    made.server.server_close()
+
+
+@pytest.fixture
+def api() -> APIClient:
+    return client_of(UserFactory())
+
+
+def add_webhook(api: APIClient, url: str, events: list[str]) -> dict[str, Any]:
+    response = api.post("/api/v1/webhooks/", {"url": url, "events": events}, format="json")
+    assert response.status_code == 201, response.data
+    return dict(response.data)
+
+
+def remember(api: APIClient, text: str) -> Any:
+    character = make_character(api.user, "Mira")
+    body = {"text": text, "tier": "long_term", "kind": "fact", "character": str(character.pk)}
+    response = api.post("/api/v1/memories/", body, format="json")
+    assert response.status_code == 201, response.data
+    return response.data
+
+
+def test_what_happens_is_told_once_and_signed(api: APIClient, receiver: Receiver) -> None:
+    hook = add_webhook(api, receiver.url, ALL)
+    memory = remember(api, "Mira hid the key.")
+    drain("models")
+    api.patch(f"/api/v1/memories/{memory['id']}/", {"text": "Mira hid the silver key."}, format="json")
+    api.patch(f"/api/v1/memories/{memory['id']}/", {"importance": 3}, format="json")
+    drain("models")
+    told = [(each["type"], each["data"]["memory"]) for each in receiver.documents]
+    assert told[0] == ("memory.added", memory["id"])
+    assert ("memory.changed", memory["id"]) in told[1:]
+    assert "silver" not in str(receiver.calls)
+    for headers, body in receiver.calls:
+        signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+        digest = hmac.new(base64.b64decode(hook["secret"][6:]), signed, hashlib.sha256).digest()
+        assert headers["webhook-signature"] == "v1," + base64.b64encode(digest).decode()
+    listed = api.get(f"/api/v1/webhooks/{hook['id']}/deliveries/").data["results"]
+    assert {(each["state"], each["status"]) for each in listed} == {("delivered", 204)}
+    assert "secret" not in api.get(f"/api/v1/webhooks/{hook['id']}/").data
+
+
+def test_runs_and_recalls_are_told(api: APIClient, receiver: Receiver) -> None:
+    add_webhook(api, receiver.url, ["run.ended", "recall.made"])
+    chat = make_chat(api.user, "I hid the key in the well.", "The well is deep.", "Where is it?")
+    api.post(f"/api/v1/chats/{chat.pk}/extract/", {}, format="json")
+    drain("interactive", "extraction")
+    api.post(f"/api/v1/chats/{chat.pk}/prompt/", {"text": None}, format="json")
+    drain("models")
+    told = {each["type"]: each["data"] for each in receiver.documents}
+    assert (told["run.ended"]["chat"], told["run.ended"]["state"]) == (str(chat.pk), "succeeded")
+    assert told["recall.made"]["chat"] == str(chat.pk)
+
+
+def test_a_receiver_that_fails_is_told_again_later(api: APIClient, receiver: Receiver) -> None:
+    hook = add_webhook(api, receiver.url, ["memory.added"])
+    receiver.statuses = [500]
+    remember(api, "Mira hid the key.")
+    drain("models")
+    url = f"/api/v1/webhooks/{hook['id']}/deliveries/"
+    (delivery,) = api.get(url).data["results"]
+    assert (delivery["state"], delivery["attempts"], delivery["status"]) == ("pending", 1, 500)
+    sweep_deliveries()
+    drain("models")
+    assert len(receiver.calls) == 1  # it is not due yet
+    Delivery.objects.for_owner(api.user).update(due_at=timezone.now())
+    sweep_deliveries()
+    drain("models")
+    assert len(receiver.calls) == 2
+    assert api.get(url).data["results"][0]["state"] == "delivered"
+    assert api.post(f"{url}{delivery['id']}/retry/").status_code == 200
+    drain("models")
+    assert len(receiver.calls) == 3
+
+
+def test_a_receiver_that_wants_no_more_or_is_switched_off_is_not_called(api: APIClient, receiver: Receiver) -> None:
+    hook = add_webhook(api, receiver.url, ["memory.added"])
+    receiver.statuses = [410]
+    remember(api, "Mira hid the key.")
+    drain("models")
+    assert api.get(f"/api/v1/webhooks/{hook['id']}/deliveries/").data["results"][0]["state"] == "failed"
+    api.patch(f"/api/v1/webhooks/{hook['id']}/", {"active": False}, format="json")
+    api.post("/api/v1/memories/", {"text": "Two.", "tier": "long_term", "kind": "fact"}, format="json")
+    drain("models")
+    assert len(receiver.calls) == 1
+
+
+def test_nobody_is_told_of_another_account(api: APIClient, receiver: Receiver) -> None:
+    add_webhook(client_of(UserFactory()), receiver.url, ALL)
+    remember(api, "Mira hid the key.")
+    drain("models")
+    assert receiver.calls == []
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"url": "ftp://example.com", "events": ALL}, "/url"),
+        ({"url": "http://127.0.0.1/", "events": ALL}, "/url"),
+        ({"url": "https://example.com/", "events": []}, "/events"),
+        ({"url": "https://example.com/", "events": ["memory.lost"]}, "/events/0"),
+        ({"events": ALL}, "/url"),
+    ],
+)
+def test_a_webhook_that_can_not_be_called_is_refused(
+    api: APIClient, settings: Any, body: dict[str, Any], pointer: str
+) -> None:
+    settings.LLM_ALLOWED_ADDRESSES = []
+    response = api.post("/api/v1/webhooks/", body, format="json")
+    assert (response.status_code, response.data["errors"][0]["pointer"]) == (400, pointer)
+    assert not Webhook.objects.for_owner(api.user).exists()
