@@ -6,8 +6,10 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.chats.serializers import OwnedCharacterField
-from apps.common.api.serializer_fields import ChoiceField, StrictSerializer
+from apps.common.api.serializer_fields import ChoiceField, StrictSerializer, TextField
 from apps.injection.api.serializers import PromptRequestSerializer, PromptSerializer, RecallSerializer, SlotSerializer
+from apps.memories.api.search import ResultSerializer
+from apps.replies.answers import SourcedAnswer
 from apps.replies.api.presets import OwnedPresetField
 from apps.replies.models import Generation
 from apps.replies.streams import state_of
@@ -55,6 +57,23 @@ class ReplyRequestSerializer(StrictSerializer):
     character = OwnedCharacterField(default=None, help_text=SPEAKER)
     mode = ChoiceField(choices=Generation.Mode.choices, default=Generation.Mode.REPLY)
     preset = OwnedPresetField(default=None)
+
+
+class QuestionSerializer(StrictSerializer):
+    query = TextField(max_length=4000, allow_blank=False, help_text="A question about the chat.")
+
+    def validate_query(self, query: str) -> str:
+        if not query.strip():
+            raise serializers.ValidationError("It must contain a question.")
+        return query
+
+
+class SourcedAnswerSerializer(serializers.Serializer[SourcedAnswer]):
+    """An answer with the search results that it rests on."""
+
+    text = serializers.CharField(help_text="Numbers in brackets count the notes that the model was given.")
+    sources = ResultSerializer(many=True, help_text="Those that the text names; all notes if it names none.")
+    model = serializers.CharField(help_text="Empty if no model is connected: then the best notes are quoted.")
 
 
 class GenerationSerializer(serializers.Serializer[Generation]):

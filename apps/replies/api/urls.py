@@ -6,6 +6,7 @@ from apps.replies.api import presets, views
 
 urlpatterns = [
     path("chats/<uuid:chat_id>/prompt/preview/", views.PromptPreviewView.as_view(), name="api-prompt-preview"),
+    path("chats/<uuid:chat_id>/answer/", views.AnswerView.as_view(), name="api-answer"),
     path("chats/<uuid:chat_id>/reply/", views.ReplyView.as_view(), name="api-reply"),
     path("generation-presets/", presets.PresetListView.as_view(), name="api-generation-presets"),
     path("generation-presets/<uuid:preset_id>/", presets.PresetView.as_view(), name="api-generation-preset"),

@@ -17,12 +17,15 @@ from apps.common.api.serializer_fields import read_body
 from apps.common.documents.strict_json import CompactJSONRenderer, EventStreamRenderer
 from apps.injection.api.serializers import recall_context
 from apps.replies import operations
+from apps.replies.answers import answer
 from apps.replies.api.serializers import (
     GenerationSerializer,
     PreviewRequestSerializer,
     PreviewSerializer,
+    QuestionSerializer,
     ReplyRequestSerializer,
     RequestedGenerationSerializer,
+    SourcedAnswerSerializer,
 )
 from apps.replies.presets import preset_or_default, reply_tokens_of
 from apps.replies.prompts.assembly import assemble_whole
@@ -52,6 +55,18 @@ class PromptPreviewView(APIView):
         )
         recalls = [prompt.memory.recall] if prompt.memory.recall else []
         return Response(PreviewSerializer(prompt, context=recall_context(request.user, recalls)).data)
+
+
+class AnswerView(APIView):
+    # A transaction around the call of the model would last as long as that takes. A retry asks again.
+    ignores_idempotency_key = True
+
+    @extend_schema(request=QuestionSerializer, responses=SourcedAnswerSerializer)
+    def post(self, request: Request, chat_id: UUID) -> Response:
+        """Answer a question from what is remembered of the chat, with the sources. Nothing is stored but the usage."""
+        chat = access_chat(request.user, chat_id)
+        values = read_body(QuestionSerializer, request)
+        return Response(SourcedAnswerSerializer(answer(request.user, chat, values["query"])).data)
 
 
 class ReplyView(APIView):
