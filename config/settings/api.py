@@ -50,6 +50,7 @@ SPECTACULAR_SETTINGS = {
         "JobStateEnum": "apps.common.jobs.STATES",
         "ReportReasonEnum": "apps.moderation.models.Reason",
         "ReportedKindEnum": "apps.moderation.models.Kind",
+        "WebhookEventEnum": "apps.webhooks.models.Event",
         "MemoryModeEnum": "apps.memories.models.lineage.ChatMemory.Mode",
     },
     "POSTPROCESSING_HOOKS": [

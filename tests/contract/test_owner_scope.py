@@ -59,6 +59,7 @@ from apps.replies.models import Generation
 from apps.replies.presets import create_preset
 from apps.snapshots.storing import store_snapshot
 from apps.snapshots.tables import Scope
+from apps.webhooks.models import Webhook
 from tests.chats.cards_made import png
 from tests.contract.conftest import client_of
 from tests.contract.test_sync import parsed_message
@@ -150,6 +151,7 @@ def things_of_alice() -> dict[str, Any]:
     )
     Report.objects.create(owner_id=alice.pk, case=case, reason="other")
     notice = Notice.objects.create(owner_id=alice.pk, case=case, decision="hide", text="It is hidden.")
+    webhook = Webhook.objects.create(owner_id=alice.pk, url="https://example.com/", events=["memory.added"])
     in_browser = create_connection(alice, name="here", backend="browser")
     return {
         "user": alice,
@@ -189,6 +191,8 @@ def things_of_alice() -> dict[str, Any]:
         "found_scene_id": Scene.objects.create(**told).pk,
         "journal_id": merge_daily(alice, period=dt.date(2026, 11, 21), instance="", text="- A key was lost.").pk,
         "notice_id": notice.pk,
+        "webhook_id": webhook.pk,
+        "delivery_id": webhook.deliveries.create(owner_id=alice.pk, event="memory.added", subject=mira.pk).pk,
         "version_id": VersionedText.objects.create(**told, kind="summary", text="A key is missing.").pk,
     }
 
