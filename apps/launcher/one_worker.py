@@ -5,6 +5,7 @@ tasks, and owners take turns in each. The process ends once one of them has ende
 again.
 """
 
+import logging
 import os
 import signal
 import sys
@@ -29,6 +30,8 @@ from config.celery import app, apply_niceness_to_session, configure_logging, mak
 SWITCH_INTERVAL = 0.001  # seconds that a task computes while another waits; by default five times as long
 GIVE_BACK_INTERVAL = 60  # seconds
 
+logger = logging.getLogger(__name__)
+
 
 class QueueWorker(WorkController):
     """Worker of one queue in a thread, which tells when it begins to accept tasks."""
@@ -50,6 +53,7 @@ class QueueWorker(WorkController):
 
     def on_consumer_ready(self, consumer: Any) -> None:
         """Tell that the queue is served."""
+        logger.info("%s ready.", self.hostname)
         worker_ready.send(sender=consumer)
 
 

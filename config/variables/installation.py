@@ -48,6 +48,11 @@ SECTION = Section(
             "cores.",
         ),
         Variable(
+            "DISK_WARNING_MEGABYTES",
+            "`1024`",
+            "`manage.py up` says so when less space is left on the disk of `LOCI_HOME`.",
+        ),
+        Variable(
             "WEB_CONCURRENCY",
             "`1`; `2` in the large form",
             "Processes of the web server.",

@@ -16,11 +16,14 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command, get_commands
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
 
 from apps.accounts.operations import ensure_user
 from apps.common.health import delete_heartbeats
 from apps.common.pages.static_files import collect_if_changed
-from apps.launcher import embedded_postgres
+from apps.launcher import embedded_postgres, upgrades
+from apps.launcher.disk import disk_check
+from apps.launcher.embedded_postgres import EmbeddedPostgresError
 from apps.launcher.services import PYTHON, all_services
 from apps.launcher.supervisor import (
     STOP_SIGNALS,
@@ -72,8 +75,9 @@ def run(services: Sequence[Service]) -> None:
         service.start()
     wait_until_ready(services)
     print_status(ready_message())
+    space = disk_check(settings.LOCI_HOME, settings.DISK_WARNING_MEGABYTES, print_status)
     with loading_demo() as demo_check:
-        keep_running(services, checks=[database_check(), demo_check])
+        keep_running(services, checks=[database_check(), demo_check, space])
 
 
 def in_child(function: Callable[[], None]) -> None:
@@ -94,13 +98,16 @@ def as_ordinary_process(function: Callable[[], None]) -> None:
         signal.signal(signum, signal.SIG_DFL)
     try:
         function()
-    except CommandError as error:
+    except (CommandError, EmbeddedPostgresError, DatabaseError) as error:
         sys.exit(str(error))
 
 
 def prepare() -> None:
     """Check the settings, migrate, collect the static files, and make the account of the demo."""
     BaseCommand().check()
+    if settings.EMBEDDED_DATABASE and upgrades.is_upgrade():
+        print_status("Keeping a copy of the data from before the upgrade …")
+        print_status(f"  {upgrades.dump(settings.LOCI_HOME)}; `manage.py undo_upgrade` brings it back.")
     call_command("migrate", interactive=False, verbosity=0)
     collect_if_changed()
     delete_heartbeats()
