@@ -49,7 +49,7 @@ def beat() -> Service:
 
 def one_worker() -> Service:
     """Return the workers of all queues and the scheduler in one process, which gives way to the web server."""
-    command = ["nice", "-n", str(NICENESS["scheduled"]), PYTHON, "-m", "apps.launcher.one_worker"]
+    command = ["nice", "-n", str(NICENESS["scheduled"]), PYTHON, "-m", "config.one_worker"]
     pool = {"DATABASE_POOL_SIZE": str(2 * settings.DATABASE_POOL_SIZE)}  # as many as two large processes have
     return Service("worker", command, FEW_HEAPS | UNCHECKED | pool)
 

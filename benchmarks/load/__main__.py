@@ -22,7 +22,7 @@ from pathlib import Path
 
 USERS = int(os.environ.get("LOAD_USERS_COUNT", "200"))
 SECONDS = int(os.environ.get("LOAD_SECONDS", "300"))
-ONE_WORKER = "apps.launcher.one_worker "  # what the command of the small form's worker ends with
+ONE_WORKER = "config.one_worker "  # what the command of the small form's worker ends with
 KILL_INTERVAL = 20.0  # seconds
 RUNS_MAX_WAIT = 900.0  # seconds after the load, in which all runs must end
 

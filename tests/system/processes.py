@@ -66,8 +66,7 @@ class Installation:
 
     def services(self) -> list[psutil.Process]:
         """Return what runs besides Postgres."""
-        ours = re.compile("config|one_worker")
-        return [process for process in self.processes() if ours.search(" ".join(self.arguments(process)))]
+        return [process for process in self.processes() if "config" in " ".join(self.arguments(process))]
 
     @staticmethod
     def arguments(process: psutil.Process) -> list[str]:

@@ -1,4 +1,4 @@
-"""``python -m apps.launcher.one_worker``: the workers of all queues and the scheduler, as threads of one process.
+"""``python -m config.one_worker``: the workers of all queues and the scheduler, as threads of one process.
 
 Each queue has a worker of Celery's with as many places as in a process of its own, so that none waits for another's
 tasks, and owners take turns in each. The process ends once one of them has ended, so that the supervisor starts it
