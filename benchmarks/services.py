@@ -21,9 +21,9 @@ MAX_WAIT = 300.0  # seconds
 
 @contextmanager
 def installation(environment: Mapping[str, str] | None = None) -> Iterator[tuple[str, list[Service]]]:
-    """Run web server, beat and workers. Yield the URL and the services once they are at work."""
+    """Run web server, beat and workers, as in the large form. Yield the URL and the services once they are at work."""
     port = _free_port()
-    with override_settings(LOCI_HOST="127.0.0.1", LOCI_PORT=port):
+    with override_settings(LOCI_HOST="127.0.0.1", LOCI_PORT=port, WEB_CONCURRENCY=max(settings.WEB_CONCURRENCY, 2)):
         services = [web(), beat(), *map(worker, settings.QUEUES)]
     with ExitStack() as stack:
         for service in services:

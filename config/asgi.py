@@ -15,9 +15,10 @@ sys.setswitchinterval(0.0005)
 django_application = get_asgi_application()
 
 from apps.accounts.middleware.arriving_bodies import BodyLimits  # noqa: E402
-from apps.launcher.warming import warm_up  # noqa: E402
+from apps.launcher.warming import keep_small, warm_up  # noqa: E402
 
 application = BodyLimits(django_application)
 
 # The embedding model takes a second to load: requests that need none don't wait for it.
 Thread(target=warm_up, name="warm-up", daemon=True).start()
+Thread(target=keep_small, name="keep-small", daemon=True).start()

@@ -1,10 +1,14 @@
 """Transport of Celery's messages in Postgres."""
 
+import warnings
 from typing import Any
 
 from django.db import connection
 from kombu.transport import pgmq
 from psycopg.types.json import Jsonb
+
+# The transport ignores this for as long as it connects, which other threads may do at the same time.
+warnings.filterwarnings("ignore", message=r"list_queues\(\)", category=UserWarning)
 
 # One statement stores a message and wakes the workers that listen.
 SEND = """

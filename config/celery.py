@@ -13,7 +13,6 @@ from celery import Celery, bootsteps
 from celery.contrib.django.task import DjangoTask
 from celery.signals import celeryd_init, setup_logging, task_postrun, worker_init, worker_process_init, worker_ready
 from django.conf import settings
-from django_structlog.celery.steps import DjangoStructLogInitStep
 
 from apps.common.database.restriction import restricted_to
 
@@ -36,11 +35,6 @@ class RestrictedTask(DjangoTask):
             return super().__call__(*args, **kwargs)
 
 
-app = Celery("loci", task_cls=RestrictedTask)
-app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks()
-
-
 class HeartbeatStep(bootsteps.StartStopStep):
     """Record heartbeats in the worker's main process, since tasks may occupy the others for minutes."""
 
@@ -48,25 +42,34 @@ class HeartbeatStep(bootsteps.StartStopStep):
 
     def start(self, worker: Any) -> None:
         """Start the timer."""
-        self.timer = worker.timer.call_repeatedly(HEARTBEAT_INTERVAL, record_worker_heartbeat)
+        self.timer = worker.timer.call_repeatedly(HEARTBEAT_INTERVAL, record_worker_heartbeat, (worker,))
 
     def stop(self, worker: Any) -> None:
         """Stop the timer."""
         self.timer.cancel()
 
 
-app.steps["worker"] |= {DjangoStructLogInitStep, HeartbeatStep}
+def make_app(**options: Any) -> Celery:
+    """Return an application with all tasks. It names the queues of a worker, so that each worker has its own."""
+    made = Celery("loci", task_cls=RestrictedTask, **options)
+    made.config_from_object("django.conf:settings", namespace="CELERY")
+    made.autodiscover_tasks()
+    made.steps["worker"] |= {"django_structlog.celery.steps:DjangoStructLogInitStep", HeartbeatStep}
+    return made
+
+
+app = make_app()
 
 
 @worker_ready.connect
-def record_worker_heartbeat(**kwargs: object) -> None:
+def record_worker_heartbeat(sender: Any, **kwargs: object) -> None:
     """Record that this worker serves its queues, for the first time when it begins to accept tasks."""
     # Models can only be imported after Django's setup, which the worker runs after importing this module.
     from django.db import close_old_connections
 
     from apps.common.health import record_heartbeat
 
-    record_heartbeat(app.amqp.queues.consume_from)
+    record_heartbeat(sender.app.amqp.queues.consume_from)
     close_old_connections()
 
 
@@ -81,11 +84,9 @@ def apply_niceness_to_session(**kwargs: object) -> None:
 
 
 @worker_init.connect
-def load_before_forking(**kwargs: object) -> None:
+def load_before_forking(sender: Any, **kwargs: object) -> None:
     """Load large modules once before the fork, so that the worker's processes share their memory."""
-    if {"extraction", "models", "replies"} & set(app.amqp.queues.consume_from):
-        import openai  # noqa: F401
-
+    if sender.app is app and "extraction" in app.amqp.queues.consume_from:
         from apps.llm.tokens import load_encoding
 
         load_encoding()

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import environ
+from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from apps.launcher import embedded_postgres
@@ -32,6 +33,14 @@ class Environment(environ.FileAwareEnv):
 
 
 env = Environment()
+
+
+def one_of(name: str, default: str, *others: str) -> str:
+    """Return the variable, which has one of some values. Raise ImproperlyConfigured for any other."""
+    value = env.str(name, default="") or default
+    if value not in (default, *others):
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join((default, *others))}, not {value!r}.")
+    return value
 
 
 def loci_home() -> Path:

@@ -16,6 +16,7 @@ from apps.extraction import urls as extraction
 from apps.launcher.metrics import metrics
 from apps.memories import urls as memories
 
+admin.autodiscover()
 # Who is not signed in is sent to the usual page, whose attempts are counted.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 

@@ -3,6 +3,7 @@
 import datetime as dt
 from typing import Any
 
+import allauth.mfa.admin  # noqa: F401 - registers what is taken back below, whichever is loaded first
 from allauth.mfa.models import Authenticator
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin

@@ -5,12 +5,12 @@ class BuiltinConfig(AppConfig):
     name = "apps.builtin"
 
     def ready(self) -> None:
-        from apps.builtin.scene_detection import scene_starts
         from apps.builtin.tasks import TASKS
+        from apps.common.on_demand import on_demand
         from apps.extraction.stages.scene_detection import register_detector
         from apps.llm.backends.builtin import register_task
 
-        register_detector(scene_starts)
+        register_detector(on_demand("apps.builtin.scene_detection:scene_starts"))
 
         for name, task in TASKS.items():
             register_task(name, task)

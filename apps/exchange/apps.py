@@ -6,11 +6,9 @@ class ExchangeConfig(AppConfig):
 
     def ready(self) -> None:
         from apps.chats.signals import chat_imported
-        from apps.exchange.imported_chats import read_documents
-        from apps.exchange.recalls import says_recall, write_recall
-        from apps.injection.carried_recalls import other_forms
-        from apps.injection.signals import recall_changed
+        from apps.common.on_demand import on_demand
+        from apps.injection.signals import other_forms, recall_changed
 
-        chat_imported.connect(read_documents)
-        other_forms.register(says_recall)
-        recall_changed.connect(write_recall)
+        chat_imported.connect(on_demand("apps.exchange.imported_chats:read_documents"))
+        other_forms.register(on_demand("apps.exchange.recalls:says_recall"))
+        recall_changed.connect(on_demand("apps.exchange.recalls:write_recall"))

@@ -12,27 +12,28 @@ class ExtractionConfig(AppConfig):
         from apps.chats.pages.plugins import activity_sources
         from apps.chats.signals import characters_merged, chat_branched, chat_committed, chat_deleted, chat_restored
         from apps.common.jobs import Kind, kinds
-        from apps.extraction import tasks
-        from apps.extraction.jobs import embedding_jobs
+        from apps.common.on_demand import on_demand
         from apps.extraction.models import EmbeddingJob, ExtractionRun, IndexJob
-        from apps.extraction.runs.operations import on_chat_deleted
-        from apps.extraction.runs.queries import activities
-        from apps.extraction.settings.operations import on_characters_merged
         from apps.llm.events import embedding_changed, generation_changed
         from apps.llm.queries import embeds_on_server, uses_server
 
-        chat_committed.connect(tasks.on_chat_committed)
-        chat_branched.connect(tasks.on_chat_branched)
-        chat_deleted.connect(on_chat_deleted)
-        chat_restored.connect(tasks.on_chat_restored)
-        characters_merged.connect(on_characters_merged)
-        embedding_changed.connect(tasks.on_embedding_changed)
-        generation_changed.connect(tasks.on_generation_changed)
-        activity_sources.register(activities)
-        run = ExtractionRun, tasks.execute_run, tasks.send_run, uses_server
-        embedding = EmbeddingJob, embedding_jobs.execute_claimed, tasks.send_embedding_job, embeds_on_server
-        index = IndexJob, tasks.execute_index, tasks.send_index_job, embeds_on_server
-        for (model, execute, send, waits), queue in ((run, "extraction"), (embedding, "indexing"), (index, "indexing")):
+        chat_committed.connect(on_demand("apps.extraction.tasks:on_chat_committed"))
+        chat_branched.connect(on_demand("apps.extraction.tasks:on_chat_branched"))
+        chat_deleted.connect(on_demand("apps.extraction.runs.operations:on_chat_deleted"))
+        chat_restored.connect(on_demand("apps.extraction.tasks:on_chat_restored"))
+        characters_merged.connect(on_demand("apps.extraction.settings.operations:on_characters_merged"))
+        embedding_changed.connect(on_demand("apps.extraction.tasks:on_embedding_changed"))
+        generation_changed.connect(on_demand("apps.extraction.tasks:on_generation_changed"))
+        activity_sources.register(on_demand("apps.extraction.runs.queries:activities"))
+        run = ExtractionRun, "tasks:execute_run", "tasks:send_run", uses_server
+        embedding = (
+            EmbeddingJob, "jobs.embedding_jobs:execute_claimed", "tasks:send_embedding_job", embeds_on_server
+        )  # fmt: skip
+        index = IndexJob, "tasks:execute_index", "tasks:send_index_job", embeds_on_server
+        for (model, executor, sender, waits), queue in (
+            (run, "extraction"), (embedding, "indexing"), (index, "indexing")
+        ):  # fmt: skip
+            execute, send = (on_demand(f"apps.extraction.{path}") for path in (executor, sender))
             kinds.register(Kind(model, "models", execute, send, only=waits))
             kinds.register(Kind(model, queue, execute, send, only=partial(_negated, waits)))
 

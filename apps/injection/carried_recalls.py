@@ -1,6 +1,6 @@
 """Carry recalls in exported files: entries name their source by its place and text, since an import has new ids."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -9,15 +9,12 @@ from rest_framework import serializers
 from apps.chats.models import Chat, Message
 from apps.common.api.serializer_fields import NumberField, PositionField, StrictBooleanField, StrictUUIDField, TextField
 from apps.common.database.ids import uuid7
-from apps.common.registry import Registry
 from apps.injection.models import Recall
 from apps.injection.operations import KEPT_FIELDS
+from apps.injection.signals import other_forms
 from apps.injection.turns import text_hash
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory
-
-# Whether a message says all that its recall holds in another program's form, which is exported as it is.
-other_forms: Registry[Callable[[Message, Recall], bool]] = Registry()
 
 MAX_ENTRIES = 1000
 MAX_SCORE = 1000.0

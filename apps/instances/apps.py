@@ -6,6 +6,7 @@ class InstancesConfig(AppConfig):
 
     def ready(self) -> None:
         from apps.chats.signals import chat_purged
-        from apps.instances.operations.purging import on_chat_purged
+        from apps.common.on_demand import on_demand
 
-        chat_purged.connect(on_chat_purged)  # after that of apps.memories, which deletes the memories
+        # after that of apps.memories, which deletes the memories
+        chat_purged.connect(on_demand("apps.instances.operations.purging:on_chat_purged"))

@@ -6,6 +6,6 @@ class JournalConfig(AppConfig):
 
     def ready(self) -> None:
         from apps.chats.signals import chat_purged
-        from apps.journal.purging import on_chat_purged
+        from apps.common.on_demand import on_demand
 
-        chat_purged.connect(on_chat_purged)
+        chat_purged.connect(on_demand("apps.journal.purging:on_chat_purged"))

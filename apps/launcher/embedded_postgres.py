@@ -20,6 +20,7 @@ from pathlib import Path
 import psutil
 import psycopg
 
+from apps.launcher.disk import trim_log
 from apps.launcher.postgres_programs import EmbeddedPostgresError, reachable_programs, root_data_folder
 from apps.launcher.system_user import SystemUser, server_user
 
@@ -241,6 +242,7 @@ def create_database(home: Path) -> None:
 def start(cluster: Cluster, durable: bool) -> None:
     """Start the server and wait until it accepts connections."""
     remove_stale_locks(cluster)
+    trim_log(cluster.log)
     settings = {
         "listen_addresses": "",
         "port": str(PORT),

@@ -12,6 +12,7 @@ NICENESS = {"scheduled": 5, "extraction": 5, "models": 5, "indexing": 10}  # wha
 KEEP_ALIVE = 75  # seconds that an idle connection stays open: longer than clients and proxies keep theirs, 5 to 60
 # By default each thread gets a heap of its own, 16 on two processors, each of which keeps what was freed in it.
 FEW_HEAPS = {"MALLOC_ARENA_MAX": "2"}
+UNCHECKED = {"CELERY_SKIP_CHECKS": "1"}  # what runs before them has checked; it would load all pages
 NO_POOL = {"DATABASE_POOL_SIZE": "0"}  # tasks use one connection, and a pool's threads do not survive a fork
 
 
@@ -31,7 +32,7 @@ def worker(queue: str) -> Service:
     waits = queue in settings.WAITING_QUEUES
     options += ["--pool", "threads" if waits else "prefork"]
     command = ["nice", "-n", str(NICENESS.get(queue, 0)), *CELERY, *options]
-    return Service(f"{queue} worker", command, FEW_HEAPS if waits else NO_POOL)
+    return Service(f"{queue} worker", command, (FEW_HEAPS if waits else NO_POOL) | UNCHECKED)
 
 
 def concurrency(queue: str) -> int:
@@ -43,4 +44,18 @@ def concurrency(queue: str) -> int:
 
 def beat() -> Service:
     """Return the Celery scheduler, without a pid file."""
-    return Service("beat", [*CELERY, "beat", "--pidfile="], NO_POOL)
+    return Service("beat", [*CELERY, "beat", "--pidfile="], NO_POOL | UNCHECKED)
+
+
+def one_worker() -> Service:
+    """Return the workers of all queues and the scheduler in one process, which gives way to the web server."""
+    command = ["nice", "-n", str(NICENESS["scheduled"]), PYTHON, "-m", "config.one_worker"]
+    pool = {"DATABASE_POOL_SIZE": str(2 * settings.DATABASE_POOL_SIZE)}  # as many as two large processes have
+    return Service("worker", command, FEW_HEAPS | UNCHECKED | pool)
+
+
+def all_services() -> list[Service]:
+    """Return what an installation consists of, in the form that the setting says."""
+    if settings.LOCI_FORM == "small":
+        return [one_worker(), web()]
+    return [*(worker(queue) for queue in settings.QUEUES), beat(), web()]

@@ -70,13 +70,14 @@ class Service:
         self.start()
 
 
-def keep_running(services: Sequence[Service], check: Callable[[], None]) -> None:
-    """Restart crashed services until StopRequested or ServiceFailed is raised. Call ``check`` in every interval."""
+def keep_running(services: Sequence[Service], checks: Sequence[Callable[[], None]]) -> None:
+    """Restart crashed services until StopRequested or ServiceFailed is raised. Call ``checks`` in every interval."""
     while True:
         for service in services:
             if not service.alive:
                 service.restart()
-        check()
+        for check in checks:
+            check()
         time.sleep(POLL_INTERVAL)
 
 

@@ -1,11 +1,15 @@
 """What a process that serves requests does before the first one."""
 
 import gc
+import time
 from contextlib import suppress
 
 from django.urls import get_resolver
 
+from apps.common.heap import give_back
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
+
+GIVE_BACK_INTERVAL = 60  # seconds
 
 
 def warm_up() -> None:
@@ -17,3 +21,10 @@ def warm_up() -> None:
     with suppress(EmbeddingUnavailable):  # said where it is needed
         get_embedder()
     gc.freeze()
+
+
+def keep_small() -> None:
+    """Give back what requests have freed, once a minute for as long as the process runs."""
+    while True:
+        time.sleep(GIVE_BACK_INTERVAL)
+        give_back()

@@ -2,18 +2,17 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from apps.llm.generation import register_backend
-from apps.llm.http.addresses import AddressPolicy
-
 
 class LlmConfig(AppConfig):
     name = "apps.llm"
 
     def ready(self) -> None:
         """Register the built-in backend and check the setting of allowed addresses."""
-        from apps.llm.backends.builtin import BuiltinBackend
+        from apps.common.on_demand import on_demand
+        from apps.llm.generation import register_backend
+        from apps.llm.http.addresses import AddressPolicy
 
-        register_backend(BuiltinBackend.name, BuiltinBackend)
+        register_backend("builtin", on_demand("apps.llm.backends.builtin:BuiltinBackend"))
         try:
             AddressPolicy.parse(settings.LLM_ALLOWED_ADDRESSES)
         except ValueError as error:

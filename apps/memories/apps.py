@@ -6,14 +6,19 @@ class MemoriesConfig(AppConfig):
 
     def ready(self) -> None:
         from apps.chats import signals
-        from apps.chats.operations.attachments import Attachment, attachments
-        from apps.memories.operations import bin, characters
-        from apps.memories.operations.restoring import restore_sources, save_sources
+        from apps.chats.attachments import Attachment, attachments
+        from apps.common.on_demand import on_demand
 
-        attachments.register(Attachment("sources", save_sources, restore_sources))
-        signals.chat_deleted.connect(bin.on_bin_changed)
-        signals.chat_restored.connect(bin.on_bin_changed)
-        signals.chat_purged.connect(bin.on_chat_purged)
-        signals.character_renamed.connect(characters.on_character_renamed)
-        signals.persona_renamed.connect(characters.on_persona_renamed)
-        signals.characters_merged.connect(characters.on_characters_merged)
+        attachments.register(
+            Attachment(
+                "sources",
+                on_demand("apps.memories.operations.restoring:save_sources"),
+                on_demand("apps.memories.operations.restoring:restore_sources"),
+            )
+        )
+        signals.chat_deleted.connect(on_demand("apps.memories.operations.bin:on_bin_changed"))
+        signals.chat_restored.connect(on_demand("apps.memories.operations.bin:on_bin_changed"))
+        signals.chat_purged.connect(on_demand("apps.memories.operations.bin:on_chat_purged"))
+        signals.character_renamed.connect(on_demand("apps.memories.operations.characters:on_character_renamed"))
+        signals.persona_renamed.connect(on_demand("apps.memories.operations.characters:on_persona_renamed"))
+        signals.characters_merged.connect(on_demand("apps.memories.operations.characters:on_characters_merged"))

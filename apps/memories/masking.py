@@ -6,8 +6,6 @@ Extractors read messages with the mask, so that no memory has a secret in the cl
 import re
 from itertools import pairwise, zip_longest
 
-from apps.english.words import content_words
-
 MASK = "██████"
 MIN_KEY = 16  # characters of a key without separators
 MIN_NAMED_KEY = 6  # characters of one that is said to be a key
@@ -174,6 +172,8 @@ def _end_of_password(match: re.Match[str]) -> int:
         return quoted
     if any(not char.isalpha() for char in value.strip(_AROUND).translate(_JOINS)):
         return end
+    from apps.english.words import content_words  # its lists take a tenth of a second to load
+
     clause = _CLAUSE.match(text, start)
     words = clause[0].split() if clause else []
     if len(words) >= MIN_PASSPHRASE and all(map(content_words, words)) and all(map(str.islower, words)):

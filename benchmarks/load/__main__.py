@@ -22,6 +22,7 @@ from pathlib import Path
 
 USERS = int(os.environ.get("LOAD_USERS_COUNT", "200"))
 SECONDS = int(os.environ.get("LOAD_SECONDS", "300"))
+ONE_WORKER = "config.one_worker "  # what the command of the small form's worker ends with
 KILL_INTERVAL = 20.0  # seconds
 RUNS_MAX_WAIT = 900.0  # seconds after the load, in which all runs must end
 
@@ -110,7 +111,8 @@ def _kill_while_running(process: "subprocess.Popen[bytes]", supervisor: int, hom
             time.sleep(0.2)
         if process.poll() is not None:
             break
-        kills["workers"] += _kill(supervisor, f"--queues {next(queues)} ")
+        queue = next(queues)
+        kills["workers"] += _kill(supervisor, ONE_WORKER if settings.LOCI_FORM == "small" else f"--queues {queue} ")
         elapsed = time.monotonic() - begun
         if elapsed > SECONDS / 3 and not kills["database"]:
             kills["database"] += _restart_database(home)

@@ -3,7 +3,7 @@
 from config.env import ROOT
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",  # its pages are found by config.urls, in processes that serve them
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

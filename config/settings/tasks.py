@@ -16,6 +16,7 @@ if BROKER_IN_DATABASE:
         "conn_string": BROKER_CONNINFO,
         "init_extension": False,
         "use_notify": True,
+        "pool_size": 4,  # connections at most that a worker, or those who publish, have to their queues at once
         "polling_interval": 0.1,
         # A long poll would hold a lock on the queue that blocks the first publication of every other process.
         "wait_time_seconds": 0,

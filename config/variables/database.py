@@ -87,7 +87,8 @@ SECTION = Section(
 There are six queues: `interactive` (what a user waits for), `replies` (replies of models to chats), `models` (jobs
 that may wait for a user's server: runs, model tests, the search index and new embeddings of who has connected one),
 `extraction` (runs of all others), `indexing` (imports, their search index, new embeddings) and `scheduled` (sweeps).
-`manage.py up` runs a worker for each, so that nobody's message waits for another's import. Where workers are started
+Each has a worker, in one process or in one of its own (`LOCI_FORM`), so that nobody's message waits for another's
+import. In the small form no task is ended by its time limit, since threads can't be. Where workers are started
 by other means, each queue needs one: `celery -A config worker --queues extraction --concurrency 4`, and
 `--pool threads --concurrency 32` for `replies` and `models`. `/readyz/` succeeds once every queue has a worker. Within
 models, extraction and indexing, users take turns of about ten seconds.

@@ -41,22 +41,34 @@ SECTION = Section(
             "`https://chat.example.org,http://localhost:3000`. They need a token: a session isn't taken from them.",
         ),
         Variable(
+            "LOCI_FORM",
+            "`small`",
+            "What `manage.py up` runs: `small`, one process that serves pages and one that does the rest, for one or "
+            "a few people and 2 GB of memory; `large`, a worker for each queue, which needs some 3 GB and uses several "
+            "cores.",
+        ),
+        Variable(
+            "DISK_WARNING_MEGABYTES",
+            "`1024`",
+            "`manage.py up` says so when less space is left on the disk of `LOCI_HOME`.",
+        ),
+        Variable(
             "WEB_CONCURRENCY",
-            "`2`",
+            "`1`; `2` in the large form",
             "Processes of the web server.",
         ),
         Variable(
             "WORKER_CONCURRENCY",
             "`2`",
-            "Processes that extract memories, and as many for what users wait for. Imports and indexing have "
-            "one process, scheduled tasks another.",
+            "Processes that extract memories, and as many for what users wait for; threads in the small form. Imports "
+            "and indexing have one, scheduled tasks another.",
         ),
         Variable(
             "MODEL_PLACES",
             "`32`",
             "How many replies of models to chats are awaited at a time, and how many jobs that call users’ servers "
-            "run. They are threads of two processes. One user has at most a quarter of each, so that servers that "
-            "never answer take no place from those that do.",
+            "run. They are threads, of two processes in the large form. One user has at most a quarter of each, so "
+            "that servers that never answer take no place from those that do.",
         ),
         Variable(
             "SIGN_UP",

@@ -15,7 +15,7 @@ from django.db import connection
 import apps
 from apps.english import clauses, differences, predicates, words
 from apps.english.kept import MAX_LONG, MAX_SHORT
-from apps.launcher.services import web, worker
+from apps.launcher.services import one_worker, web, worker
 from apps.llm import tokens
 from benchmarks.__main__ import BENCHMARKS
 
@@ -78,7 +78,7 @@ def test_counts_of_long_texts_are_not_kept() -> None:
 
 
 def test_processes_of_many_threads_have_few_heaps() -> None:
-    for service in (web(), *(worker(queue) for queue in settings.WAITING_QUEUES)):
+    for service in (web(), one_worker(), *(worker(queue) for queue in settings.WAITING_QUEUES)):
         assert service.environment["MALLOC_ARENA_MAX"] == "2"
 
 

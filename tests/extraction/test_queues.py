@@ -14,7 +14,7 @@ from apps.common import jobs
 from apps.common.jobs import kinds
 from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun, IndexJob
-from apps.launcher.services import worker
+from apps.launcher.services import all_services, worker
 from apps.memories.models import Passage
 from tests.factories import UserFactory, make_chat, parsed
 from tests.queues import drain
@@ -54,6 +54,14 @@ def test_up_runs_a_worker_for_each_queue() -> None:
     for service, queue in zip(services, settings.QUEUES, strict=True):
         command = list(service.command)
         assert command[command.index("--queues") + 1] == queue
+
+
+def test_the_small_form_has_one_process_of_workers_besides_the_web_server(settings: Any) -> None:
+    settings.LOCI_FORM = "small"
+    small = all_services()
+    settings.LOCI_FORM = "large"
+    assert [service.name for service in small] == ["worker", "web"]
+    assert [service.name for service in all_services()] == [*(f"{q} worker" for q in settings.QUEUES), "beat", "web"]
 
 
 @pytest.mark.django_db(transaction=True)

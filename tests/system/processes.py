@@ -29,13 +29,15 @@ class Installation:
 
     folder: Path
     port: int
+    form: str = "small"
     process: subprocess.Popen[str] | None = None
     lines: list[str] = field(default_factory=list)
 
     @property
     def environment(self) -> dict[str, str]:
         inherited = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
-        return {**inherited, "LOCI_HOME": str(self.folder / "home"), "LOCI_PORT": str(self.port), "DEMO": "off"}
+        home = str(self.folder / "home")
+        return {**inherited, "LOCI_HOME": home, "LOCI_PORT": str(self.port), "LOCI_FORM": self.form, "DEMO": "off"}
 
     def up(self) -> None:
         self.process = subprocess.Popen(

@@ -13,7 +13,9 @@ from tests.system.processes import installation as installation
 pytestmark = pytest.mark.worker
 
 
-def test_it_gets_ready_restarts_services_and_stops_completely(installation: Installation) -> None:
+@pytest.mark.parametrize("form", ["small", "large"])
+def test_it_gets_ready_restarts_services_and_stops_completely(installation: Installation, form: str) -> None:
+    installation.form = form
     installation.up()
     line = installation.wait_for("Loci is ready")
     assert f"http://127.0.0.1:{installation.port}/" in line
@@ -21,7 +23,8 @@ def test_it_gets_ready_restarts_services_and_stops_completely(installation: Inst
     assert installation.get("/accounts/login/") == 200
 
     worker = min(  # not one of its children, which it replaces without a word
-        (p for p in installation.processes() if "worker" in installation.arguments(p)), key=psutil.Process.create_time
+        (p for p in installation.services() if "worker" in " ".join(installation.arguments(p)).split("gunicorn")[0]),
+        key=psutil.Process.create_time,
     )
     worker.send_signal(signal.SIGKILL)
     installation.wait_for("worker was ended by SIGKILL")

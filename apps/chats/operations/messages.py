@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
+from apps.chats.attachments import saved_attachments
 from apps.chats.formats.parsed import ParsedMessage
 from apps.chats.locking import (
     NO_INTEGRITY,
@@ -21,7 +22,6 @@ from apps.chats.locking import (
     record_change,
 )
 from apps.chats.models import Chat, ChatChange, Message, Swipe
-from apps.chats.operations.attachments import saved_attachments
 from apps.chats.operations.drafts import Draft, swipe_state
 from apps.chats.operations.patches import Patch
 from apps.chats.operations.patching import Batch

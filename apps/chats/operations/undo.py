@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from apps.chats.attachments import restore_attachments
 from apps.chats.dates import parse_date
 from apps.chats.locking import (
     Guard,
@@ -24,7 +25,6 @@ from apps.chats.locking import (
 )
 from apps.chats.message_data.namespaces import ends_scene, is_left_out
 from apps.chats.models import Chat, ChatChange, Message, Swipe
-from apps.chats.operations.attachments import restore_attachments
 from apps.chats.operations.details import changed_details, details_state, restore_details
 from apps.chats.operations.metadata import metadata_change
 from apps.chats.operations.rows import ordered_ids, save_order

@@ -4,18 +4,23 @@ How much room memory has depends on the rest of the prompt, which an app above t
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from apps.chats.models import Chat
-from apps.injection.prompts.assembly import Prompt, assemble
-from apps.injection.settings.schema import Settings
 from apps.llm.backends import backend_for
 
+if TYPE_CHECKING:
+    from apps.injection.prompts.assembly import Prompt
+    from apps.injection.settings.schema import Settings
+
 # Called with a chat and injection settings that need not be stored. Stores nothing. Raises Invalid.
-Preview = Callable[[Chat, Settings], Prompt]
+Preview = Callable[[Chat, "Settings"], "Prompt"]
 
 
-def preview_alone(chat: Chat, settings: Settings) -> Prompt:
+def preview_alone(chat: Chat, settings: "Settings") -> "Prompt":
     """Return the memory of the next prompt if nothing else stands in it."""
+    from apps.injection.prompts.assembly import assemble
+
     return assemble(
         chat,
         text=None,
@@ -35,6 +40,6 @@ def register_preview(preview: Preview) -> None:
     _previews[:] = [preview]
 
 
-def preview_memory(chat: Chat, settings: Settings) -> Prompt:
+def preview_memory(chat: Chat, settings: "Settings") -> "Prompt":
     """Return the memory of the chat's next prompt with ``settings``. Raise Invalid."""
     return _previews[0](chat, settings)

@@ -1,15 +1,18 @@
-"""Select the backends of an owner."""
+"""Select the backends of an owner. A process loads the clients of servers once somebody has connected one."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from apps.common.scoping import Owner
-from apps.llm.backends.browser import BrowserBackend
-from apps.llm.backends.connected import ConnectedBackend, ConnectedEmbedder
 from apps.llm.embeddings import Embedder, get_embedder
 from apps.llm.generation import GenerationBackend, get_backend
 from apps.llm.models import Connection
 from apps.llm.queries import embedding_connection, generation_connection
 from apps.llm.tokens import token_counter
+
+if TYPE_CHECKING:
+    from apps.llm.backends.browser import BrowserBackend
+    from apps.llm.backends.connected import ConnectedBackend
 
 
 def backend_for(owner: Owner) -> GenerationBackend:
@@ -18,17 +21,25 @@ def backend_for(owner: Owner) -> GenerationBackend:
     return backend_on(connection) if connection else get_backend()
 
 
-def backend_on(connection: Connection, *, is_urgent: bool = False) -> BrowserBackend | ConnectedBackend:
+def backend_on(connection: Connection, *, is_urgent: bool = False) -> "BrowserBackend | ConnectedBackend":
     """Return the backend of a connection. ``is_urgent``: a person waits for the reply."""
     if connection.backend == Connection.Backend.BROWSER:
+        from apps.llm.backends.browser import BrowserBackend
+
         return BrowserBackend(connection, is_urgent=is_urgent)
+    from apps.llm.backends.connected import ConnectedBackend
+
     return ConnectedBackend(connection, is_urgent=is_urgent)
 
 
 def embedder_for(owner: Owner) -> Embedder:
     """Return the owner's connection for embeddings, or the local model. Raise EmbeddingUnavailable."""
     connection = embedding_connection(owner)
-    return ConnectedEmbedder(connection) if connection else get_embedder()
+    if connection is None:
+        return get_embedder()
+    from apps.llm.backends.connected import ConnectedEmbedder
+
+    return ConnectedEmbedder(connection)
 
 
 def token_counter_for(owner: Owner) -> Callable[[str], int]:

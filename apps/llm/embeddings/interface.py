@@ -1,9 +1,10 @@
 """Interface of embedding backends: texts in, unit vectors out."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class EmbeddingUnavailable(RuntimeError):
@@ -19,7 +20,7 @@ class Embedder(Protocol):
     model: str
     dimensions: int
 
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
+    def embed(self, texts: Sequence[str]) -> "np.ndarray":
         """Return a float32 array of shape (len(texts), dimensions) whose rows have length 1.
 
         Raise EmbeddingUnavailable.

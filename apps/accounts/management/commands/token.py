@@ -14,6 +14,7 @@ class Command(BaseCommand):
     """Create an API token and print it, so that scripts can capture it."""
 
     help = "Create an API token for a user and print only the token."
+    requires_system_checks = ()  # they load all pages
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("email")

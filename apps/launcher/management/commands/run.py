@@ -17,6 +17,7 @@ class Command(BaseCommand):
 
     help = "Run one program of Loci: web, beat, or the worker of a queue. prepare migrates the database and ends."
     requires_migrations_checks = False
+    requires_system_checks = ()  # that of `migrate`, and with it `prepare`, makes them
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("program", choices=["prepare", "web", "beat", "worker"])

@@ -2,8 +2,10 @@
 
 import contextlib
 import fcntl
+import multiprocessing
 import signal
 import socket
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -14,15 +16,29 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command, get_commands
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connections
+from django.db import DatabaseError
 
+from apps.accounts.operations import ensure_user
 from apps.common.health import delete_heartbeats
 from apps.common.pages.static_files import collect_if_changed
-from apps.launcher import embedded_postgres
-from apps.launcher.services import PYTHON, beat, web, worker
-from apps.launcher.supervisor import Service, ServiceFailed, StopRequested, keep_running, print_status, spawn, stopping
+from apps.launcher import embedded_postgres, upgrades
+from apps.launcher.disk import disk_check
+from apps.launcher.embedded_postgres import EmbeddedPostgresError
+from apps.launcher.services import PYTHON, all_services
+from apps.launcher.supervisor import (
+    STOP_SIGNALS,
+    Service,
+    ServiceFailed,
+    StopRequested,
+    keep_running,
+    print_status,
+    spawn,
+    stopping,
+)
 
 READY_TIMEOUT, READY_INTERVAL = 180, 0.25  # seconds
+DEMO_LOADED = "The demo's stories are complete."
+DEMO_FAILED = "The demo could not be loaded; see above. Loci runs without it, and tries again at its next start."
 
 
 class Command(BaseCommand):
@@ -30,12 +46,13 @@ class Command(BaseCommand):
 
     help = "Run all of Loci in the foreground: database, web server, workers and scheduler."
     requires_migrations_checks = False
+    requires_system_checks = ()  # `prepare` makes them, whose memory is freed
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until a stop signal. Raise CommandError."""
         with single_instance(settings.LOCI_HOME):
             refuse_busy_port(settings.LOCI_HOST, settings.LOCI_PORT)
-            services = [*(worker(queue) for queue in settings.QUEUES), beat(), web()]
+            services = all_services()
             try:
                 with stopping(services):
                     run(services)
@@ -45,24 +62,57 @@ class Command(BaseCommand):
                 raise CommandError(str(error)) from error
             finally:
                 # Only the shutdown of the database remains, which must not be interrupted.
-                for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                for signum in STOP_SIGNALS:
                     signal.signal(signum, signal.SIG_IGN)
 
 
 def run(services: Sequence[Service]) -> None:
     """Prepare the installation, start the services and keep them running."""
     print_status("Preparing the database …")
-    call_command("migrate", interactive=False, verbosity=0)
-    collect_if_changed()
-    delete_heartbeats()
-    connections.close_all()
+    in_child(prepare)
     print_status("Starting the web server and the workers …")
     for service in services:
         service.start()
-    seed_demo()
     wait_until_ready(services)
     print_status(ready_message())
-    keep_running(services, check=database_check())
+    space = disk_check(settings.LOCI_HOME, settings.DISK_WARNING_MEGABYTES, print_status)
+    with loading_demo() as demo_check:
+        keep_running(services, checks=[database_check(), demo_check, space])
+
+
+def in_child(function: Callable[[], None]) -> None:
+    """Call a function in a copy of this process, whose memory is freed at its end. Raise CommandError if it fails."""
+    process = multiprocessing.get_context("fork").Process(target=as_ordinary_process, args=(function,))
+    process.start()
+    try:
+        process.join()
+    finally:
+        process.kill()
+    if process.exitcode:
+        raise CommandError("Loci could not be prepared; see above.")
+
+
+def as_ordinary_process(function: Callable[[], None]) -> None:
+    """Call a function with the usual effect of signals, and say of a CommandError only what it says."""
+    for signum in STOP_SIGNALS:
+        signal.signal(signum, signal.SIG_DFL)
+    try:
+        function()
+    except (CommandError, EmbeddedPostgresError, DatabaseError) as error:
+        sys.exit(str(error))
+
+
+def prepare() -> None:
+    """Check the settings, migrate, collect the static files, and make the account of the demo."""
+    BaseCommand().check()
+    if settings.EMBEDDED_DATABASE and upgrades.is_upgrade():
+        print_status("Keeping a copy of the data from before the upgrade …")
+        print_status(f"  {upgrades.dump(settings.LOCI_HOME)}; `manage.py undo_upgrade` brings it back.")
+    call_command("migrate", interactive=False, verbosity=0)
+    collect_if_changed()
+    delete_heartbeats()
+    if settings.DEMO:
+        ensure_user(settings.DEMO_EMAIL, settings.DEMO_PASSWORD, name="Demo")
 
 
 def database_check() -> Callable[[], None]:
@@ -72,18 +122,22 @@ def database_check() -> Callable[[], None]:
     return lambda: embedded_postgres.restart_if_down(settings.LOCI_HOME)
 
 
-def seed_demo() -> None:
-    """Load the demo in a child process, whose memory is freed at its end."""
+@contextlib.contextmanager
+def loading_demo() -> Iterator[Callable[[], None]]:
+    """Load the demo in a child process while Loci runs. Yield a function that says so once when it has ended."""
     if not settings.DEMO or "seed_demo" not in get_commands():
+        yield lambda: None
         return
-    print_status(
-        "Loading the demo, which takes a minute when Loci is started for the first time. "
-        "Then its login stands here, with the address …"
-    )
-    process = spawn([PYTHON, "manage.py", "seed_demo"], {})
+    process = spawn(["nice", "-n", "5", PYTHON, "manage.py", "seed_demo"], {})
+    said: list[str] = []
+
+    def check() -> None:
+        if not said and (status := process.poll()) is not None:
+            said.append(DEMO_FAILED if status else DEMO_LOADED)
+            print_status(said[0])
+
     try:
-        if process.wait():
-            raise CommandError("The demo could not be loaded; see above. DEMO=off starts without it.")
+        yield check
     finally:
         process.kill()
         process.wait()
@@ -145,4 +199,5 @@ def ready_message() -> str:
     if settings.DEMO:
         lines += [f"  Demo login: {settings.DEMO_EMAIL}", f"  Password:   {settings.DEMO_PASSWORD}"]
         lines += ["  They stand here at each start. DEMO=off starts without the demo."]
+        lines += ["  Its stories are read in the background when Loci is started for the first time."]
     return "\n".join(["", *lines, "  Ctrl-C stops it.", ""])

@@ -1,0 +1,106 @@
+"""``python -m config.one_worker``: the workers of all queues and the scheduler, as threads of one process.
+
+Each queue has a worker of Celery's with as many places as in a process of its own, so that none waits for another's
+tasks, and owners take turns in each. The process ends once one of them has ended, so that the supervisor starts it
+again.
+"""
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Event, Thread
+from types import FrameType
+from typing import Any
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+from celery.app import trace
+from celery.beat import Service as Beat
+from celery.signals import worker_ready
+from celery.worker import WorkController, state
+from django.conf import settings
+
+from apps.common.heap import give_back
+from apps.launcher.services import concurrency
+from config.celery import app, apply_niceness_to_session, configure_logging, make_app
+
+SWITCH_INTERVAL = 0.001  # seconds that a task computes while another waits; by default five times as long
+GIVE_BACK_INTERVAL = 60  # seconds
+
+logger = logging.getLogger(__name__)
+
+
+class QueueWorker(WorkController):
+    """Worker of one queue in a thread, which tells when it begins to accept tasks."""
+
+    def __init__(self, queue: str) -> None:
+        own = make_app(set_as_current=False)
+        super().__init__(
+            app=own,
+            hostname=f"{queue}@loci",
+            queues=queue,
+            concurrency=concurrency(queue),
+            pool="threads",
+            use_eventloop=False,  # a process has one of Celery's event loops at most
+            loglevel="INFO",
+            without_gossip=True,
+            without_mingle=True,
+            without_heartbeat=True,
+        )
+
+    def on_consumer_ready(self, consumer: Any) -> None:
+        """Tell that the queue is served."""
+        logger.info("%s ready.", self.hostname)
+        worker_ready.send(sender=consumer)
+
+
+def run() -> int:
+    """Work until a signal to stop, and then until the tasks at hand have ended. Return the exit status."""
+    apply_niceness_to_session()
+    configure_logging()
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    app.loader.import_default_modules()
+    trace.setup_worker_optimizations(app, "loci")
+    workers = [QueueWorker(queue) for queue in settings.QUEUES]
+    beat = Beat(app, max_interval=1, scheduler_cls=app.conf.beat_scheduler)
+    asked, ended = Event(), Event()
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        asked.set()
+        ended.set()
+
+    for signum in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(signum, stop)
+    parts = [*(worker.start for worker in workers), beat.start]
+    threads = [Thread(target=_until_ended, args=(part, ended)) for part in parts]
+    for thread in threads:
+        thread.start()
+    Thread(target=_load_embedding_model, name="warm-up", daemon=True).start()
+    while not ended.wait(GIVE_BACK_INTERVAL):
+        give_back()
+    state.should_stop = os.EX_OK
+    beat.stop()
+    for thread in threads:
+        thread.join()
+    return os.EX_OK if asked.is_set() else os.EX_SOFTWARE
+
+
+def _until_ended(part: Callable[[], object], ended: Event) -> None:
+    try:
+        part()
+    finally:
+        ended.set()
+
+
+def _load_embedding_model() -> None:
+    from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
+
+    with suppress(EmbeddingUnavailable):  # said where it is needed
+        get_embedder()
+
+
+if __name__ == "__main__":
+    sys.exit(run())
