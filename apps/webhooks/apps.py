@@ -8,13 +8,13 @@ class WebhooksConfig(AppConfig):
         from django.db.models.signals import post_save
 
         from apps.common.jobs.transitions import job_changed
+        from apps.common.on_demand import on_demand
         from apps.extraction.models import ExtractionRun
         from apps.injection.models import Recall
         from apps.memories.models import Memory
         from apps.memories.signals import memories_written
-        from apps.webhooks import receivers
 
-        post_save.connect(receivers.on_memory_saved, sender=Memory)
-        memories_written.connect(receivers.on_memories_written)
-        job_changed.connect(receivers.on_run_changed, sender=ExtractionRun)
-        post_save.connect(receivers.on_recall_saved, sender=Recall)
+        post_save.connect(on_demand("apps.webhooks.receivers:on_memory_saved"), sender=Memory)
+        memories_written.connect(on_demand("apps.webhooks.receivers:on_memories_written"))
+        job_changed.connect(on_demand("apps.webhooks.receivers:on_run_changed"), sender=ExtractionRun)
+        post_save.connect(on_demand("apps.webhooks.receivers:on_recall_saved"), sender=Recall)
