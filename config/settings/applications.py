@@ -40,6 +40,7 @@ INSTALLED_APPS = [
     "apps.proxy",
     "apps.snapshots",
     "apps.evaluation",
+    "apps.mcp",
     "apps.moderation",
     "apps.launcher",
 ]
