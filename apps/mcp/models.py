@@ -21,6 +21,11 @@ class OAuthClient(models.Model):
     def __str__(self) -> str:
         return f"OAuth client {self.pk}"
 
+    @property
+    def client_id(self) -> str:
+        """Return the id as oauthlib asks for it."""
+        return str(self.pk)
+
 
 class OAuthGrant(OwnedModel):
     """Consent of a user to a client. The code and each refresh token name the grant and its ``step``, signed.

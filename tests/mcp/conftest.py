@@ -30,12 +30,14 @@ def secret_of(user: User, **fields: Any) -> str:
 
 
 @asynccontextmanager
-async def connected(url: str, secret: str = "", **options: Any) -> AsyncIterator[Client]:
-    """The official client, signed in by a token."""
+async def connected(url: str, secret: str = "", mode: str = "auto", auth: Any = None) -> AsyncIterator[Client]:
+    """The official client, signed in by a token or by OAuth."""
     headers = {"Authorization": f"Bearer {secret}"} if secret else {}
-    async with httpx2.AsyncClient(headers=headers, trust_env=False, timeout=60, **options) as http:
-        async with Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client:
-            yield client
+    async with (
+        httpx2.AsyncClient(headers=headers, auth=auth, trust_env=False, timeout=60) as http,
+        Client(streamable_http_client(f"{url}/mcp", http_client=http), mode=mode) as client,
+    ):
+        yield client
 
 
 class Session:
