@@ -314,7 +314,7 @@ def test_a_code_is_good_for_one_exchange_by_who_asked_for_it(visitor: Client, us
         reply = exchanged(program, answer_to(visitor, program)["code"], **changes)
         assert 400 <= reply.status_code < 402, changes
     assert exchanged(program, "x").json()["error"] == "invalid_grant"
-    assert exchanged(program, "").json()["error"] == "invalid_request"
+    assert exchanged(program, "").json()["error"] == "invalid_grant"
     assert not ApiToken.objects.for_owner(user).exists()
 
     with time_machine.travel(timezone.now(), tick=False) as clock:
