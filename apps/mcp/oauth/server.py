@@ -21,7 +21,7 @@ from apps.mcp.oauth import grants
 from apps.mcp.oauth.origins import SCOPES
 
 
-class Validator(RequestValidator):  # type: ignore[misc]
+class Validator(RequestValidator):
     """Answers of the database to oauthlib. ``request.client`` and ``request.grant`` are rows that it has found."""
 
     # Clients
@@ -127,7 +127,7 @@ class Validator(RequestValidator):  # type: ignore[misc]
         return True
 
 
-class Server(AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint):  # type: ignore[misc]
+class Server(AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint):
     """Authorization codes with PKCE by S256, refresh tokens, and revocation; nothing else of OAuth."""
 
     def __init__(self) -> None:

@@ -31,7 +31,7 @@ class ClientRedirect(HttpResponseRedirect):
         super().__init__(add_params_to_uri(uri, [("iss", issuer_of(request))]))
 
 
-class InvalidTarget(OAuth2Error):  # type: ignore[misc]
+class InvalidTarget(OAuth2Error):
     error = "invalid_target"
     description = "The resource is not the MCP server of this installation."
 

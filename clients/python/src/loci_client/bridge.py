@@ -71,8 +71,8 @@ class Bridge:
 
     def _headers(self, message: Any) -> dict[str, str]:
         headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json, text/event-stream"}
-        given = message if isinstance(message, dict) else {}
-        params = given.get("params") if isinstance(given.get("params"), dict) else {}
+        given: Mapping[str, Any] = message if isinstance(message, dict) else {}
+        params = _object_in(given, "params")
         own_version = _text_in(_object_in(params, "_meta"), VERSION_IN_META)
         if version := own_version or self._version:
             headers["MCP-Protocol-Version"] = version
