@@ -5,7 +5,6 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from django.conf import settings
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
@@ -126,9 +125,7 @@ SERVER: Server[Any] = Server(
 
 
 async def handle(scope: Mapping[str, Any], receive: Any, send: Any) -> None:
-    """Answer one request. Nothing is kept for the next one, which may reach another process."""
-    manager = StreamableHTTPSessionManager(
-        SERVER, json_response=True, stateless=True, max_request_body_size=settings.REQUEST_MAX_BYTES
-    )
+    """Answer one request, of at most 4 MB. Nothing is kept for the next one, which may reach another process."""
+    manager = StreamableHTTPSessionManager(SERVER, json_response=True, stateless=True)
     async with manager.run():
         await manager.handle_request(dict(scope), receive, send)

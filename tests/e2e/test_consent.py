@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -12,7 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 from apps.accounts.models import User
 from apps.mcp.models import OAuthClient
 from tests.e2e.test_chat_page import sign_in
-from tests.mcp.test_oauth import CHALLENGE, exchanged
+from tests.mcp.test_oauth import asked, exchanged
 
 pytestmark = pytest.mark.e2e
 
@@ -43,11 +43,7 @@ def test_a_program_is_allowed_and_ended(page: Page, live_server: LiveServer, pro
     alice = User.objects.create_user("alice@example.com", "alice-password")
     callback = f"http://127.0.0.1:{program.server_port}/callback"
     client = OAuthClient.objects.create(name="Test program", redirect_uris=[callback])
-    query = {
-        **{"response_type": "code", "client_id": str(client.pk), "redirect_uri": callback, "state": "s"},
-        **{"code_challenge": CHALLENGE, "code_challenge_method": "S256", "scope": "read write"},
-    }
-    page.goto(f"/oauth/authorize?{urlencode(query)}")
+    page.goto(asked(client, redirect_uri=callback, resource=None))
     sign_in(page, alice)
     expect(page.get_by_role("heading", name="“Test program” asks for your memory")).to_be_visible()
     page.get_by_label("Scope").select_option("Read only")
