@@ -373,6 +373,16 @@ def test_the_page_may_lead_back_to_the_program_and_to_nobody_else(visitor: Clien
     assert "frame-ancestors 'none'" in policy
 
 
+def test_the_page_tells_where_it_leads_and_not_what_an_address_says(visitor: Client, db: None) -> None:
+    uri = "evil://claude.ai/callback"
+    program = OAuthClient.objects.create(name="<b>Claude</b>", redirect_uris=[uri])
+    shown = visitor.get(asked(program, redirect_uri=uri)).content.decode()
+    assert "<code>evil:</code>" in shown
+    assert "&lt;b&gt;Claude" in shown
+    reply = visitor.post(asked(program, redirect_uri=uri), {"answer": "allow"})
+    assert reply["Location"].startswith(f"{uri}?code=")
+
+
 def test_what_nobody_uses_is_deleted(visitor: Client, user: User, program: OAuthClient) -> None:
     answer_to(visitor, program)
     exchanged(program, answer_to(visitor, program)["code"])

@@ -59,7 +59,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
         return ClientRedirect(request, error.in_uri(error.redirect_uri))
     context = {
         "client": asked.client,
-        "place": urlsplit(asked.redirect_uri).hostname or urlsplit(asked.redirect_uri).scheme,
+        "place": _place_of(asked.redirect_uri),
         "may_write": token_scope(scopes) == ApiToken.Scope.WRITE,
     }
     response = render(request, "mcp/consent.html", context)
@@ -77,6 +77,15 @@ def _answer(request: HttpRequest, asked: Any, scope: str) -> str:
         request.build_absolute_uri(), scopes=scopes_of(chosen), credentials={"user": request.user}
     )
     return str(headers["Location"])
+
+
+def _place_of(uri: str) -> str:
+    """Return what tells a user where an address leads: its host, or the scheme of an installed program.
+
+    The host of such a scheme says nothing: the program that owns the scheme chooses it.
+    """
+    parts = urlsplit(uri)
+    return parts.netloc if parts.scheme in ("http", "https") else f"{parts.scheme}:"
 
 
 def _source_of(uri: str) -> str:
