@@ -16,8 +16,9 @@ django_application = get_asgi_application()
 
 from apps.accounts.middleware.arriving_bodies import BodyLimits  # noqa: E402
 from apps.launcher.warming import keep_small, warm_up  # noqa: E402
+from apps.mcp.mount import McpMount  # noqa: E402
 
-application = BodyLimits(django_application)
+application = BodyLimits(McpMount(django_application))
 
 # The embedding model takes a second to load: requests that need none don't wait for it.
 Thread(target=warm_up, name="warm-up", daemon=True).start()

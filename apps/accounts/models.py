@@ -123,6 +123,9 @@ class ApiToken(OwnedModel):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)
+    renewable_until = models.DateTimeField(
+        null=True, editable=False, help_text="Until when the program may renew it; null: it didn't sign in by OAuth."
+    )
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     objects = OwnedManager.from_queryset(ApiTokenQuerySet)()  # type: ignore[assignment, misc]

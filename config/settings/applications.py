@@ -41,6 +41,7 @@ INSTALLED_APPS = [
     "apps.webhooks",
     "apps.snapshots",
     "apps.evaluation",
+    "apps.mcp",
     "apps.moderation",
     "apps.launcher",
 ]

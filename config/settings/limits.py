@@ -34,6 +34,8 @@ RATE_LIMITS = {
     "uploads": env.str("RATE_LIMIT_UPLOADS", default="6000/h" if REACHED_BY_OTHERS else ""),
     "bodies": env.str("RATE_LIMIT_BODIES", default="120/m" if REACHED_BY_OTHERS else ""),
 }
+# Programs that register themselves for OAuth, by address: nobody is signed in yet.
+REGISTRATION_RATE = env.str("RATE_LIMIT_REGISTRATIONS", default="60/h")
 # Requests of a user that are worked on at once, by all processes together; 0: any number.
 REQUESTS_AT_ONCE = env.int("REQUESTS_AT_ONCE", default=8 if REACHED_BY_OTHERS else 0)
 # Views that take files up to IMPORT_MAX_BYTES; all other bodies are limited by REQUEST_MAX_BYTES.

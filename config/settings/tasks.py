@@ -85,6 +85,7 @@ CELERY_BEAT_SCHEDULE = {
     "delete-due-accounts": {"task": "apps.accounts.tasks.delete_due_accounts", "schedule": 3600.0},
     "count-storage": {"task": "apps.accounts.tasks.count_storage", "schedule": 86_400.0},
     "sweep-rate-limits": {"task": "apps.accounts.tasks.sweep_rate_limits", "schedule": 3600.0},
+    "sweep-oauth": {"task": "apps.mcp.tasks.sweep_oauth", "schedule": 86_400.0},
     "sweep-scans": {"task": "apps.moderation.tasks.sweep_scans", "schedule": 60.0},
     "trim-settings-logs": {"task": "apps.sync.tasks.trim_settings_logs", "schedule": 3600.0},
 }

@@ -42,6 +42,11 @@ Replies carry `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`, a 
             "Megabytes that a user sends in imported files and uploaded snapshots.",
         ),
         Variable(
+            "RATE_LIMIT_REGISTRATIONS",
+            "`60/h`",
+            "Programs that register themselves by OAuth, of one address.",
+        ),
+        Variable(
             "REQUESTS_AT_ONCE",
             "`8`; any number on one machine",
             "Requests of a user that are worked on at once; `0`: any number. Those of a process that was killed count "

@@ -27,7 +27,8 @@ METHODS = ("get", *UNSAFE)
 # What everybody may open: entrance, health, the document of the API, what browsers and monitors ask for.
 PUBLIC = re.compile(
     r"^(accounts/(login|signup|invitation|password/reset|confirm-email|2fa/(authenticate|webauthn/login)|logout|inactive|)"
-    r"|healthz/|readyz/|metrics|api/(schema|docs)/|static/|manifest|theme/|admin/(login|jsi18n|logout)/|$)"
+    r"|healthz/|readyz/|metrics|api/(schema|docs)/|static/|manifest|theme/|admin/(login|jsi18n|logout)/"
+    r"|\.well-known/|oauth/(token|revoke|register)|$)"
 )
 # POST requests that only read.
 READS = ("api/v1/memories/search/", "api/v1/sync/pull/")

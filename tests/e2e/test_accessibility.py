@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 # Routes of programs, another project's pages, and those whose address has a key from a mail.
-NO_PAGES = ("api/", "v1/", "admin/", "static/", "accounts/^")
+NO_PAGES = ("api/", "v1/", "admin/", "static/", "accounts/^", "oauth/", ".well-known/")
 DESK: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 EVERYTHING = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}

@@ -11,8 +11,10 @@ from apps.accounts.operations.sanctions import suspend as suspend
 from apps.accounts.operations.storage import count_all as count_all
 from apps.accounts.operations.storage import count_storage as count_storage
 from apps.accounts.operations.storage import stored_bytes as stored_bytes
+from apps.accounts.operations.tokens import create_renewable_token as create_renewable_token
 from apps.accounts.operations.tokens import create_token as create_token
 from apps.accounts.operations.tokens import record_token_use as record_token_use
+from apps.accounts.operations.tokens import renew_token as renew_token
 from apps.accounts.operations.tokens import revoke_token as revoke_token
 from apps.accounts.operations.users import edit_profile as edit_profile
 from apps.accounts.operations.users import ensure_user as ensure_user

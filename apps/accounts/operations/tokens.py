@@ -19,16 +19,30 @@ def create_token(
 ) -> tuple[ApiToken, str]:
     """Create a token, bound to an instance if one is given. Return it and its secret, which is not stored."""
     secret = ApiToken.new_secret()
-    token = ApiToken.objects.create(
-        owner_id=owner_id_of(owner),
-        name=name,
-        hint=secret[: len(ApiToken.PREFIX) + 4],
-        digest=ApiToken.digest_of(secret),
-        scope=scope,
-        expires_at=expires_at,
-        instance=instance,
-    )
-    return token, secret
+    fields = {"name": name, "scope": scope, "expires_at": expires_at, "instance": instance}
+    return ApiToken.objects.create(owner_id=owner_id_of(owner), **_fields_of(secret), **fields), secret
+
+
+def create_renewable_token(
+    owner: Owner, secret: str, *, name: str, scope: str, expires_at: dt.datetime, renewable_until: dt.datetime
+) -> ApiToken:
+    """Create a token of a program that signed in by OAuth, with a secret that its library made."""
+    fields = {"name": name, "scope": scope, "expires_at": expires_at, "renewable_until": renewable_until}
+    return ApiToken.objects.create(owner_id=owner_id_of(owner), **_fields_of(secret), **fields)
+
+
+def renew_token(
+    token: ApiToken, secret: str, *, scope: str, expires_at: dt.datetime, renewable_until: dt.datetime
+) -> None:
+    """Replace the secret of a renewable token. The old one is refused from now on."""
+    changes = {"scope": scope, "expires_at": expires_at, "renewable_until": renewable_until, **_fields_of(secret)}
+    for name, value in changes.items():
+        setattr(token, name, value)
+    token.save(update_fields=list(changes))
+
+
+def _fields_of(secret: str) -> dict[str, str]:
+    return {"hint": secret[: len(ApiToken.PREFIX) + 4], "digest": ApiToken.digest_of(secret)}
 
 
 def revoke_token(token: ApiToken) -> None:

@@ -1,0 +1,58 @@
+"""Check the arguments of a tool against its schema, and say what is wrong with them in a few words."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+
+from apps.mcp.calls import MAX_ERRORS, Refused
+
+REASONS = {
+    "minLength": "it must not be empty.",
+    "maxLength": "it is too long: at most {0} characters.",
+    "minimum": "it must be at least {0}.",
+    "maximum": "it must be at most {0}.",
+    "minItems": "it must have at least {0} items.",
+    "maxItems": "it must have at most {0} items.",
+}
+NAMES = {"string": "a text", "integer": "a whole number", "number": "a number", "boolean": "true or false",
+         "array": "a list", "object": "an object"}  # fmt: skip
+
+
+def check(schema: dict[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments without those that are null. Raise Refused, with each wrong one and the reason."""
+    given = {name: value for name, value in arguments.items() if value is not None}
+    reasons: list[str] = []
+    for error in Draft202012Validator(schema).iter_errors(given):
+        reasons.extend(_reasons(error, given))
+        if len(reasons) >= MAX_ERRORS:
+            break
+    if reasons:
+        raise Refused(" ".join(dict.fromkeys(reasons[:MAX_ERRORS])))
+    return given
+
+
+def _reasons(error: ValidationError, given: dict[str, Any]) -> Iterator[str]:
+    """Yield what is wrong, without the value: it may be a megabyte."""
+    place = "/".join(str(part) for part in error.absolute_path)
+    if error.validator == "required":
+        prefix = f"{place}/" if place else ""
+        yield from (f"{prefix}{name}: it is missing." for name in error.validator_value if name not in error.instance)
+    elif error.validator == "additionalProperties":
+        known = error.schema["properties"]
+        unknown = [name[:100] for name in error.instance if name not in known]
+        yield from (f"{name}: there is no such argument; there are {', '.join(known)}." for name in unknown)
+    else:
+        yield f"{place[:200]}: {_reason(error)}"
+
+
+def _reason(error: ValidationError) -> str:
+    value = error.validator_value
+    if error.validator == "type":
+        return f"it must be {NAMES.get(str(value), value)}."
+    if error.validator == "enum":
+        return f"it must be one of {', '.join(value)}."
+    if error.validator == "pattern":
+        return "it must be a UUID." if "0-9a-f" in value else "it has characters that it may not have."
+    return REASONS.get(str(error.validator), "it is not valid.").format(value)

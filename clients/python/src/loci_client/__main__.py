@@ -1,0 +1,5 @@
+import sys
+
+from loci_client.command import main
+
+sys.exit(main())
