@@ -3,6 +3,7 @@ import { button, element } from "./elements.js";
 import { RECALL } from "./messages.js";
 
 const CARD = "loci-card";
+const BUSY = "…"; // said while Loci is asked
 
 /** Show a card below each turn that has one. @param {import("./companion.js").Companion} companion */
 export function drawCards(companion) {
@@ -52,7 +53,8 @@ async function actOn(companion, message, note, action) {
   const { mirror, api, context } = companion;
   const id = mirror?.idOf(message);
   if (!id) { note.textContent = "Loci doesn't have this turn yet."; return; }
-  note.textContent = "…";
+  if (note.textContent === BUSY) return;
+  note.textContent = BUSY;
   try {
     const recall = await action(api.calls, mirror.chatId, id);
     if (recall) companion.keep(message, recall);

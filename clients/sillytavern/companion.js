@@ -96,12 +96,18 @@ export class Companion extends EventTarget {
     this.#members = members;
     await this.#leave();
     if (!this.api) return;
-    if (!place) return this.#say("ok", "No chat is open.");
+    if (!place) return this.#greet(this.#turn);
     if (this.isOff) return this.#say("ok", "This chat is not stored in Loci.");
     const turn = this.#turn;
     this.#say("busy", "Connecting …");
     await pause(SETTLE);
     while (turn === this.#turn && !(await this.#open(turn))) await this.#retryLater();
+  }
+
+  /** No chat is open: say whether Loci can be used. */
+  async #greet(turn) {
+    const { ok, isOffline, text } = await this.api.check();
+    if (turn === this.#turn) this.#say(ok ? "ok" : isOffline ? "offline" : "trouble", text);
   }
 
   /** @returns {Promise<boolean>} whether there is nothing to try again */

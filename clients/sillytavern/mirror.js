@@ -96,8 +96,7 @@ export class Mirror extends EventTarget {
     if (!this.isReady || told.length === 0) return;
     const shown = this.#shown(told, isWriting);
     const { entries, steps, deleted } = planOf(this.#entries, shown, this.sync.messages);
-    this.heldDeletions = !this.#mayDelete && deleted > FEW && deleted > this.#entries.length * PART ? deleted : 0;
-    if (this.heldDeletions) return;
+    if (this.#holds(deleted)) return;
     this.#mayDelete = false;
     entries.forEach((entry, n) => { if (entry) this.#of.set(shown[n].message, entry); });
     const kept = entries.filter(Boolean);
@@ -105,11 +104,38 @@ export class Mirror extends EventTarget {
     this.#entries = kept;
     for (const step of steps) this.#do(step);
     if (metadata) this.#follow(metadata);
-    if (isChanged) this.#records.put(this.chatId, kept.map(({ id, doc }) => ({ id, doc }))).catch(() => {});
+    if (!isChanged) return;
+    this.#records.put(this.chatId, kept.map(({ id, doc }) => ({ id, doc }))).catch(() => {});
+    this.#tell();
+  }
+
+  /** Whether so many deletions wait for a person's word. */
+  #holds(deleted) {
+    const held = !this.#mayDelete && deleted > FEW && deleted > this.#entries.length * PART ? deleted : 0;
+    if (held !== this.heldDeletions) {
+      this.heldDeletions = held;
+      this.#tell();
+    }
+    return held > 0;
   }
 
   /** Go on with deletions that were held. */
   allowDeletions() {
+    this.#mayDelete = true;
+  }
+
+  /** Have Loci's chat be as SillyTavern's at the next `reconcile`, also where it was changed in Loci. */
+  overwrite() {
+    const own = new Map(this.#entries.filter(({ id }) => id).map((entry) => [entry.id, entry]));
+    const stored = this.sync.messages.filter(({ id }) => id);
+    const ids = new Set(stored.map(({ id }) => id));
+    this.#entries = this.#entries.filter(({ id }) => !id || ids.has(id));
+    for (const message of stored) {
+      const entry = own.get(message.id);
+      const doc = { ...docOf(message, ({ participant }) => participant), extra: entry?.doc.extra ?? {} };
+      if (entry) entry.doc = doc;
+      else this.#entries.push({ id: message.id, doc });
+    }
     this.#mayDelete = true;
   }
 

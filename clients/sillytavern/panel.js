@@ -86,6 +86,12 @@ function drawDecisions(companion, place) {
       companion.reconcile();
     })));
   }
+  if (mirror?.differing && status.kind === "ok") {
+    asked.push(element("div", { class: "loci-row" }, button("fa-upload", "Make Loci's chat like this one", () => {
+      mirror.overwrite();
+      companion.reconcile();
+    })));
+  }
   if (status.kind === "gone") asked.push(element("div", { class: "loci-row" }, button("fa-upload", "Store it again", () => companion.storeAgain())));
   place.replaceChildren(...asked);
 }

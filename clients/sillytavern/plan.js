@@ -1,5 +1,6 @@
 // What has to be done in Loci so that its chat follows SillyTavern's. Pure.
-import { longestRising } from "./alignment.js";
+import { align, longestRising } from "./alignment.js";
+import { docOf } from "./messages.js";
 import { patchBetween, same } from "./sync/documents.js";
 
 /**
@@ -32,17 +33,28 @@ export function planOf(base, shown, stored) {
   return { entries, steps, deleted: gone.length };
 }
 
-/** The entry of each message: the known one, or one for a message that Loci has already. */
+/** The entry of each message: the known one, or one for a message that Loci has already, maybe in an older version. */
 function adopted(base, shown, stored) {
   const taken = new Set(base.map(({ id }) => id).filter(Boolean));
   const free = stored.filter(({ id }) => !id || !taken.has(id));
-  return shown.map(({ doc, known }) => {
+  const entries = shown.map(({ doc, known }) => {
     if (known?.id || known?.refused) return known;
     const at = free.findIndex((message) => isSaid(message, known?.doc ?? doc));
     if (at < 0) return null; // new, or lost on the way: it is added
     const [{ id }] = free.splice(at, 1);
     return { id: id ?? null, doc: known?.doc ?? doc };
   });
+  adoptOlder(entries, shown, free.filter(({ id }) => id));
+  return entries;
+}
+
+/** What was changed while this browser didn't know what Loci has, as with another profile, is a change and not new. */
+function adoptOlder(entries, shown, free) {
+  const open = shown.flatMap(({ known }, n) => (entries[n] || known ? [] : [n]));
+  if (!free.length || !open.length) return;
+  // Its data are not compared: some are Loci's own.
+  const older = free.map((message) => ({ ...docOf(message), extra: {} }));
+  for (const [n, o] of align(older, open.map((at) => shown[at].doc))) entries[open[n]] = { id: free[o].id, doc: older[o] };
 }
 
 const isSaid = (message, doc) =>

@@ -138,6 +138,11 @@ test("a second browser, and one whose storage is gone, add nothing twice", async
   await one.mirror.sync.lookForChanges();
   await one.follow();
   equal(texts(server.messages), ["Hello.", "ok", "ok", "ok", "From the other."]);
+  const three = new Tavern(server, reloaded(two.chat));
+  three.chat[2].mes = "Okay, changed before it knew of Loci's.";
+  three.chat.push(mine("New."));
+  await (await three.open()).follow();
+  equal(texts(server.messages), ["Hello.", "ok", three.chat[2].mes, "ok", "From the other.", "New."]);
 });
 
 test("what was changed in Loci is merged with an edit here, and never undone by one who hasn't seen it", async () => {
@@ -151,6 +156,7 @@ test("what was changed in Loci is merged with an edit here, and never undone by 
   await one.follow();
   equal(texts(server.messages), ["ONE two three FOUR", "ok", "Only there."]);
   await until(() => one.mirror.differing === 2);
+  await one.mirror.flush(1000);
   one.chat[0].mes = "one two drei FOUR";
   other.chat[0].mes = "ONE two trois four";
   await other.follow();
@@ -187,4 +193,18 @@ test("most of a long chat is deleted only after a word, and a long chat arrives 
   one.mirror.allowDeletions();
   await one.follow();
   equal(server.messages.length, 10);
+});
+
+test("by a person's word Loci's chat becomes like SillyTavern's", async () => {
+  const server = new MemoryServer();
+  const one = await tavern(server, said("one"), mine("two"), said("three"));
+  const other = await tavern(server, ...reloaded(one.chat));
+  other.chat[0].mes = "changed";
+  other.chat.splice(1, 1, mine("new"));
+  await other.follow();
+  await one.mirror.sync.lookForChanges();
+  await until(() => one.mirror.differing === 3);
+  one.mirror.overwrite();
+  await one.follow();
+  equal([texts(server.messages), one.mirror.differing], [["one", "two", "three"], 0]);
 });
