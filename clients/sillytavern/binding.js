@@ -21,7 +21,7 @@ export function shownChat(context) {
   return {
     place: placeOf({ ...key, file }),
     parent: main && main !== file ? placeOf({ ...key, file: main }) : null,
-    title: String(file).slice(0, MAX_TITLE),
+    title: String(group?.name ?? file).slice(0, MAX_TITLE), // the file of a group's chat is called by a number
     avatar,
     group,
     userName: context.name1,

@@ -203,14 +203,14 @@ export class Companion extends EventTarget {
   // Memory
 
   /**
-   * Fill the slots for the next reply. Where Loci can't be asked, with what was recalled for this turn earlier.
+   * Fill the slots for the next reply. Where Loci can't be asked, with what was recalled for this turn or the one before.
    * @param {number} contextTokens @param {string} type of SillyTavern's generation
    */
   async remember(contextTokens, type) {
     if (type === "quiet") return;
     const { mirror, context } = this;
     const turn = context.chat.findLast((message) => message.is_user && !message.is_system);
-    if (!mirror) return fillSlots(context, kept(turn));
+    if (!mirror) return fillSlots(context, this.isOff ? [] : kept(context.chat));
     this.reconcile(INCOMPLETE.has(type));
     const isThere = await mirror.flush(FLUSH);
     try {
@@ -220,7 +220,7 @@ export class Companion extends EventTarget {
       this.macros = prompt.macros;
       if (turn && prompt.recall) this.keep(turn, prompt.recall);
     } catch {
-      fillSlots(context, kept(turn));
+      fillSlots(context, kept(context.chat));
     }
   }
 
@@ -276,7 +276,11 @@ export class Companion extends EventTarget {
 
 const pause = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 
-const kept = (turn) => (turn?.extra?.[RECALL]?.text ? fallbackSlots(turn.extra[RECALL].text) : []);
+/** What was recalled for the last turn, or for the one before it that has a recall. @param {object[]} chat */
+function kept(chat) {
+  const recall = chat.findLast(({ is_user, extra }) => is_user && extra?.[RECALL])?.extra[RECALL];
+  return recall?.text ? fallbackSlots(recall.text) : [];
+}
 
 /** @param {Mirror} mirror @param {number} count messages in SillyTavern */
 function statusOf({ blocked, status, isReady, progress, troubles, heldDeletions, differing }, count) {

@@ -73,7 +73,8 @@ export class Mirror extends EventTarget {
 
   /** How many messages differ because they were written in Loci or elsewhere. */
   get differing() {
-    if (!this.isReady) return 0;
+    // While it isn't known what became of a message that was sent, nothing can be said.
+    if (!this.isReady || this.#entries.some(({ id, refused }) => !id && !refused)) return 0;
     const own = new Map(this.#entries.filter(({ id }) => id).map((entry) => [entry.id, entry.doc]));
     const stored = this.sync.messages.filter(({ id }) => id);
     const ids = new Set(stored.map(({ id }) => id));
