@@ -18,6 +18,7 @@ COPY apps apps
 COPY templates templates
 COPY static static
 COPY locale locale
+COPY clients/sillytavern clients/sillytavern
 # The code belongs to root: what runs can't change it.
 RUN .venv/bin/python -m compileall -q apps config
 ENV PATH=/srv/loci/.venv/bin:$PATH \

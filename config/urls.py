@@ -15,6 +15,7 @@ from apps.common.pages.manifest import manifest
 from apps.extraction import urls as extraction
 from apps.launcher.metrics import metrics
 from apps.memories import urls as memories
+from apps.sync import sillytavern
 
 admin.autodiscover()
 # Who is not signed in is sent to the usual page, whose attempts are counted.
@@ -34,6 +35,7 @@ urlpatterns = [
     path("settings/snapshots/", include("apps.snapshots.urls")),
     path("settings/models/", include("apps.llm.urls")),
     path("settings/moderation/", include("apps.moderation.urls")),
+    path("settings/tokens/sillytavern.zip", sillytavern.download, name="sillytavern-extension"),
     path("settings/", include("apps.extraction.settings.urls")),
     path("settings/", include("apps.accounts.urls")),
     path(settings.ADMIN_PATH, admin.site.urls),

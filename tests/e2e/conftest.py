@@ -6,12 +6,14 @@ from playwright.sync_api import Page, Route
 from config.env import ROOT
 
 SCRIPT_TESTS = ROOT / "tests" / "js"
+EXTENSION = "clients/sillytavern/"
 
 
 @pytest.fixture
 def page_with_tests(page: Page) -> Page:
     """A page of the site, on which the tests' modules can be had as if they were its own."""
     page.route("**/tests/js/*.mjs", _serve)
+    page.route(f"**/{EXTENSION}**", _serve_extension)
     page.goto("/accounts/login/")
     return page
 
@@ -19,3 +21,8 @@ def page_with_tests(page: Page) -> Page:
 def _serve(route: Route) -> None:
     module = SCRIPT_TESTS / route.request.url.rsplit("/", 1)[-1]
     route.fulfill(body=module.read_text(), content_type="text/javascript")
+
+
+def _serve_extension(route: Route) -> None:
+    name = route.request.url.partition(EXTENSION)[2]
+    route.fulfill(body=(ROOT / EXTENSION / name).read_text(), content_type="text/javascript")

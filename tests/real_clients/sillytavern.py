@@ -4,11 +4,13 @@ It is installed by ``make e2e-clients`` and is no part of Loci.
 """
 
 import contextlib
+import io
 import json
 import socket
 import subprocess
 import time
 import urllib.request
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -70,13 +72,19 @@ IS_IDLE = "() => !document.body.dataset.generating && !document.body.dataset.rou
 
 
 @contextlib.contextmanager
-def running(package: Path, home: Path, *, base_url: str, key: str) -> Iterator[str]:
-    """Run SillyTavern with its source "Custom" pointed at a proxy. Yield its URL."""
+def running(package: Path, home: Path, *, base_url: str, key: str, extension: bytes | None = None) -> Iterator[str]:
+    """Run SillyTavern with its source "Custom" pointed at a model server. Yield its URL.
+
+    ``extension`` is a ZIP file that is unpacked into its extensions, as a person does.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     (home / "config.yaml").write_text(CONFIG.format(port=port))
     _write_settings(package, home / "data" / "default-user", base_url, key)
+    if extension:
+        with zipfile.ZipFile(io.BytesIO(extension)) as archive:
+            archive.extractall(home / "data" / "default-user" / "extensions")
     command = ["node", "server.js", "--configPath", home / "config.yaml", "--dataRoot", home / "data"]
     with (home / "log").open("w") as log:
         server = subprocess.Popen(command, cwd=package, stdout=log, stderr=log)
@@ -122,13 +130,13 @@ class SillyTavern:
 
     def __init__(self, page: Page, url: str) -> None:
         self.page, self.url, self.members = page, url, 1
-        self._load()
+        self.reload()
 
     def make_groups(self, cards: Sequence[Mapping[str, str]], names: Sequence[str]) -> None:
         """Create characters, and groups of all of them."""
         self.page.evaluate(MAKE_GROUPS, [cards, names])
         self.members = len(cards)
-        self._load()
+        self.reload()
 
     def open(self, name: str) -> None:
         """Open the chat of a character or a group, which begins with a greeting of each member."""
@@ -150,7 +158,7 @@ class SillyTavern:
 
     def trigger(self, member: str) -> None:
         """Ask a member of a group for the next reply."""
-        count = len(self.messages)
+        count = self.count
         self.run(f"/trigger await=true {member}")
         self._wait_for(count + 1)
 
@@ -160,9 +168,14 @@ class SillyTavern:
         shown: list[dict[str, Any]] = self.page.evaluate(MESSAGES)
         return shown
 
+    @property
+    def count(self) -> int:
+        """Return how many messages the chat has, with hidden ones."""
+        return int(self.page.evaluate("() => SillyTavern.getContext().chat.length"))
+
     def say(self, text: str) -> None:
         """Send a message, and wait for the replies."""
-        count = len(self.messages)
+        count = self.count
         self.page.locator("#send_textarea").fill(text)
         is_sent = f"() => SillyTavern.getContext().chat.length > {count}"
         for _ in range(MAX_CLICKS):
@@ -179,11 +192,11 @@ class SillyTavern:
         self.page.locator(".last_mes .swipe_right").last.click()
         grown = f"() => SillyTavern.getContext().chat.at(-1).swipes?.length > {swipes}"
         self.page.wait_for_function(grown, timeout=TURN_TIMEOUT)
-        self._wait_for(len(self.messages))
+        self._wait_for(self.count)
 
     def regenerate(self) -> None:
         """Ask for another reply in place of the last one."""
-        count, text = len(self.messages), self.messages[-1]["text"]
+        count, text = self.count, self.messages[-1]["text"]
         self.page.locator("#options_button").click()
         self.page.locator("#option_regenerate").click()
         replaced = f"() => SillyTavern.getContext().chat.at(-1).mes !== {json.dumps(text)}"
@@ -198,12 +211,13 @@ class SillyTavern:
 
     def delete(self, number: int) -> None:
         """Delete a message."""
-        count = len(self.messages)
+        count = self.count
         self._opened(number).locator(".mes_edit_delete").click()
         self.page.locator("dialog[open] .popup-button-ok").click()
         self._wait_for(count - 1)
 
-    def _load(self) -> None:
+    def reload(self) -> None:
+        """Load the page, which opens no chat."""
         self.page.goto(self.url)
         self.page.locator("#preloader").wait_for(state="detached", timeout=TURN_TIMEOUT)
         self.page.evaluate(MARK_ROUNDS)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from apps.sync.api import events, message_data, metadata, scenes, settings, views
+from apps.sync.api import clients, events, message_data, metadata, scenes, settings, views
 
 MESSAGE_PATH = "chats/<uuid:chat_id>/messages/<uuid:message_id>/"
 
@@ -17,6 +17,7 @@ urlpatterns = [
     path(f"{MESSAGE_PATH}data/<str:namespace>/", message_data.NamespaceView.as_view(), name="api-message-data"),
     path(f"{MESSAGE_PATH}data/<str:namespace>/<path:key>/", message_data.KeyView.as_view(), name="api-message-key"),
     path(f"{MESSAGE_PATH}recap/", message_data.RecapView.as_view(), name="api-message-recap"),
+    path("clients/sillytavern/", clients.SillyTavernView.as_view(), name="api-sillytavern"),
     path("events/", events.EventsView.as_view(), name="api-events"),
     path("settings/", settings.SettingsView.as_view(), name="api-settings"),
 ]
