@@ -17,7 +17,7 @@ from apps.extraction.prompts.overrides import set_template
 from apps.extraction.prompts.rendering import TASKS, default_template
 from apps.extraction.suitability.expectations import Expectation, Statement
 from apps.extraction.suitability.running import Report, question_count, run
-from apps.extraction.suitability.scenarios import trials
+from apps.extraction.suitability.scenarios import WAYS, trials
 from apps.extraction.suitability.scoring import TrialResult, score_reply
 from apps.llm.backends.builtin import BuiltinBackend
 from apps.llm.generation import Completion, GenerationFailed, GenerationRequest, Watch, unwatched
@@ -107,6 +107,10 @@ Ilka -> Mayor Holm: means to convict him
 What happened: She found Josef Lind alive in the lighthouse.
 
 Where things stand: She trusts Tobias.""",
+    "plain": """Ilka Brandt is from the harbour police in Vessen.
+Ilka found a small brass gear on the stairs of the lighthouse at Cape Morrow.
+Ilka is allergic to shellfish.
+Ilka's brother Anton drowned off Cape Morrow nine years ago.""",
     "reading": """
 [break:13] In his shop, Tobias told Inspector Brandt whose gear it was. They set out for the lighthouse.
 [fact:2:permanent:source=1] Ilka Brandt is an inspector of the harbour police in Vessen.
@@ -200,8 +204,8 @@ def test_copied_examples_score_zero_with_a_hint(task: str) -> None:
 def test_expectations_differ_from_the_examples_of_prompts() -> None:
     for trial in TRIALS.values():
         assert any(one.description == "It copied the examples of the prompt." for one in trial.forbidden)
-        # The prompt of a reading has no examples.
-        assert ("Oswin" in default_template(trial.task)) == (trial.task != "reading")
+        # The prompt of a reading has its examples in its forms, a plain question none.
+        assert ("Oswin" in default_template(trial.task)) == (trial.task not in WAYS)
         assert "oswin" not in json.dumps(trial.material).lower()
 
 
@@ -303,7 +307,7 @@ def test_a_long_reply_is_scored_fast() -> None:
 
 
 def test_every_question_fits_a_small_context() -> None:
-    assert question_count("openai") == question_count("builtin") + 1 == len(TRIALS) == 12
+    assert question_count("openai") == question_count("builtin") + 2 == len(TRIALS) == 13
     assert TRIALS.keys() <= TASKS.keys()
     backend = Scripted(GOOD_REPLIES)
     report = run_all(backend)

@@ -77,7 +77,10 @@ def ask(run: ExtractionRun, stage: str, backend: GenerationBackend, question: Qu
     request = question.request
     call = partial(ModelCall, owner_id=run.owner_id, run=run, stage=stage, task=request.task)
     if backend.name == "builtin":
-        return Answer(_call(run, backend, request, call(), replace(question, is_usable=_any)).text, question.offered)
+        if run.backend not in ("", "builtin"):  # it helps a model out, whose calls alone cost something
+            return Answer(backend.generate(request, question.watch).text, question.offered)
+        reply = _call(run, backend, request, call(), replace(question, is_usable=takes_any))
+        return Answer(reply.text, question.offered)
     request = replace(request, max_tokens=max(request.max_tokens, MIN_TOKENS))
     key = _key_of(backend.model, request.task, question.key or str(request.messages))
     if stored := steps.stored_reply(run, key):
@@ -101,8 +104,8 @@ def _best_of(replies: Sequence[ModelCall], parse: Parse | None) -> str:
     return max(readable, key=lambda text: len(parse(text).items)) if parse and len(readable) > 1 else readable[0]
 
 
-def _any(text: str) -> bool:
-    """Return True: the built-in extractor's replies can be used as they are."""
+def takes_any(text: str) -> bool:
+    """Return True: replies of the built-in extractor, and to plain questions, are used as far as they go."""
     return True
 
 
@@ -145,6 +148,8 @@ def _call(
         completion = Completion(failure.partial, failure.prompt_tokens, failure.completion_tokens, failure.reasoning)
         _store(run, call, completion, failure.detail, start)
         raise
+    if completion.cut_off and question.is_usable is takes_any:
+        completion = replace(completion, text=completion.text.rpartition("\n")[0])  # without the unfinished line
     problem = _problem_of(completion, request, question)
     call.unusable = bool(problem)
     _store(run, call, completion, problem, start)
@@ -153,7 +158,7 @@ def _call(
 
 def _problem_of(completion: Completion, request: GenerationRequest, question: Question) -> str:
     """Return why a reply can't be used, or is not used without asking again, or ""."""
-    if question.is_usable is _any:
+    if question.is_usable is takes_any:
         return ""
     if completion.cut_off or not completion.text.strip():
         return CUT_OFF.format(request.max_tokens)
