@@ -1,7 +1,7 @@
 """Suitability test of models: scores, hints, and the command."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from io import StringIO
 from typing import Any
 
@@ -364,6 +364,21 @@ def test_the_built_in_backend_can_be_tested_too(db: None) -> None:
     assert not any(tier.wrong for tier in report.tiers if tier.task in ("epistemic", "ledger"))
 
 
+@pytest.mark.parametrize(
+    ("answered", "plan"),
+    [
+        ((), "builtin"),
+        (("plain",), "small"),
+        (TRIALS.keys() - {"reading"}, "separate"),
+        (TRIALS, "one"),
+    ],
+)
+def test_the_plan_is_the_largest_question_that_a_model_can_answer(answered: Collection[str], plan: str) -> None:
+    report = run_all(Scripted({task: GOOD_REPLIES[task] for task in answered}))
+    assert report.document()["plan"] == plan
+    assert run_all(BuiltinBackend()).plan == ""
+
+
 @pytest.fixture
 def server() -> Any:
     with ScriptedServer(reply_of) as server:
@@ -382,7 +397,7 @@ def reply_of(request: Request) -> str:
 
 def is_profile(task: str, asked: str) -> bool:
     """Return whether the template of a task begins with a name."""
-    begins = {"profiles": "Say how Ilka", "canon": "Write the history"}
+    begins = {"profiles": "Say how Ilka", "canon": "Write the history", "plain": "Ilka wrote:"}
     return task in begins and asked.startswith(begins[task])
 
 
@@ -409,6 +424,7 @@ def test_the_command_tests_the_connection_in_use(
     use_for(connect(alice, "Home"), generation=True)
     document = json.loads(call("--user", alice.email, "--json"))
     assert (document["backend"], document["model"], document["score"]) == ("openai", "scripted-small", 100)
+    assert document["plan"] == "one"
     assert [tier["task"] for tier in document["tiers"]] == list(TRIALS)
     assert len(server.of_kind("generation")) == len(TRIALS)
     for model in (Memory, ExtractionRun, ModelCall, Chat):

@@ -70,7 +70,8 @@ def value_of(request: Request, name: str) -> str:
 
 def _asked(request: Request) -> tuple[str, Values]:
     asked = [message["content"] for message in request.messages if message["role"] == "user"]
-    return _read(asked[0]) if asked else ("", {})
+    found = ((task, values) for prompt in reversed(asked) for task, values in [_read(prompt)] if task)
+    return next(found, ("", {}))  # a reminder, and an example shown before the question, are none
 
 
 def _read(prompt: str) -> tuple[str, Values]:
@@ -255,6 +256,8 @@ def _continuity(values: Values) -> Iterator[str]:
 _TASKS: Mapping[str, Callable[[Values], Iterator[str]]] = {
     "long_term": lambda values: _memories(values, LONG_TERM, "permanent"),
     "session": lambda values: _memories(values, SESSION, "session"),
+    "plain": lambda values: iter(()),
+    "plainest": lambda values: iter(()),
     "triggers": _triggers,
     "relationships": _relationships,
     "consolidate": _consolidate,
