@@ -107,6 +107,9 @@ def test_a_model_reads_as_its_newest_test_has_found(
     assert choices() == [Plan.SEPARATE, Plan.ONE, Plan.ONE]
     test = completed(model_tests.start_test(owner, connection))
     assert test.results["plan"] == "builtin", "it found nothing at all"
+    site = Client()
+    site.force_login(owner)
+    assertContains(site.get(f"/settings/models/test/{test.pk}/"), "The built-in extractor does better.")
     assert choices() == [Plan.BUILTIN, Plan.BUILTIN, Plan.ONE]
     server.reply_to(lambda request: "in the third person" in request.prompt, GOOD_REPLIES["plain"])
     test = completed(model_tests.start_test(owner, connection))

@@ -38,6 +38,12 @@ _CONDITION = re.compile(
 )
 _OTHERS = re.compile(r"\W*(?:and |but |no,? )?(?:she|he|her|his|they|er|sie|elle|il|ella|él)\b", re.IGNORECASE)
 _ONESELF = re.compile(r"\b(?:I|me|my|mine|we|us|our|ich|mir|mich|mein\w*|wir|uns|je|moi|mon|ma|yo|mi)\b", re.IGNORECASE)
+# "Marcus's sister " before another name.
+_TIE = re.compile(
+    r"\b[^\W\d_][\w-]*['’]s? (?P<tie>sister|brother|mother|father|wife|husband|daughter|son|friend|cousin|aunt|uncle) "
+    r"(?=[^\W\d_a-z])"
+)
+_TIES_SAID = {"mother": ("mum", "mom", "mam"), "father": ("dad", "papa"), "daughter": ("girl", "kid"), "son": ("boy",)}
 _DIGITS = re.compile(r"\d+")
 _LETTER = re.compile(r"\w")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]")
@@ -89,11 +95,17 @@ def _cleaned(line: Line, said: Said, notes: Sequence[str]) -> str:
     """Return a line's text without numbers, tags and marks, with names in place of a pronoun at its beginning."""
     text = clean_line(_TAG.sub("", _NUMBER.sub("", line.text)))
     text = _USER.sub(said.user, text) if said.user else text
+    text = _TIE.sub(lambda match: match[0] if _names_tie(match["tie"], said) else "", text)
     pronoun = _PRONOUN.match(text)
     subject = _subject(notes[-1], said) if notes else ""
     if pronoun is None or not subject:
         return text
     return f"{subject}{'’s' if pronoun['whose'] else ''} {text[pronoun.end() :]}"
+
+
+def _names_tie(tie: str, said: Said) -> bool:
+    """Return whether the messages name a tie between people: small models make a sister of everybody."""
+    return any(re.search(rf"\b{word}", said.text, re.IGNORECASE) for word in (tie, *_TIES_SAID.get(tie.lower(), ())))
 
 
 def _subject(note: str, said: Said) -> str:

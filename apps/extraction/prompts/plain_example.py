@@ -14,8 +14,8 @@ EXAMPLE: Mapping[str, Any] = {
             "number": 1,
             "speaker": "Pell",
             "is_user": True,
-            "text": "Long day. I closed the ferry at noon and drove my sister Oswin to the clinic, she can't have "
-            "penicillin and nobody had written it down.",
+            "text": "Long day. I closed the ferry at noon and drove Oswin to the clinic, she can't have penicillin and "
+            "nobody had written it down.",
         },
         {
             "number": 3,
@@ -26,6 +26,6 @@ EXAMPLE: Mapping[str, Any] = {
     ],
 }
 NOTES = """Pell runs a ferry.
-Pell's sister Oswin can't have penicillin.
+Oswin can't have penicillin.
 Pell will travel to Gull Stairs in June with a new boat."""
 NAMES = frozenset({"oswin", "pell", "gull", "tamsin"})

@@ -60,7 +60,8 @@ def execute_claimed(run: ExtractionRun, *, max_seconds: float = jobs.SLICE_SECON
         deadline = time.monotonic() + max_seconds
         context = _context_of(run)
         backend = context.small or context.backend
-        jobs.heartbeat(run, backend=backend.name, model=backend.model, waits_for="")
+        run.backend, run.model = backend.name, backend.model
+        jobs.heartbeat(run, backend=run.backend, model=run.model, waits_for="")
         for _ in _run_steps(context):
             if time.monotonic() > deadline:
                 jobs.requeue(run)

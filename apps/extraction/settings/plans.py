@@ -8,7 +8,7 @@ from apps.extraction.jobs.model_tests import tested_plan
 from apps.extraction.settings.schema import Settings
 from apps.llm.generation import GenerationBackend
 
-MAX_MESSAGES, MAX_TOKENS = 5, 350  # of the messages in one plain question
+MAX_MESSAGES, MAX_TOKENS = 3, 300  # of the messages in one plain question
 MAX_SMALL = 3.5  # billions of parameters of a model that is asked plain questions until a test has found more
 _BILLIONS = re.compile(r"(?<![\d.])(\d{1,3}(?:\.\d+)?)b(?![a-z])", re.IGNORECASE)
 _MILLIONS = re.compile(r"(?<![\d.])(\d{3})m(?![a-z])", re.IGNORECASE)

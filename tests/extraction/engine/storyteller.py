@@ -167,7 +167,7 @@ def _reading(values: Values) -> Iterator[str]:
         for number, _, text in turns:
             if _JUMP.search(text) and (earlier or number > turns[0][0]):
                 yield f"[break:{number}] They talked until turn {number - 1}, and then they left."
-    if "[kind:importance:source=numbers:entity=Name/type,Name/type] text" in forms:
+    if "[detail:" in forms:
         yield from _memories(values, SESSION, "session")
     if ":triggers=" in forms:
         for line in _memories(values, LONG_TERM, "permanent"):

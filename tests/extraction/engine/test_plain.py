@@ -50,7 +50,7 @@ def test_a_small_model_answers_plain_questions_about_one_speaker_at_a_time(
     assert sesame.sources.get().message.index == 2
     assert "Alice" in str(list(sister.entities.values_list("name", flat=True)))
     assert "Alice owns a castle in Spain." not in kept
-    assert [line for step in run.steps.all() for line in step.unused_lines] == ["Alice owns a castle in Spain."]
+    assert "Alice owns a castle in Spain." in [line for step in run.steps.all() for line in step.unused_lines]
     assert run.llm["calls"] == 2
     assert server.of_kind("generation")[0].body["repeat_penalty"] > 1
     assert 0 < estimate(chat, ["long_term"], 0, 4, again=True)["prompt_tokens"] < 1500
