@@ -29,6 +29,7 @@ SAID = Said(
         ("Pell runs a ferry.", []),
         ("Nadia is a school nurse.\nNadia is a school nurse.", ["Nadia is a school nurse."]),
         ("Nadia is gluten free.", []),
+        ("They talk about the aquarium.", []),
         ("Nadia's brother Leyla got a job at the aquarium.", ["Leyla got a job at the aquarium."]),
         ("Nadia will win the lottery.", []),
         ("Nadia burned 400 rolls at work.", []),

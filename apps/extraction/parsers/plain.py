@@ -117,7 +117,7 @@ def _is_note(text: str, said: Said) -> bool:
     least = MIN_LETTERS // 3 if _UNSPACED.search(text) else MIN_LETTERS
     if not least <= letters <= MAX_LETTERS or text.endswith(("?", "？")):
         return False
-    if _HYPOTHETICAL.match(text) or _FIRST_PERSON.match(text) or _CHAT_WORDS.search(text):
+    if _PRONOUN.match(text) or _HYPOTHETICAL.match(text) or _FIRST_PERSON.match(text) or _CHAT_WORDS.search(text):
         return False
     speaker = _SPEAKER.match(text)
     if speaker and speaker["name"].strip() in said.speakers:
