@@ -38,7 +38,9 @@ e2e: $(VENV)/.installed-dev chromium axe
 
 # A chat read by a real model: llama.cpp with a small one, or the server that LOCI_TEST_MODEL_URL names.
 e2e-model: $(VENV)/.installed-dev $(if $(LOCI_TEST_MODEL_URL),,$(MODEL_VENV)/.installed)
-	LOCI_TEST_MODEL_PYTHON=$(MODEL_VENV)/bin/python $(RUN) -m pytest tests/real_model
+	LOCI_TEST_MODEL_PYTHON=$(MODEL_VENV)/bin/python \
+	LOCI_TEST_SMALL_MODEL="$(if $(LOCI_TEST_MODEL_URL),,$$($(MODEL_VENV)/bin/python tests/real_model/weights.py .model))" \
+	$(RUN) -m pytest -s tests/real_model
 
 # Chats through the proxy in a real SillyTavern, which is installed for the tests alone.
 e2e-clients: $(VENV)/.installed-dev chromium $(CLIENTS)/.installed

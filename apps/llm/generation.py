@@ -29,6 +29,7 @@ class GenerationRequest:
     backends that work without a language model. ``temperature`` is 0 where replies are parsed: the likeliest one.
     ``top_p``, ``top_k``, ``min_p``, ``repetition_penalty`` and ``stop``, the texts that end a reply, are sent if set.
     ``less_reasoning`` is set if an earlier reply was cut off: thoughts count towards the limit of tokens.
+    ``is_enough`` is asked about once a second with the text so far, and ends the reply there by returning True.
     """
 
     task: str
@@ -42,6 +43,7 @@ class GenerationRequest:
     min_p: float | None = None
     repetition_penalty: float | None = None
     stop: Sequence[str] = ()
+    is_enough: Callable[[str], bool] | None = None
 
     def sent_messages(self) -> list[dict[str, str]]:
         """Return the messages without characters that servers refuse."""

@@ -20,7 +20,7 @@ from apps.extraction import tasks
 from apps.extraction.jobs import model_tests
 from apps.extraction.models import ExtractionRun, ModelCall, ModelTest
 from apps.extraction.prompts.overrides import set_template
-from apps.extraction.settings.queries import reads_at_once
+from apps.extraction.settings.plans import Plan, billions_of, plan_for
 from apps.extraction.settings.schema import Settings
 from apps.extraction.suitability.running import question_count
 from apps.llm.backends.connected import ConnectedBackend
@@ -94,25 +94,49 @@ def test_the_users_templates_are_used(owner: User, connection: Connection, serve
     assert [tier["raw"] for tier in test.results["tiers"]] == ["NONE"] * question_count("openai")
 
 
-def test_a_small_model_reads_with_one_call_once_a_test_has_found_that_it_can(
+def test_a_model_reads_as_its_newest_test_has_found(
     owner: User, connection: Connection, server: ScriptedServer
 ) -> None:
     backend = ConnectedBackend(connection)
     small, large = Settings(profile="A"), Settings(profile="B")
     set_by_hand = Settings(profile="A", reading="one")
 
-    def choices() -> list[bool]:
-        return [reads_at_once(owner, settings, backend) for settings in (small, large, set_by_hand)]
+    def choices() -> list[Plan]:
+        return [plan_for(owner, settings, backend) for settings in (small, large, set_by_hand)]
 
-    assert choices() == [False, True, True]
-    completed(model_tests.start_test(owner, connection))
-    assert choices() == [False, True, True]
+    assert choices() == [Plan.SEPARATE, Plan.ONE, Plan.ONE]
+    test = completed(model_tests.start_test(owner, connection))
+    assert test.results["plan"] == "builtin", "it found nothing at all"
+    site = Client()
+    site.force_login(owner)
+    assertContains(site.get(f"/settings/models/test/{test.pk}/"), "The built-in extractor does better.")
+    assert choices() == [Plan.BUILTIN, Plan.BUILTIN, Plan.ONE]
+    server.reply_to(lambda request: "in the third person" in request.prompt, GOOD_REPLIES["plain"])
+    test = completed(model_tests.start_test(owner, connection))
+    assert test.results["plan"] == "small"
+    assert choices() == [Plan.SMALL, Plan.SMALL, Plan.ONE]
     server.reply_to(lambda request: "one line each, in any order" in request.prompt, GOOD_REPLIES["reading"])
     test = completed(model_tests.start_test(owner, connection))
     assert test.results["tiers"][-1]["verdict"] == "good"
     assert test.results["score"] == 0, "the mean of the tiers that are asked for alone"
-    assert choices() == [True, True, True]
-    assert not reads_at_once(UserFactory(), small, backend)
+    assert choices() == [Plan.ONE, Plan.ONE, Plan.ONE]
+    assert plan_for(UserFactory(), small, backend) == Plan.SEPARATE
+
+
+@pytest.mark.parametrize(
+    ("model", "billions"),
+    [
+        ("qwen2.5:1.5b", 1.5),
+        ("Qwen2.5-Coder-1.5B-Instruct-Q4_K_M.gguf", 1.5),
+        ("SmolLM2-135M-Instruct", 0.135),
+        ("mixtral:8x7b", 7),
+        ("qwen3:30b-a3b", 30),
+        ("gpt-4.1-mini", 0),
+        ("minimax-text-1m", 0),
+    ],
+)
+def test_a_name_may_tell_the_size_of_a_model(model: str, billions: float) -> None:
+    assert billions_of(model) == billions
 
 
 def test_memories_are_neither_read_nor_written(owner: User, connection: Connection, server: ScriptedServer) -> None:

@@ -40,6 +40,8 @@ MATERIAL: dict[str, dict[str, Any]] = {
     },
     "pairs": {"pairs": [{"number": 1, "old": "Mira owns the mill.", "new": "Bob owns the mill."}]},
     "reading": EXAMPLES["reading"] | {"turns": TURNS},
+    "plain": {"turns": TURNS[:1], "subject": "Mira", "names": []},
+    "plainest": {"turns": TURNS[:1], "subject": "Mira", "names": []},
     "review": EXAMPLES["review"],
     "summary": {"summary": "1. Scene: the mill", "turns": TURNS, "known": ["Mira owns the mill."]},
     "scene_break": {"previous": TURNS[0], "turn": TURNS[1]},
@@ -72,7 +74,7 @@ def shown(text: str, speaker: str = "Mira") -> str:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_prompt_contains_all_of_its_material(task: str) -> None:
-    system, user = render(task, MATERIAL[task])
+    system, *_, user = render(task, MATERIAL[task])
     assert (system["role"], user["role"]) == ("system", "user")
     assert "{{" not in user["content"]
     for text in texts_in(MATERIAL[task]):

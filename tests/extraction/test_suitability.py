@@ -1,7 +1,7 @@
 """Suitability test of models: scores, hints, and the command."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from io import StringIO
 from typing import Any
 
@@ -17,7 +17,7 @@ from apps.extraction.prompts.overrides import set_template
 from apps.extraction.prompts.rendering import TASKS, default_template
 from apps.extraction.suitability.expectations import Expectation, Statement
 from apps.extraction.suitability.running import Report, question_count, run
-from apps.extraction.suitability.scenarios import trials
+from apps.extraction.suitability.scenarios import WAYS, trials
 from apps.extraction.suitability.scoring import TrialResult, score_reply
 from apps.llm.backends.builtin import BuiltinBackend
 from apps.llm.generation import Completion, GenerationFailed, GenerationRequest, Watch, unwatched
@@ -107,6 +107,10 @@ Ilka -> Mayor Holm: means to convict him
 What happened: She found Josef Lind alive in the lighthouse.
 
 Where things stand: She trusts Tobias.""",
+    "plain": """Ilka Brandt is from the harbour police in Vessen.
+Ilka found a small brass gear on the stairs of the lighthouse at Cape Morrow.
+Ilka is allergic to shellfish.
+Ilka's brother Anton drowned off Cape Morrow nine years ago.""",
     "reading": """
 [break:13] In his shop, Tobias told Inspector Brandt whose gear it was. They set out for the lighthouse.
 [fact:2:permanent:source=1] Ilka Brandt is an inspector of the harbour police in Vessen.
@@ -200,8 +204,8 @@ def test_copied_examples_score_zero_with_a_hint(task: str) -> None:
 def test_expectations_differ_from_the_examples_of_prompts() -> None:
     for trial in TRIALS.values():
         assert any(one.description == "It copied the examples of the prompt." for one in trial.forbidden)
-        # The prompt of a reading has no examples.
-        assert ("Oswin" in default_template(trial.task)) == (trial.task != "reading")
+        # The prompt of a reading has its examples in its forms, a plain question none.
+        assert ("Oswin" in default_template(trial.task)) == (trial.task not in WAYS)
         assert "oswin" not in json.dumps(trial.material).lower()
 
 
@@ -303,7 +307,7 @@ def test_a_long_reply_is_scored_fast() -> None:
 
 
 def test_every_question_fits_a_small_context() -> None:
-    assert question_count("openai") == question_count("builtin") + 1 == len(TRIALS) == 12
+    assert question_count("openai") == question_count("builtin") + 2 == len(TRIALS) == 13
     assert TRIALS.keys() <= TASKS.keys()
     backend = Scripted(GOOD_REPLIES)
     report = run_all(backend)
@@ -360,6 +364,21 @@ def test_the_built_in_backend_can_be_tested_too(db: None) -> None:
     assert not any(tier.wrong for tier in report.tiers if tier.task in ("epistemic", "ledger"))
 
 
+@pytest.mark.parametrize(
+    ("answered", "plan"),
+    [
+        ((), "builtin"),
+        (("plain",), "small"),
+        (TRIALS.keys() - {"reading"}, "separate"),
+        (TRIALS, "one"),
+    ],
+)
+def test_the_plan_is_the_largest_question_that_a_model_can_answer(answered: Collection[str], plan: str) -> None:
+    report = run_all(Scripted({task: GOOD_REPLIES[task] for task in answered}))
+    assert report.document()["plan"] == plan
+    assert run_all(BuiltinBackend()).plan == ""
+
+
 @pytest.fixture
 def server() -> Any:
     with ScriptedServer(reply_of) as server:
@@ -378,7 +397,7 @@ def reply_of(request: Request) -> str:
 
 def is_profile(task: str, asked: str) -> bool:
     """Return whether the template of a task begins with a name."""
-    begins = {"profiles": "Say how Ilka", "canon": "Write the history"}
+    begins = {"profiles": "Say how Ilka", "canon": "Write the history", "plain": "Ilka wrote:"}
     return task in begins and asked.startswith(begins[task])
 
 
@@ -405,6 +424,7 @@ def test_the_command_tests_the_connection_in_use(
     use_for(connect(alice, "Home"), generation=True)
     document = json.loads(call("--user", alice.email, "--json"))
     assert (document["backend"], document["model"], document["score"]) == ("openai", "scripted-small", 100)
+    assert document["plan"] == "one"
     assert [tier["task"] for tier in document["tiers"]] == list(TRIALS)
     assert len(server.of_kind("generation")) == len(TRIALS)
     for model in (Memory, ExtractionRun, ModelCall, Chat):

@@ -1,6 +1,6 @@
-"""Run llama.cpp's server with SmolLM2 on the loopback. Print its address, and stop when standard input is closed.
+"""Run llama.cpp's server on the loopback. Print its address, and stop when standard input is closed.
 
-Run by an interpreter that has the packages of requirements-model.txt.
+Run by an interpreter that has the packages of requirements-model.txt, with the path of the weights, else with SmolLM2.
 """
 
 import sys
@@ -23,7 +23,7 @@ def weights() -> str:
 
 
 params = xllamacpp.CommonParams()
-params.model.path = weights()
+params.model.path = sys.argv[1] if len(sys.argv) > 1 else weights()
 params.n_ctx = SLOTS * CONTEXT
 params.n_parallel = SLOTS
 params.cpuparams.n_threads = THREADS

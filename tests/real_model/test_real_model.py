@@ -5,11 +5,9 @@ LOCI_TEST_MODEL_KEY where it needs them. Nothing is said about the quality of th
 """
 
 import os
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from django.db import connection as database
@@ -28,9 +26,8 @@ from apps.llm.models import Connection
 from apps.llm.operations import create_connection, update_connection, use_for
 from apps.llm.usage.limits import usage_today
 from tests.factories import UserFactory, make_character, make_chat
+from tests.real_model.serving import PYTHON, URL, model_server
 
-URL = os.environ.get("LOCI_TEST_MODEL_URL", "")
-PYTHON = os.environ.get("LOCI_TEST_MODEL_PYTHON", "")
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.skipif(not (URL or PYTHON), reason="a real model is called by make e2e-model only"),
@@ -56,11 +53,8 @@ def server_url() -> Iterator[str]:
     if URL:
         yield URL
         return
-    script = Path(__file__).with_name("llama_server.py")
-    with subprocess.Popen([PYTHON, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout
-        yield process.stdout.readline().strip()
-        process.kill()
+    with model_server() as url:
+        yield url
 
 
 @pytest.fixture

@@ -137,7 +137,11 @@ class JobSerializer(serializers.Serializer[Any]):
 
 
 class ModelTestSerializer(JobSerializer):
-    """Model test. ``results`` has the score, 0 to 100, and verdict, and those of each tier with hints and raw reply."""
+    """Model test. ``results`` has the score, 0 to 100, and verdict, and those of each tier with hints and raw reply.
+
+    ``plan`` in it tells how the model reads best: with ``one`` call for all tiers, a ``separate`` call for each,
+    answers to plain questions (``small``), or not at all (``builtin``).
+    """
 
     connection = serializers.UUIDField(source="connection_id", allow_null=True)
     backend = serializers.CharField()

@@ -52,14 +52,13 @@ def start_test(owner: Owner, connection: Connection | None) -> ModelTest:
     )
 
 
-def can_read_at_once(owner: Owner, backend: GenerationBackend) -> bool:
-    """Return whether the newest complete test of a model found that it can read for all tiers with one call."""
+def tested_plan(owner: Owner, backend: GenerationBackend) -> str:
+    """Return the plan that the newest complete test of a model named, "" without one."""
     tests = ModelTest.objects.for_owner(owner).filter(
         state=ModelTest.State.SUCCEEDED, backend=backend.name, model=backend.model
     )
     latest = tests.order_by("-pk").first()
-    tiers = latest.results.get("tiers", []) if latest else []
-    return any(tier["task"] == "reading" and tier["verdict"] != "unsuitable" for tier in tiers)
+    return str(latest.results.get("plan", "")) if latest else ""
 
 
 def execute(test_id: UUID) -> None:

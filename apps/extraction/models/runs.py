@@ -19,8 +19,10 @@ from apps.llm.models import Connection
 from apps.llm.queries import uses_server
 
 UNUSED = "unused"  # the count of lines of replies that could not be used
+DOUBTED = "doubted"  # the count of messages in which a model found nothing, so that the built-in reader read them
+BACKED_OFF = "backed_off"  # the count of texts that a model is not asked for again so soon
 # Counts of a run that say nothing of what it was told.
-MADE_IN_ANY_CASE = frozenset({"scenes", "summary", "profiles", "canon", "contradictions", UNUSED})
+MADE_IN_ANY_CASE = frozenset({"scenes", "summary", "profiles", "canon", "contradictions", UNUSED, DOUBTED, BACKED_OFF})
 
 
 class ExtractionRun(Job):

@@ -47,6 +47,7 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
         "forms": "\n\n".join(join_blocks("forms", [(form, {"subject": "Mira", "per_kind": 4})]) for form in FORMS),
         "turns": TURNS[2:],
         "earlier": TURNS[:2],
+        "language": "English",
         "participants": NAMES,
         "memories": KNOWN_MEMORIES,
         "open": [{"number": 1, "text": "Who shut the harbour?"}],
@@ -56,6 +57,8 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
             {"subject": "Mira", "target": "Tom", "descriptors": [{"word": "trusting", "magnitude": "high"}]}
         ],
     },
+    "plain": {"turns": TURNS[1::2], "subject": "Mira", "names": NAMES[:1]},
+    "plainest": {"turns": TURNS[1::2], "subject": "Mira", "names": NAMES[:1]},
     "review": {"questions": join_blocks("questions", [("pairs", {"pairs": PAIRS})])},
     "summary": {"summary": "1. Scene and setting: the quay, at dusk", "turns": TURNS, "known": _MEMORY_TEXTS},
     "scene_break": {"previous": TURNS[2], "turn": TURNS[3]},

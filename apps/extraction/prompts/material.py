@@ -3,7 +3,16 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from apps.extraction.prompts.transcript import INDENT, MAX_NAME, MAX_TURN, neutral_line, neutralize, transcript
+from apps.extraction.prompts.tasks import PLAIN_TASKS
+from apps.extraction.prompts.transcript import (
+    INDENT,
+    MAX_NAME,
+    MAX_TURN,
+    neutral_line,
+    neutralize,
+    quoted_lines,
+    transcript,
+)
 
 EMPTY = "(nothing)"
 EVERYBODY = "everybody in the conversation"
@@ -23,7 +32,8 @@ def placeholder_values(task: str, material: PromptContext, *, max_chars: int = M
         turns = [material["turn"]] if "turn" in material else material.get("turns", [])
     if "earlier" in material:
         values["earlier"] = transcript(material["earlier"], max_chars=MAX_EARLIER_TURN)
-    return values | {"transcript": transcript(turns, max_chars=max_chars)}
+    shown = quoted_lines(turns) if task in PLAIN_TASKS else transcript(turns, max_chars=max_chars)
+    return values | {"transcript": shown}
 
 
 def _join_lines(lines: Iterable[str]) -> str:
@@ -109,6 +119,7 @@ _RENDERERS: Mapping[str, Callable[[Any], str]] = {
     "forms": str,
     "questions": str,
     "groups": lambda groups: "\n--\n".join(map(_render_entries, groups)) or EMPTY,
+    "language": str,
     "arc": neutral_line,
     "summary": _render_text,
 }

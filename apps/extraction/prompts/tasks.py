@@ -21,9 +21,19 @@ TASKS: Mapping[str, Task] = {
     "reading": Task(
         _("All that new messages tell, in one call."),
         ("forms", "transcript"),
-        ("participants", "memories", "open", "entities", "knowledge", "relationships", "earlier"),
+        ("participants", "memories", "open", "entities", "knowledge", "relationships", "earlier", "language"),
     ),
     "review": Task(_("All that is uncertain or due after a reading, in one call."), ("questions",)),
+    "plain": Task(
+        _("What somebody tells in a few messages, in plain sentences: for small models."),
+        ("transcript", "subject"),
+        ("names",),
+    ),
+    "plainest": Task(
+        _("The same in the simplest words: when a model found nothing in many messages."),
+        ("transcript", "subject"),
+        ("names",),
+    ),
     "session": Task(_("Memories of what happens in one chat."), ("transcript",), ("known", "participants", "per_kind")),
     "long_term": Task(
         _("Memories that a character keeps beyond one chat."),
@@ -49,6 +59,8 @@ TASKS: Mapping[str, Task] = {
     "repair": Task(_("A note that resolves a contradiction."), ("issues",), ("facts",)),
 }
 
+PLAIN_TASKS = frozenset({"plain", "plainest"})  # of small models, whose prompts have no marks and no numbers
+
 PLACEHOLDER_MEANINGS: Mapping[str, Words] = {
     "transcript": _("the messages, numbered, between marks"),
     "known": _("entries that are already known"),
@@ -65,6 +77,7 @@ PLACEHOLDER_MEANINGS: Mapping[str, Words] = {
     "relationships": _("how people stand to each other"),
     "earlier": _("messages before the new ones, which have been read already"),
     "questions": _("the questions, each with what it is about"),
+    "language": _("the language of the conversation"),
     "summary": _("the summary so far"),
     "number": _("the number of the message in question"),
     "open": _("the open threads, numbered"),

@@ -8,6 +8,7 @@ from typing import Any
 OPENING = "=== TRANSCRIPT BEGINS ==="
 CLOSING = "=== TRANSCRIPT ENDS ==="
 MAX_TURN = 60_000  # characters of a message; longer ones are read in parts
+MAX_PLAIN_TURN = 3000  # characters of a message that a small model is shown
 MAX_NAME = 80
 CUT = " (… cut …) "
 INDENT = "    "
@@ -35,6 +36,14 @@ def transcript(turns: Iterable[Mapping[str, Any]], *, max_chars: int = MAX_TURN)
     ``max_chars`` characters are shortened in the middle.
     """
     return "\n".join([OPENING, *_lines(turns, max_chars), CLOSING])
+
+
+def quoted_lines(turns: Iterable[Mapping[str, Any]]) -> str:
+    """Return the turns of one speaker as a line each, in quotation marks: small models copy tags, marks and numbers.
+
+    No message can imitate what stands around the lines, since each line begins and ends with a mark.
+    """
+    return "\n".join(f"“{neutral_line(shorten(turn['text'], MAX_PLAIN_TURN))}”" for turn in turns)
 
 
 def _lines(turns: Iterable[Mapping[str, Any]], max_chars: int) -> Iterator[str]:

@@ -9,7 +9,8 @@ from django.db.models import Count, F, Func, QuerySet, Sum
 
 from apps.chats.models import Chat, Message
 from apps.extraction.progress import messages_to_extract
-from apps.extraction.settings.queries import reads_at_once, settings_of
+from apps.extraction.settings.plans import MAX_MESSAGES, MAX_TOKENS, Plan, plan_for
+from apps.extraction.settings.queries import settings_of
 from apps.extraction.settings.schema import Settings
 from apps.llm.backends import backend_for
 from apps.llm.generation import GenerationBackend
@@ -20,6 +21,7 @@ BYTES_PER_TOKEN = 4  # of UTF-8; English has about 4 letters a token, Chinese a 
 # Tokens of a reading besides its messages, of a review, and of a closing call, as measured with scripted replies.
 READING_TOKENS, REVIEW_TOKENS, CLOSING_TOKENS = 3000, 1200, 4000
 REPLY_TOKENS = 600  # tokens of a reply
+PLAIN_TOKENS, PLAIN_REPLY_TOKENS = 250, 100  # of a plain question besides its messages, and of the reply to it
 SEPARATE_CALLS = 7  # calls that read a window where each tier has its own
 MONEY = Decimal("0.01")
 
@@ -31,10 +33,12 @@ def estimate(chat: Chat, tiers: Sequence[str], start: int, end: int, *, again: b
     to be read. ``cost`` is None without prices.
     """
     backend = backend_for(chat.owner_id)
-    if backend.name == "builtin":
+    settings = settings_of(chat)
+    plan = plan_for(chat.owner_id, settings, backend)
+    if plan == Plan.BUILTIN:
         return {}
     count, tokens = _size(messages_to_extract(chat, tiers, start, end, again=again))
-    return _total(chat, settings_of(chat), backend, count, tokens) if count else {}
+    return _total(chat, settings, (backend, plan), count, tokens) if count else {}
 
 
 def sum_of_estimates(estimates: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -56,17 +60,24 @@ def _size(messages: QuerySet[Message]) -> tuple[int, int]:
     return found["count"], ceil((found["size"] or 0) / BYTES_PER_TOKEN)
 
 
-def _total(chat: Chat, settings: Settings, backend: GenerationBackend, count: int, tokens: int) -> dict[str, Any]:
+def _total(
+    chat: Chat, settings: Settings, reader: tuple[GenerationBackend, str], count: int, tokens: int
+) -> dict[str, Any]:
+    backend, plan = reader
     windows = max(ceil(count / settings.chunk), ceil(tokens / (settings.chunk_share * backend.context_tokens)))
     closing = 1 + len(learners(chat))
-    if reads_at_once(chat.owner_id, settings, backend):
+    if plan == Plan.SMALL:
+        closing = 0  # the built-in reader does the rest
+        calls = max(ceil(count / MAX_MESSAGES), ceil(tokens / MAX_TOKENS)) * len(learners(chat))
+        prompt_tokens = tokens * len(learners(chat)) + calls * PLAIN_TOKENS
+    elif plan == Plan.ONE:
         calls = 2 * windows + closing
         prompt_tokens = tokens + windows * (READING_TOKENS + REVIEW_TOKENS)
     else:
         calls = SEPARATE_CALLS * windows + closing
         prompt_tokens = SEPARATE_CALLS * (tokens + windows * READING_TOKENS)
     prompt_tokens += closing * CLOSING_TOKENS
-    completion_tokens = calls * REPLY_TOKENS
+    completion_tokens = calls * (PLAIN_REPLY_TOKENS if plan == Plan.SMALL else REPLY_TOKENS)
     return {
         "calls": calls,
         "prompt_tokens": prompt_tokens,

@@ -25,11 +25,12 @@ from apps.extraction.models.runs import UNUSED
 from apps.extraction.runs import steps
 from apps.extraction.runs.waiting import wait_on_failure
 from apps.extraction.runs.windows import next_windows, reading_tiers
+from apps.extraction.settings.plans import Plan, plan_for
 from apps.extraction.settings.queries import settings_of
 from apps.extraction.stages.context import Context, StageOutcome, Window
 from apps.extraction.stages.order import CLOSING_STAGES, Stage, reading_stages
 from apps.llm.backends import backend_for
-from apps.llm.generation import Refused
+from apps.llm.generation import Refused, get_backend
 from apps.memories.models import Memory
 from apps.memories.witnesses import learners
 
@@ -57,15 +58,25 @@ def execute_claimed(run: ExtractionRun, *, max_seconds: float = jobs.SLICE_SECON
     """
     with jobs.fail_on_error(run, MessagesChanged, Missing), wait_on_failure(run):
         deadline = time.monotonic() + max_seconds
-        backend = backend_for(run.owner)
-        context = Context(run, settings_of(run.chat), backend)
-        jobs.heartbeat(run, backend=backend.name, model=backend.model, waits_for="")
+        context = _context_of(run)
+        backend = context.small or context.backend
+        run.backend, run.model = backend.name, backend.model
+        jobs.heartbeat(run, backend=run.backend, model=run.model, waits_for="")
         for _ in _run_steps(context):
             if time.monotonic() > deadline:
                 jobs.requeue(run)
                 return True
         jobs.end(run, ExtractionRun.State.SUCCEEDED, total=F("done"))
     return False
+
+
+def _context_of(run: ExtractionRun) -> Context:
+    """Return the context of a run: a small model answers plain questions, the built-in reader does the rest."""
+    model, settings = backend_for(run.owner), settings_of(run.chat)
+    plan = plan_for(run.owner_id, settings, model)
+    if plan in (Plan.ONE, Plan.SEPARATE):
+        return Context(run, settings, model)
+    return Context(run, settings, get_backend(), small=model if plan == Plan.SMALL else None)
 
 
 def _run_steps(context: Context) -> Iterator[None]:
@@ -204,7 +215,7 @@ def _write_step(
     progress.mark_extracted(
         context.chat, window.messages, [] if is_refused else tiers, refused=tiers if is_refused else []
     )
-    counts = outcome.write()
+    counts = outcome.write() + context.noted
     if outcome.error and stage.reads:
         counts["refused"] += 1
     unused = [*outcome.unused, *context.unused]

@@ -5,11 +5,9 @@ from typing import Any
 
 from apps.chats.models import Character, Chat
 from apps.common.scoping import Owner
-from apps.extraction.jobs.model_tests import can_read_at_once
 from apps.extraction.settings.operations import MEMORY_SETTINGS
 from apps.extraction.settings.schema import Settings, resolve
 from apps.llm.backends import backend_for
-from apps.llm.generation import GenerationBackend
 
 
 def settings_of(chat: Chat) -> Settings:
@@ -21,16 +19,6 @@ def settings_of(chat: Chat) -> Settings:
 def settings_of_owner(owner: Owner, character: Character | None = None) -> Settings:
     """Return the settings that apply to all chats of an owner, or of one of their characters."""
     return resolve(backend_for(owner).profile, MEMORY_SETTINGS.documents(owner, character))
-
-
-def reads_at_once(owner: Owner, settings: Settings, backend: GenerationBackend) -> bool:
-    """Return whether one call of the backend reads messages for all tiers.
-
-    If the settings leave it open, large models do so, and small ones of which a suitability test found that they can.
-    """
-    if backend.name == "builtin" or settings.reading != "auto":
-        return backend.name != "builtin" and settings.reading == "one"
-    return settings.profile == "B" or can_read_at_once(owner, backend)
 
 
 stored_settings = MEMORY_SETTINGS.stored

@@ -82,11 +82,16 @@ class Settings:
         READING,
         _("Calls of the model"),
         _(
-            "One call reads new messages for everything that is kept, or a call for each "
-            "kind. What suits a small model is "
-            "what its suitability test found; without a test, a call for each kind."
+            "One call reads new messages for everything that is kept, or a call for each kind. Small models answer "
+            "plain questions about a few messages, and the built-in reader does the rest. What suits a model is what "
+            "its suitability test found."
         ),
-        choices={"auto": _("As suits the model"), "one": _("One call"), "separate": _("A call for each kind")},
+        choices={
+            "auto": _("As suits the model"),
+            "one": _("One call"),
+            "separate": _("A call for each kind"),
+            "small": _("Plain questions about a few messages"),
+        },
     )
     chunk: int = _number(
         20, 2, 200, READING, _("Messages at a time"), _("Messages that a model reads in one call."), b=30

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_noop
 from apps.common import jobs
 from apps.extraction.models import ExtractionRun, ModelCall
 from apps.extraction.parsers.records import ParsedLines, is_mostly_unused
+from apps.extraction.parsers.text_cleanup import LEADING_MARKS
 from apps.extraction.runs import steps
 from apps.llm.generation import (
     Completion,
@@ -32,9 +33,10 @@ NOT_IN_FORM = gettext_noop("The model twice wrote no line in the form that it wa
 MOSTLY_UNUSED = gettext_noop("Most lines of the model's reply were not in the form that it was asked for.")
 REMINDERS = {
     NOT_IN_FORM: "Your reply has none of the lines that were asked for. Write them now and nothing else, or only NONE.",
-    MOSTLY_UNUSED: "Most lines of your reply are not in the form that was asked for. Write all of them again, each in "
-    "that form, and nothing else.",
+    MOSTLY_UNUSED: "Most lines of your reply are not in a form that was asked for. Write those below again, each in "
+    "its form, and nothing else.",
 }
+MAX_SHOWN_FORMS, MAX_SHOWN_LINES = 12, 20  # of the examples of a prompt, and of a reply's unused lines, in a reminder
 MAX_REQUESTS = 2  # for one reply
 IsUsable = Callable[[str], bool]
 Parse = Callable[[str], ParsedLines[Any]]
@@ -77,42 +79,63 @@ def ask(run: ExtractionRun, stage: str, backend: GenerationBackend, question: Qu
     request = question.request
     call = partial(ModelCall, owner_id=run.owner_id, run=run, stage=stage, task=request.task)
     if backend.name == "builtin":
-        return Answer(_call(run, backend, request, call(), replace(question, is_usable=_any)).text, question.offered)
+        if run.backend not in ("", "builtin"):  # it helps a model out, whose calls alone cost something
+            return Answer(backend.generate(request, question.watch).text, question.offered)
+        reply = _call(run, backend, request, call(), replace(question, is_usable=takes_any))
+        return Answer(reply.text, question.offered)
     request = replace(request, max_tokens=max(request.max_tokens, MIN_TOKENS))
     key = _key_of(backend.model, request.task, question.key or str(request.messages))
     if stored := steps.stored_reply(run, key):
         return Answer(stored.reply, stored.offered)
     replies = steps.unusable_replies(run, key)  # of an interrupted worker
     while len(replies) < MAX_REQUESTS and not (replies and not replies[-1].error):
-        sent = _corrected(request, replies[-1]) if replies else request
+        sent = _corrected(request, replies[-1], question.parse) if replies else request
         replies.append(call(key=key, offered=dict(question.offered)))
         _call(run, backend, sent, replies[-1], question)
     return Answer(_best_of(replies, question.parse), question.offered)
 
 
 def _best_of(replies: Sequence[ModelCall], parse: Parse | None) -> str:
-    """Return the text of the last reply, or of an earlier one of which more lines can be used.
+    """Return the text of the last reply, after the usable lines of the one that it corrects.
 
     Raise Refused if none can be used.
     """
     readable = [call.reply for call in reversed(replies) if call.error in ("", MOSTLY_UNUSED)]
     if not readable:
         raise Refused(replies[-1].error)
-    return max(readable, key=lambda text: len(parse(text).items)) if parse and len(readable) > 1 else readable[0]
+    if parse is None or len(readable) == 1:
+        return readable[0]
+    if any("{" in text for text in readable) or not parse(readable[0]).items:
+        return max(readable, key=lambda text: len(parse(text).items))
+    return f"{_used_lines(readable[1], parse)}\n{readable[0]}"
 
 
-def _any(text: str) -> bool:
-    """Return True: the built-in extractor's replies can be used as they are."""
+def _used_lines(text: str, parse: Parse) -> str:
+    unused = set(parse(text).unused)
+    return "\n".join(line for line in text.splitlines() if LEADING_MARKS.sub("", line, count=1).strip() not in unused)
+
+
+def takes_any(text: str) -> bool:
+    """Return True: replies of the built-in extractor, and to plain questions, are used as far as they go."""
     return True
 
 
-def _corrected(request: GenerationRequest, call: ModelCall) -> GenerationRequest:
+def _forms_in(request: GenerationRequest) -> str:
+    """Return the lines of a prompt that show a form: no line of the material begins with a bracket."""
+    lines = request.messages[-1]["content"].splitlines()
+    return "\n".join([line for line in lines if line.startswith("[")][:MAX_SHOWN_FORMS])
+
+
+def _corrected(request: GenerationRequest, call: ModelCall, parse: Parse | None) -> GenerationRequest:
     """Return the request to send after a reply that can't be used."""
     if call.error not in REMINDERS:
         return replace(request, max_tokens=max(2 * request.max_tokens, MIN_RETRY_TOKENS), less_reasoning=True)
+    shown = [f"The forms are:\n{forms}"] if (forms := _forms_in(request)) else []
+    if parse and (unused := parse(call.reply).unused[:MAX_SHOWN_LINES]):
+        shown.append("What could not be read:\n" + "\n".join(unused))
     answer: list[PromptMessage] = [
         {"role": "assistant", "content": call.reply},
-        {"role": "user", "content": REMINDERS[call.error]},
+        {"role": "user", "content": "\n\n".join([REMINDERS[call.error], *shown])},
     ]
     return replace(request, messages=[*request.messages, *answer])
 
@@ -145,6 +168,8 @@ def _call(
         completion = Completion(failure.partial, failure.prompt_tokens, failure.completion_tokens, failure.reasoning)
         _store(run, call, completion, failure.detail, start)
         raise
+    if completion.cut_off and question.is_usable is takes_any:
+        completion = replace(completion, text=completion.text.rpartition("\n")[0])  # without the unfinished line
     problem = _problem_of(completion, request, question)
     call.unusable = bool(problem)
     _store(run, call, completion, problem, start)
@@ -153,7 +178,7 @@ def _call(
 
 def _problem_of(completion: Completion, request: GenerationRequest, question: Question) -> str:
     """Return why a reply can't be used, or is not used without asking again, or ""."""
-    if question.is_usable is _any:
+    if question.is_usable is takes_any:
         return ""
     if completion.cut_off or not completion.text.strip():
         return CUT_OFF.format(request.max_tokens)

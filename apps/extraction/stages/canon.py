@@ -7,6 +7,7 @@ from apps.chats.models import Message
 from apps.extraction.parsers.canon import is_canon, labels_in, parse_canon
 from apps.extraction.prompts.overrides import template_of
 from apps.extraction.prompts.rendering import default_template
+from apps.extraction.stages.backing_off import backs_off
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window
 from apps.extraction.stages.members import is_members_turn, tellable
 from apps.extraction.stages.texts import text_outcome
@@ -31,7 +32,7 @@ def run(context: Context, window: Window) -> StageOutcome:
     is_requested = context.run.tiers == ["canon"]
     current = current_version(context.chat, VersionedText.Kind.CANON, context.character)
     is_due = _is_due(context, arcs, current) and is_members_turn(context, VersionedText.Kind.CANON)
-    if not is_requested and not is_due:
+    if (not is_requested and not is_due) or backs_off(context, "canon"):
         return NO_OUTCOME
     budget = context.token_budget / 2  # for each of arcs and memories
     summaries = _newest_within(tellable(context, _summaries(context, arcs)), budget)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -113,12 +114,17 @@ class Context:
     replies: Mapping[str, str] = field(default_factory=dict)
     # Lines that could not be used of replies to what a stage asks besides, such as pairs and trigger words.
     unused: list[str] = field(default_factory=list)
+    # Counts of the step besides those of what it writes.
+    noted: Counter[str] = field(default_factory=Counter)
+    # A small model, which is asked plain questions alone; ``backend`` is then the built-in one, which does the rest.
+    small: GenerationBackend | None = None
 
     def begin_step(self) -> None:
         """Record the state of the chat that the next step reads."""
         self.step_began = timezone.now()
         self.also_read = ()
         self.unused = []
+        self.noted = Counter()
         self.read_rev = Chat.objects.for_owner(self.owner_id).values_list("rev", flat=True).get(pk=self.run.chat_id)
         self.read_to = self.last_index
 
@@ -179,11 +185,24 @@ class Context:
             return self.replies[task]
         return self.ask_question(task, material, max_tokens=max_tokens, **options).text
 
-    def ask_question(self, task: str, material: Mapping[str, Any], *, max_tokens: int, **options: Any) -> calls.Answer:
-        """Return the model's reply, with ``options`` of ``calls.Question``. Raise GenerationFailed, ClaimLost."""
+    def ask_question(
+        self,
+        task: str,
+        material: Mapping[str, Any],
+        *,
+        max_tokens: int,
+        backend: GenerationBackend | None = None,
+        sampling: Mapping[str, Any] = MappingProxyType({}),
+        **options: Any,
+    ) -> calls.Answer:
+        """Return a reply with ``options`` of ``calls.Question``, of the model unless another ``backend`` is given.
+
+        ``sampling`` are further fields of the request. Raise GenerationFailed, ClaimLost.
+        """
         messages = render(task, material, template_of(self.owner_id, task))
-        request = GenerationRequest(task, messages, material, max_tokens)
-        return calls.ask(self.run, self.stage, self.backend, calls.Question(request, watch=self.watch, **options))
+        request = GenerationRequest(task, messages, material, max_tokens, **sampling)
+        question = calls.Question(request, watch=self.watch, **options)
+        return calls.ask(self.run, self.stage, backend or self.backend, question)
 
     def attributed(self, text: str, material: Mapping[str, Any]) -> str:
         """Return what a model wrote, with the words of its material as quotations. The built-in one has its own."""

@@ -18,14 +18,14 @@ from apps.extraction.parsers.memories import Candidate, parse_memories
 from apps.extraction.parsers.reading import KINDS
 from apps.extraction.parsers.records import ParsedLines, has_lines
 from apps.extraction.settings.schema import Settings
-from apps.extraction.stages import judging
+from apps.extraction.stages import judging, plain
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.dictation import Dictation
 from apps.extraction.stages.people import canonical_names, known_people
 from apps.extraction.stages.provenance import find_source_turn
 from apps.extraction.stages.relationships import find_relationship_changes
 from apps.extraction.stages.triggers import find_triggers
-from apps.llm.generation import Refused
+from apps.llm.generation import Refused, get_backend
 from apps.memories.candidates import NamedEntity
 from apps.memories.models import Entity, Memory
 from apps.memories.operations.verdicts import Limits, VerdictBatch, hash_of, write_verdicts
@@ -125,20 +125,39 @@ def outcome_of(context: Context, proposals: Proposals, answers: Mapping[Pair, Re
 
 
 def _ask_for_candidates(context: Context, turns: Mapping[int, Message], tier: str) -> str:
+    is_long_term = tier == Memory.Tier.LONG_TERM
+    if is_long_term and context.small and (reply := plain.read(context, context.small, turns)):
+        return reply
     per_kind = context.settings.new_per_kind
-    return context.ask(
+    reply = context.ask(
         tier,
-        {
-            "turns": turns_material(turns, dates=context.settings.dates),
-            "participants": context.participants,
-            "per_kind": per_kind if context.has_model else None,
-            "known": _known_memories(context, tier),
-            "subject": context.character.name if context.character and tier == Memory.Tier.LONG_TERM else "",
-        },
+        _material(context, turns, tier, per_kind if context.has_model else None),
         max_tokens=MAX_LINE_TOKENS * per_kind * len(KINDS[tier]) * 2,
         is_usable=has_lines,
         parse=partial(parse_memories, kinds=KINDS[tier]),
     )
+    is_doubted = is_long_term and context.has_model and plain.is_doubtful(reply, turns)
+    return doubted_reply(context, turns) if is_doubted else reply
+
+
+def doubted_reply(context: Context, turns: Mapping[int, Message]) -> str:
+    """Return the lasting memories of turns in which a large model found none: its second answer, else by rules."""
+    if reply := plain.second_opinion(context, context.backend, turns):
+        return reply
+    tier = Memory.Tier.LONG_TERM.value
+    return context.ask_question(
+        tier, _material(context, turns, tier, None), max_tokens=MAX_LINE_TOKENS, backend=get_backend()
+    ).text
+
+
+def _material(context: Context, turns: Mapping[int, Message], tier: str, per_kind: int | None) -> dict[str, Any]:
+    return {
+        "turns": turns_material(turns, dates=context.settings.dates),
+        "participants": context.participants,
+        "per_kind": per_kind,
+        "known": _known_memories(context, tier),
+        "subject": context.character.name if context.character and tier == Memory.Tier.LONG_TERM else "",
+    }
 
 
 def _known_memories(context: Context, tier: str) -> list[dict[str, Any]]:
@@ -173,7 +192,7 @@ def _usable(context: Context, parsed: ParsedLines[Candidate], turns: Mapping[int
         if not set(candidate.sources) <= turns.keys() or takes_back(split_speaker(candidate.text)[1]):
             unusable.append(candidate.text)
             continue
-        if context.has_model and not _is_wanted(candidate.text, wanted, context.participants):
+        if (context.has_model or context.small) and not _is_wanted(candidate.text, wanted, context.participants):
             people = [
                 one.name for one in candidate.entities if one.kind in (Entity.Kind.CHARACTER, Entity.Kind.UNKNOWN)
             ]

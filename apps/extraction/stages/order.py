@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from apps.extraction.settings.queries import reads_at_once
+from apps.extraction.settings.plans import Plan, plan_for
 from apps.extraction.stages import (
     arcs,
     canon,
@@ -58,5 +58,5 @@ CLOSING_STAGES = (
 
 def reading_stages(context: Context) -> Sequence[Stage]:
     """Return the stages that read a window: one for all tiers, or one for each."""
-    is_at_once = reads_at_once(context.owner_id, context.settings, context.backend)
-    return READING_STAGES if is_at_once else SEPARATE_STAGES
+    plan = plan_for(context.owner_id, context.settings, context.backend)
+    return READING_STAGES if plan == Plan.ONE else SEPARATE_STAGES

@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from apps.english.names import is_same_person
 from apps.extraction.parsers.profiles import is_profile, parse_profiles
+from apps.extraction.stages.backing_off import backs_off
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.members import is_members_turn, tellable
 from apps.extraction.stages.texts import text_outcome
@@ -27,7 +28,7 @@ def run(context: Context, window: Window) -> StageOutcome:
     current = current_version(context.chat, VersionedText.Kind.PROFILE, context.character)
     if not memories or not _is_stale(context, current):
         return NO_OUTCOME
-    if not is_members_turn(context, VersionedText.Kind.PROFILE):
+    if not is_members_turn(context, VersionedText.Kind.PROFILE) or backs_off(context, "profiles"):
         return NO_OUTCOME
     end = context.last_index
     latest = Window(messages_between(context.chat, end - MAX_MESSAGES + 1, end)).turns

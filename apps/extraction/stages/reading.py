@@ -7,8 +7,20 @@ from typing import Any
 
 from apps.chats.models import Character, Message
 from apps.extraction.parsers.reading import DividedReply, divide_reply, is_reading, parse_reading
+from apps.extraction.prompts.languages import language_of
 from apps.extraction.prompts.rendering import join_blocks
-from apps.extraction.stages import arcs, consolidation, continuity, epistemic, extraction, known, ledger, review, scenes
+from apps.extraction.stages import (
+    arcs,
+    consolidation,
+    continuity,
+    epistemic,
+    extraction,
+    known,
+    ledger,
+    plain,
+    review,
+    scenes,
+)
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.extraction import Proposals
 from apps.extraction.stages.turns import messages_between
@@ -25,7 +37,11 @@ def run(context: Context, window: Window) -> StageOutcome:
         return NO_OUTCOME
     members = learners(context.chat)
     reply, offered = _ask(context, window, members)
-    context = replace(context, replies=_replies(context, reply))
+    replies = _replies(context, reply)
+    is_empty = not reply.texts and not reply.breaks
+    if is_empty and "long_term" in context.tiers and plain.is_doubtful("", window.turns):
+        replies["long_term"] = extraction.doubted_reply(context, window.turns)
+    context = replace(context, replies=replies)
     proposals = _proposals(context, window, members)
     answers = review.ask(context, proposals, _due_entries(context, members), _due_check(context, window))
     outcomes = [extraction.outcome_of(_of_member(context, member), one, answers.relations) for member, one in proposals]
@@ -55,6 +71,7 @@ def _ask(
         "forms": join_blocks("forms", [(form, values) for form in forms]),
         "turns": turns_material(window.turns, dates=context.settings.dates),
         "earlier": turns_material(_earlier(context, window), dates=context.settings.dates),
+        "language": language_of(turn.mes for turn in window.turns.values()),
         **known_values,
     }
     limit = min(max(MIN_TOKENS, TOKENS_PER_MESSAGE * len(window.turns)), MAX_TOKENS)

@@ -10,6 +10,7 @@ from apps.extraction.parsers.epistemic import RETIRE, parse_knowledge
 from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.parsers.ledger import parse_states
 from apps.extraction.parsers.memories import parse_memories
+from apps.extraction.parsers.plain import Said, parse_plain
 from apps.extraction.parsers.profiles import SECTIONS as PROFILE_SECTIONS
 from apps.extraction.parsers.profiles import parse_profiles
 from apps.extraction.parsers.reading import divide_reply
@@ -174,6 +175,11 @@ def _convert_reading(reply: str, material: PromptContext) -> ParsedReply:
     )
 
 
+def _convert_plain(reply: str, material: PromptContext) -> ParsedReply:
+    parsed = parse_plain(reply, Said([(turn["speaker"], turn["text"]) for turn in material["turns"]]))
+    return _build_reply([Statement(text) for text in parsed.items], len(parsed.items), parsed.unused)
+
+
 _CONVERTERS: Mapping[str, Callable[[str, PromptContext], ParsedReply]] = {
     "session": _make_memory_converter(SESSION_KINDS),
     "long_term": _make_memory_converter(LONG_TERM_KINDS),
@@ -187,4 +193,5 @@ _CONVERTERS: Mapping[str, Callable[[str, PromptContext], ParsedReply]] = {
     "scene_recap": _convert_recap,
     "continuity": _convert_continuity,
     "reading": _convert_reading,
+    "plain": _convert_plain,
 }

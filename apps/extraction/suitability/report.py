@@ -15,7 +15,9 @@ def format_report(report: Report) -> str:
     """Return the reply and hints of each tier, followed by a table of all scores."""
     parts = [_tier(tier) for tier in report.tiers]
     heading = f"{'tier':<14} {'score':>5}  {'found':>7}  {'wrong':>5}  {'unused':>6}  {'tokens':>6}  {'seconds':>7}"
-    rows = [heading, *map(_row, report.tiers), f"{'all':<14} {report.score:>5}  {verdict_of(report.score)}"]
+    rows = [heading, *map(_row, report.tiers)]
+    rows += [f"reads best: {report.plan} (the built-in reader alone: {report.without})"] if report.plan else []
+    rows.append(f"{'all':<14} {report.score:>5}  {verdict_of(report.score)}")
     return "\n\n".join([*parts, "\n".join(rows)])
 
 

@@ -5,32 +5,59 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from apps.extraction.parsers.memories import parse_memories
+from apps.extraction.parsers.reading import KINDS
 from apps.extraction.prompts.rendering import render
-from apps.extraction.suitability.scenarios import Trial, trials_for
-from apps.extraction.suitability.scoring import TrialResult, failed_result, score_reply, verdict_of
-from apps.llm.generation import Completion, GenerationBackend, GenerationFailed, GenerationRequest, Watch
+from apps.extraction.suitability.expectations import Statement, met_expectations
+from apps.extraction.suitability.scenarios import WAYS, Trial, trial_of, trials_for
+from apps.extraction.suitability.scoring import USABLE, TrialResult, failed_result, score_of, score_reply, verdict_of
+from apps.llm.generation import (
+    Completion,
+    GenerationBackend,
+    GenerationFailed,
+    GenerationRequest,
+    Watch,
+    get_backend,
+)
 
 
 @dataclass(frozen=True)
 class Report:
-    """Results of all tiers."""
+    """Results of all tiers. ``without`` is the score of the built-in reader on the plain question, None if unasked."""
 
     tiers: list[TrialResult] = field(default_factory=list)
+    without: int | None = None
 
     @property
     def score(self) -> int:
         """Return the mean score of the tiers, from 0 to 100.
 
-        The reading of all tiers with one call doesn't count: a model that can't do so is asked for each alone.
+        Other ways to ask don't count: a model that can't read all tiers with one call is asked for each alone.
         """
-        scores = [tier.score for tier in self.tiers if tier.task != "reading"]
+        scores = [tier.score for tier in self.tiers if tier.task not in WAYS]
         return round(sum(scores) / len(scores)) if scores else 0
+
+    @property
+    def plan(self) -> str:
+        """Return how the model reads best: one call for all tiers, a call for each, plain questions, or not at all.
+
+        "" while the test is under way.
+        """
+        ways = {tier.task: tier.score for tier in self.tiers if tier.task in WAYS}
+        if self.without is None or ways.keys() != set(WAYS):
+            return ""
+        if ways["reading"] >= USABLE:
+            return "one"
+        if self.score >= USABLE:
+            return "separate"
+        return "small" if ways["plain"] >= USABLE and ways["plain"] > self.without else "builtin"
 
     def document(self) -> dict[str, Any]:
         """Return the report as JSON values."""
         keys = {"used_count": "used", "unused_lines": "unused"}
         tiers = [{keys.get(name, name): value for name, value in asdict(tier).items()} for tier in self.tiers]
-        return {"score": self.score, "verdict": verdict_of(self.score), "tiers": tiers}
+        plan = {"plan": self.plan, "without": self.without}
+        return {"score": self.score, "verdict": verdict_of(self.score), **plan, "tiers": tiers}
 
 
 def question_count(backend: str) -> int:
@@ -55,7 +82,17 @@ def run(
         result = _ask(backend, watch, trial, (templates or {}).get(trial.task))
         results.append(result)
         on_progress(result)
-    return Report(results)
+    return Report(results, _score_without() if backend.name != "builtin" else None)
+
+
+def _score_without() -> int:
+    """Return the score of the built-in reader on what small models are asked in plain questions."""
+    trial = trial_of("plain")
+    request = GenerationRequest("long_term", [], {**trial.material, "participants": ["Ilka", "Tobias"], "known": []})
+    lines = parse_memories(get_backend().generate(request).text, KINDS["long_term"]).items
+    statements = [Statement(line.text) for line in lines]
+    met, wrong = (met_expectations(facts, statements) for facts in (trial.expected, trial.forbidden))
+    return score_of(trial, len(met), len(wrong), 1.0)
 
 
 def _ask(backend: GenerationBackend, watch: Watch, trial: Trial, template: str | None) -> TrialResult:

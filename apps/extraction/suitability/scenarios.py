@@ -15,6 +15,7 @@ from apps.extraction.prompts.rendering import join_blocks
 from apps.extraction.suitability.expectations import Expectation
 
 FOLDER = Path(__file__).parent
+WAYS = ("plain", "reading")  # other ways to ask about what the tiers keep, which don't count towards the score
 MAX_TOKENS = 1600  # of a reply, where the trial names no other limit
 
 
@@ -45,8 +46,13 @@ class Trial:
 
 
 def trials_for(backend: str) -> list[Trial]:
-    """Return the questions for a backend; the built-in one never reads all tiers with one call."""
-    return [trial for trial in trials() if backend != "builtin" or trial.task != "reading"]
+    """Return the questions for a backend; the built-in one answers those of each tier alone."""
+    return [trial for trial in trials() if backend != "builtin" or trial.task not in WAYS]
+
+
+def trial_of(task: str) -> Trial:
+    """Return the question of a task."""
+    return next(trial for trial in trials() if trial.task == task)
 
 
 @cache

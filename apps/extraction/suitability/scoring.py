@@ -39,7 +39,7 @@ def score_reply(trial: Trial, reply: str) -> TrialResult:
     parsed = parse_reply(trial.task, reply, trial.material)
     met = met_expectations(trial.expected, parsed.statements)
     wrong = [item.description for item in met_expectations(trial.forbidden, parsed.statements)]
-    score = _score(trial, len(met), len(wrong), parsed.format_score)
+    score = score_of(trial, len(met), len(wrong), parsed.format_score)
     return TrialResult(
         task=trial.task,
         scene=trial.scene,
@@ -65,7 +65,8 @@ def verdict_of(score: int) -> str:
     return "good" if score >= GOOD else "usable" if score >= USABLE else "unsuitable"
 
 
-def _score(trial: Trial, found: int, wrong: int, format_score: float) -> int:
+def score_of(trial: Trial, found: int, wrong: int, format_score: float) -> int:
+    """Return the score, 0 to 100, for numbers of facts found and of forbidden statements."""
     recall = min(found / (trial.enough * len(trial.expected)), 1.0)
     penalty_factor = 1 - PENALTY * min(wrong, MAX_PENALTIES)
     return round(100 * recall * penalty_factor * (1 - FORMAT_WEIGHT + FORMAT_WEIGHT * format_score))

@@ -37,6 +37,19 @@ SUMMARY_TITLES = {
     8: _("The current moment"),
     9: _("What comes next"),
 }
+# How a model reads best: a label, and what Loci does.
+PLANS = {
+    "one": (_("One call for all"), _("Loci asks this model for all that is kept with one call.")),
+    "separate": (_("A call for each kind"), _("Loci asks this model for each kind of memory alone.")),
+    "small": (
+        _("Plain questions"),
+        _("Loci asks this model plain questions about a few messages at a time. The built-in extractor does the rest."),
+    ),
+    "builtin": (
+        _("The built-in extractor does better"),
+        _("It finds more without this model than with it, so Loci reads with it. The model still writes replies."),
+    ),
+}
 VERDICTS = {"good": _("good"), "usable": _("usable"), "unsuitable": _("unsuitable")}
 
 
@@ -104,6 +117,24 @@ def time_left(run: ExtractionRun) -> str:
 def verdict_label(verdict: str) -> str:
     """Return the verdict of a model test in words."""
     return str(VERDICTS.get(verdict, verdict))
+
+
+@register.filter
+def plan_label(plan: str) -> str:
+    """Return how a test found that a model reads best, in a few words."""
+    return str(PLANS[plan][0]) if plan in PLANS else plan
+
+
+@register.filter
+def plan_description(plan: str) -> str:
+    """Return what a plan of reading means, as a sentence."""
+    return str(PLANS[plan][1]) if plan in PLANS else ""
+
+
+@register.filter
+def plain_score(results: Mapping[str, Any]) -> int:
+    """Return the score that a model reached with plain sentences."""
+    return next((tier["score"] for tier in results.get("tiers", []) if tier["task"] == "plain"), 0)
 
 
 @register.filter

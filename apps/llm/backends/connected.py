@@ -60,6 +60,10 @@ def api_client_of(connection: Connection) -> OpenAICompatible | Ollama:
     return OpenAICompatible(connection.base_url, effort, extra_body)
 
 
+class ReplyIsEnough(Exception):
+    """What the model has written so far is all that is wanted of it."""
+
+
 class ConnectedBackend:
     """Generation backend on an owner's connection.
 
@@ -90,9 +94,13 @@ class ConnectedBackend:
             watch()
             if listener and attempts:
                 listener(attempts[-1].text)
+            if request.is_enough and attempts and request.is_enough(attempts[-1].text):
+                raise ReplyIsEnough
 
         try:
             self._call(request, watch_and_tell, attempts)
+        except ReplyIsEnough:
+            attempts[-1].cut_off = True
         except GenerationFailed as failure:
             attach_partial_reply(failure, [reply.completion(request) for reply in attempts])
             raise

@@ -65,7 +65,7 @@ COUNTS = {
     "canon": ngettext_lazy("%(count)s canon", "%(count)s canons", "count"),
     "contradictions": ngettext_lazy("%(count)s contradiction", "%(count)s contradictions", "count"),
 }
-APART = {"unused"}  # counts that have a place of their own on pages
+APART = {"unused", "doubted", "backed_off"}  # counts that have a place of their own on pages
 MEMORY_COUNTS = ("passed", "superseded", "reconfirmed", "merged")
 
 

@@ -70,7 +70,8 @@ def value_of(request: Request, name: str) -> str:
 
 def _asked(request: Request) -> tuple[str, Values]:
     asked = [message["content"] for message in request.messages if message["role"] == "user"]
-    return _read(asked[0]) if asked else ("", {})
+    found = ((task, values) for prompt in reversed(asked) for task, values in [_read(prompt)] if task)
+    return next(found, ("", {}))  # a reminder, and an example shown before the question, are none
 
 
 def _read(prompt: str) -> tuple[str, Values]:
@@ -166,7 +167,7 @@ def _reading(values: Values) -> Iterator[str]:
         for number, _, text in turns:
             if _JUMP.search(text) and (earlier or number > turns[0][0]):
                 yield f"[break:{number}] They talked until turn {number - 1}, and then they left."
-    if "[kind:importance:source=numbers:entity=Name/type,Name/type] text" in forms:
+    if "[detail:" in forms:
         yield from _memories(values, SESSION, "session")
     if ":triggers=" in forms:
         for line in _memories(values, LONG_TERM, "permanent"):
@@ -255,6 +256,8 @@ def _continuity(values: Values) -> Iterator[str]:
 _TASKS: Mapping[str, Callable[[Values], Iterator[str]]] = {
     "long_term": lambda values: _memories(values, LONG_TERM, "permanent"),
     "session": lambda values: _memories(values, SESSION, "session"),
+    "plain": lambda values: iter(()),
+    "plainest": lambda values: iter(()),
     "triggers": _triggers,
     "relationships": _relationships,
     "consolidate": _consolidate,
