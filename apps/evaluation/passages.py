@@ -5,22 +5,23 @@ A line of the file is a passage: ``{"id", "language", "messages": [{"id", "name"
 group, alternatives being separated by ``|``, and it cites one of the fact's sources. A trap needs no source.
 """
 
+import datetime as dt
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from apps.builtin import selection
 from apps.builtin.salience import KINDS, LONG_TERM, SESSION
 from apps.chats.dates import parse_date
-from apps.english.dates import with_dates
 from apps.evaluation.datasets import UnusableDataset, required
 from apps.evaluation.json_lines import read_json_lines
 from apps.extraction.parsers.memories import Candidate, parse_memories
 from apps.extraction.settings.schema import DEFAULTS
 from apps.llm.generation import GenerationRequest
+from apps.memories.said_when import dated
 
 TASKS = {LONG_TERM: selection.long_term, SESSION: selection.session}
 ALL = "all"
@@ -90,11 +91,9 @@ def memories_of(turns: Sequence[dict[str, Any]]) -> list[Candidate]:
             reply = task(GenerationRequest(task=tier, messages=[], material=material))
             for one in parse_memories(reply, KINDS[tier]).items:
                 found.setdefault(one.text, one)
-    days = {turn["number"]: turn["sent_at"].date() for turn in turns if turn["sent_at"]}
+    sent = {turn["number"]: turn["sent_at"] for turn in turns if turn["sent_at"]}
     return [
-        Candidate(**{**vars(one), "text": with_dates(one.text, days[one.sources[-1]])})
-        if one.sources[-1] in days
-        else one
+        replace(one, text=dated(one.text, sent[one.sources[-1]], dt.UTC)) if one.sources[-1] in sent else one
         for one in found.values()
     ]
 

@@ -53,8 +53,8 @@ def _ask(
         forms[after:after] = ["members", "relationships"] if len(members) > 1 else ["relationships"]
     material = {
         "forms": join_blocks("forms", [(form, values) for form in forms]),
-        "turns": turns_material(window.turns, dates=context.settings.dates),
-        "earlier": turns_material(_earlier(context, window), dates=context.settings.dates),
+        "turns": turns_material(window.turns, dates=context.settings.dates, zone=context.zone),
+        "earlier": turns_material(_earlier(context, window), dates=context.settings.dates, zone=context.zone),
         **known_values,
     }
     limit = min(max(MIN_TOKENS, TOKENS_PER_MESSAGE * len(window.turns)), MAX_TOKENS)

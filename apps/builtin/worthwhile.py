@@ -1,0 +1,193 @@
+"""Find the sentences of turns that are worth remembering, whole and with what they need to be understood."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from apps.builtin.names import is_only_addressed, known_names, names_in, typed_entity
+from apps.builtin.reference import may_be_antecedent, refers_back, with_person
+from apps.builtin.salience import DESCRIPTIVE, WANTED, salience
+from apps.builtin.self_descriptions import describes_oneself
+from apps.builtin.sentences import MAX_WORDS, Sentence, instructions_of, sentences_of, wanted_sentences
+from apps.builtin.worth.judging import worth_of
+from apps.common.text_languages import ENGLISH, language_of
+from apps.english.imagined import is_imagined
+from apps.english.requests import asked_to_remember
+from apps.english.retelling import retells, takes_back
+from apps.memories.quotations import quoted_speaker
+
+MIN_SIZE = 2  # words of a sentence
+MIN_SCORE, MIN_SCORE_IN_STORY = 0.0, 0.7  # in a story, every turn is informative
+STORY_SHARE = 0.25  # share of narrated turns from which a chat is a story
+ANSWER = 0.5  # added to the score of what answers a question
+REQUESTED = 10.0  # added to the score of what somebody asks to be remembered, which comes first of all
+GRAMMAR, USUAL_SALIENCE = 0.8, 1.2  # weight of English grammar, and the salience that says nothing either way
+VALUE, BASE_VALUE = 0.45, 0.8  # turn the score in another language into a salience
+_LISTED = re.compile(r"\s*[-*•]\s+(.*)")
+_PRONOUN = re.compile(r"(?:he|she|they|it|his|her|their|its)\b", re.IGNORECASE)
+_CLOSING = "\"'”’*)] "
+_UNSPACED_END = ("。", "！", "？", "」")
+
+
+@dataclass(frozen=True)
+class Worthwhile:
+    """Sentences with their salience, which sets the importance, and their score, which ranks them.
+
+    ``main`` is the one of them that decides on their kind, ``names`` are the names in all.
+    """
+
+    score: float
+    salience: float
+    sentence: Sentence
+    main: Sentence
+    names: list[str]
+    language: str = ENGLISH
+
+
+def worthwhile_sentences(turns: Sequence[Mapping[str, Any]], participants: Iterable[str]) -> Iterator[Worthwhile]:
+    """Yield what is worth remembering of each turn, however much that is."""
+    participants = list(participants)
+    known = known_names((turn["text"] for turn in turns), participants)
+    turn_sentences = [_telling_sentences(turn) for turn in turns]
+    narrated = sum(any(not sentence.spoken for sentence in sentences) for sentences in turn_sentences)
+    minimum = MIN_SCORE_IN_STORY if narrated > STORY_SHARE * len(turns) else MIN_SCORE
+    previous: Mapping[str, Any] = {"speaker": "", "text": ""}
+    named_by: dict[str, list[str]] = {}
+    for turn, sentences in zip(turns, turn_sentences, strict=True):
+        answers = previous["speaker"] != turn["speaker"] and _ends_with_question(previous["text"])
+        language, bonus = language_of(turn["text"]), ANSWER * answers
+        recent = named_by.get(previous["speaker"]) or named_by.get(turn["speaker"]) or []
+        items = [_scored(turn["speaker"], sentences, position, bonus, known, language) for position in range(len(sentences))]
+        yield from _together(sentences, items, minimum, known, recent)
+        yield from _instructions(turn, sentences, minimum - bonus, known)
+        named_by[turn["speaker"]] = _people_in(turn["text"], known, participants)
+        previous = turn
+
+
+def _telling_sentences(turn: Mapping[str, Any]) -> list[Sentence]:
+    """Return the sentences of a turn without requests to forget, what is only imagined, and what a character retells.
+
+    The user's own words say that already, and a person may have corrected what was remembered of them. What the user
+    asks to remember stands without the asking.
+    """
+    number, speaker = turn["number"], turn["speaker"]
+    text = turn["text"] if turn.get("is_user") else _without_recalled(turn["text"])
+    wanted = list(wanted_sentences(number, speaker, text)) if turn.get("is_user") else []
+    said = [
+        sentence
+        for sentence in sentences_of(number, speaker, text, min_words=MIN_SIZE)
+        if not (turn.get("is_user") and asked_to_remember(sentence.text))
+        and not takes_back(sentence.text)
+        and (turn.get("is_user") or not retells(sentence.text))
+    ]
+    return [sentence for sentence in [*wanted, *said] if not is_imagined(sentence.text)]
+
+
+def _without_recalled(message: str) -> str:
+    """Return a message without the quotations of a list, such as a prompt has and a character may repeat."""
+    lines = [(line, _LISTED.fullmatch(line)) for line in message.splitlines()]
+    return "\n".join(line for line, listed in lines if not listed or not quoted_speaker(listed[1]))
+
+
+def _ends_with_question(text: str) -> bool:
+    return text.rstrip().rstrip(_CLOSING).endswith(("?", "？", "؟"))
+
+
+def _scored(
+    author: str, sentences: Sequence[Sentence], position: int, bonus: float, known: set[str], language: str
+) -> Worthwhile | None:
+    """Return a spoken sentence with a certain speaker, or a narrated one with a certain subject, with its score."""
+    sentence = sentences[position]
+    names = names_in(sentence.text, known)
+    if sentence.wanted:
+        return _wanted(sentence, sentence.text, known)
+    if sentence.spoken:
+        about = [name for name in names if not is_only_addressed(name, sentence.text)]
+        if not sentence.speaker:
+            return None
+    else:
+        about = names
+        before = (one for one in sentences[:position] if not one.spoken)
+        others = any(_other_names(one.text, known, author) for one in before)
+        if others and _PRONOUN.match(sentence.text):  # it may mean one of the others
+            return None
+    odds = worth_of(sentence.text, spoken=sentence.spoken).odds
+    if language != ENGLISH:
+        return Worthwhile(odds + bonus, BASE_VALUE + VALUE * odds, sentence, sentence, names, language)
+    value = salience(sentence, about)
+    score = odds + GRAMMAR * (value - USUAL_SALIENCE) + bonus
+    if sentence.spoken and describes_oneself(sentence.text):
+        score = max(score, DESCRIPTIVE)
+    return Worthwhile(score, value, sentence, sentence, names, language)
+
+
+def _other_names(text: str, known: set[str], author: str) -> bool:
+    return any(not set(name.split()) & set(author.split()) for name in names_in(text, known))
+
+
+def _together(
+    sentences: Sequence[Sentence],
+    items: Sequence[Worthwhile | None],
+    minimum: float,
+    known: set[str],
+    recent: Sequence[str],
+) -> Iterator[Worthwhile]:
+    """Yield the items whose score suffices, each that refers back together with the sentence before."""
+    group: Worthwhile | None = None
+    for previous, sentence, item in zip([None, *sentences], sentences, items, strict=False):
+        if item is None or item.score < minimum:
+            continue
+        before = group.sentence if group and previous and group.sentence.text.endswith(previous.text) else previous
+        joined = _joined(before, sentence)
+        if joined is None:
+            if group:
+                yield group
+            told = sentence if previous else replace(sentence, text=with_person(sentence.text, recent))
+            group = replace(item, sentence=told, names=names_in(told.text, known))
+            continue
+        if group and before is not group.sentence:
+            yield group
+        best = max(filter(None, (group if group and before is group.sentence else None, item)), key=lambda one: one.score)
+        group = replace(best, sentence=joined, names=names_in(joined.text, known))
+    if group:
+        yield group
+
+
+def _joined(before: Sentence | None, sentence: Sentence) -> Sentence | None:
+    """Return a spoken sentence with the one before by the same speaker, if it refers back to it, else None."""
+    if not before or before.wanted or sentence.wanted or not (sentence.spoken and before.spoken):
+        return None
+    if before.speaker != sentence.speaker or not refers_back(sentence.text) or not may_be_antecedent(before.text):
+        return None
+    space = "" if before.text.endswith(_UNSPACED_END) else " "
+    joined = replace(sentence, text=f"{before.text}{space}{sentence.text}")
+    return joined if joined.size <= MAX_WORDS else None
+
+
+def _people_in(text: str, known: set[str], participants: Sequence[str]) -> list[str]:
+    """Return the names in a message that may be of people who don't take part."""
+    names = (name for name in names_in(text, known) if name not in participants)
+    return [name for name in names if typed_entity(name, text, participants).kind == "unknown"]
+
+
+def _instructions(
+    turn: Mapping[str, Any], sentences: Sequence[Sentence], minimum: float, known: set[str]
+) -> Iterator[Worthwhile]:
+    """Yield what reads like an instruction to a model and is worth remembering as something that was said."""
+    wanted = {sentence.text for sentence in sentences if sentence.wanted}
+    for sentence in instructions_of(turn["number"], turn["speaker"], turn["text"]):
+        said = asked_to_remember(sentence.text) if turn.get("is_user") else ""
+        names = names_in(sentence.text, known)
+        value = salience(sentence, names)
+        if said and said not in wanted:
+            yield _wanted(sentence, said, known)
+        elif not said and sentence.speaker and GRAMMAR * (value - USUAL_SALIENCE) >= minimum:
+            yield Worthwhile(value, value, sentence, sentence, names)
+
+
+def _wanted(sentence: Sentence, said: str, known: set[str]) -> Worthwhile:
+    """Return a sentence that asks to remember what is ``said``, before all others."""
+    names = names_in(said, known)
+    value = max(salience(replace(sentence, text=said), names), WANTED)
+    return Worthwhile(REQUESTED + value, value, sentence, sentence, names, language_of(said))
