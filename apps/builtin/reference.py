@@ -11,11 +11,11 @@ _BEGINNINGS = (
     r"|él|ella|ellos|ellas|su|sus|le|les"
     r"|il|elle|ils|elles|lui|leur|son|sa|ses"
     r"|lei|loro|suo|sua|ele|ela|eles|elas|seu|hij|zij|ze|zijn|haar|hun"
-    r"|он|она|оно|они|его|её|ее|их|ему|ей|им|jego|jej|on|ona|oni|go|mu)(?![\w'’-])"
+    r"|он|она|оно|они|его|её|ее|их|ему|ей|им|jego|jej|on|ona|oni|go|mu)(?![\w-])"
     r"|[他她它](?!人)|彼|それ|그는|그녀|걔)"
 )
 _REFERS_BACK = re.compile(rf"^\W*{_BEGINNINGS}", re.IGNORECASE)
-_REFERS_BACK_WITHIN = re.compile(r"\b(?:they|them|the cause)\b", re.IGNORECASE)
+_REFERS_BACK_WITHIN = re.compile(r"\b(?:he|she|him|they|them|the cause)\b", re.IGNORECASE)
 _PERSON = re.compile(r"^\W*(?:(?:and|but|so|also|yes|no|well|oh)\b[,\s]*)*(?P<pronoun>he|she|his|her)\b", re.IGNORECASE)
 _TELLS = re.compile(r"^[\w\s'’]{0,20}\byou\b|\b(?:hey|hi|hello)\b", re.IGNORECASE)
 

@@ -18,11 +18,15 @@ from apps.english.retelling import retells, takes_back
 from apps.memories.quotations import quoted_speaker
 
 MIN_SIZE = 2  # words of a sentence
-MIN_SCORE, MIN_SCORE_IN_STORY = 0.0, 0.7  # in a story, every turn is informative
+MIN_SCORE, MIN_SCORE_IN_STORY = 0.0, 0.4  # in a story, every turn is informative
 STORY_SHARE = 0.25  # share of narrated turns from which a chat is a story
 ANSWER = 0.5  # added to the score of what answers a question
 REQUESTED = 10.0  # added to the score of what somebody asks to be remembered, which comes first of all
-GRAMMAR, USUAL_SALIENCE = 0.8, 1.2  # weight of English grammar, and the salience that says nothing either way
+GRAMMAR, USUAL_SALIENCE, LEAST_SALIENCE = (
+    0.6,
+    0.2,
+    -0.5,
+)  # weight of English grammar, and the salience that says nothing either way
 VALUE, BASE_VALUE = 0.45, 0.8  # turn the score in another language into a salience
 _LISTED = re.compile(r"\s*[-*•]\s+(.*)")
 _PRONOUN = re.compile(r"(?:he|she|they|it|his|her|their|its)\b", re.IGNORECASE)
@@ -58,7 +62,9 @@ def worthwhile_sentences(turns: Sequence[Mapping[str, Any]], participants: Itera
         answers = previous["speaker"] != turn["speaker"] and _ends_with_question(previous["text"])
         language, bonus = language_of(turn["text"]), ANSWER * answers
         recent = named_by.get(previous["speaker"]) or named_by.get(turn["speaker"]) or []
-        items = [_scored(turn["speaker"], sentences, position, bonus, known, language) for position in range(len(sentences))]
+        items = [
+            _scored(turn["speaker"], sentences, position, bonus, known, language) for position in range(len(sentences))
+        ]
         yield from _together(sentences, items, minimum, known, recent)
         yield from _instructions(turn, sentences, minimum - bonus, known)
         named_by[turn["speaker"]] = _people_in(turn["text"], known, participants)
@@ -108,15 +114,18 @@ def _scored(
             return None
     else:
         about = names
-        before = (one for one in sentences[:position] if not one.spoken)
+        before = [one for one in sentences[:position] if not one.spoken]
         others = any(_other_names(one.text, known, author) for one in before)
-        if others and _PRONOUN.match(sentence.text):  # it may mean one of the others
+        last = sentences[position - 1] if position else None
+        if others and _PRONOUN.match(sentence.text) and not _joined(last, sentence):  # it may mean one of the others
+            return None
+        if sentence.text[:1].islower():  # it has no subject
             return None
     odds = worth_of(sentence.text, spoken=sentence.spoken).odds
     if language != ENGLISH:
         return Worthwhile(odds + bonus, BASE_VALUE + VALUE * odds, sentence, sentence, names, language)
     value = salience(sentence, about)
-    score = odds + GRAMMAR * (value - USUAL_SALIENCE) + bonus
+    score = odds + GRAMMAR * (max(value, LEAST_SALIENCE) - USUAL_SALIENCE) + bonus
     if sentence.spoken and describes_oneself(sentence.text):
         score = max(score, DESCRIPTIVE)
     return Worthwhile(score, value, sentence, sentence, names, language)
@@ -138,25 +147,22 @@ def _together(
     for previous, sentence, item in zip([None, *sentences], sentences, items, strict=False):
         if item is None or item.score < minimum:
             continue
-        before = group.sentence if group and previous and group.sentence.text.endswith(previous.text) else previous
-        joined = _joined(before, sentence)
-        if joined is None:
-            if group:
-                yield group
-            told = sentence if previous else replace(sentence, text=with_person(sentence.text, recent))
-            group = replace(item, sentence=told, names=names_in(told.text, known))
-            continue
-        if group and before is not group.sentence:
+        goes_on = group if group and previous and group.sentence.text.endswith(previous.text) else None
+        joined = _joined(goes_on.sentence if goes_on else previous, sentence)
+        if group and not (goes_on and joined):
             yield group
-        best = max(filter(None, (group if group and before is group.sentence else None, item)), key=lambda one: one.score)
+        if joined is None:
+            joined = sentence if previous else replace(sentence, text=with_person(sentence.text, recent))
+            goes_on = None
+        best = goes_on if goes_on and goes_on.score > item.score else item
         group = replace(best, sentence=joined, names=names_in(joined.text, known))
     if group:
         yield group
 
 
 def _joined(before: Sentence | None, sentence: Sentence) -> Sentence | None:
-    """Return a spoken sentence with the one before by the same speaker, if it refers back to it, else None."""
-    if not before or before.wanted or sentence.wanted or not (sentence.spoken and before.spoken):
+    """Return a sentence with the one before by the same speaker, if it refers back to it, else None."""
+    if not before or before.wanted or sentence.wanted or sentence.spoken != before.spoken:
         return None
     if before.speaker != sentence.speaker or not refers_back(sentence.text) or not may_be_antecedent(before.text):
         return None

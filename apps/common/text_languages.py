@@ -13,10 +13,10 @@ _SCRIPTS = (
 )
 # Words that carry a sentence, without those that several of these languages share.
 _COMMON: Mapping[str, str] = {
-    ENGLISH: "the and is are my i you he she it we they of to for with have has was not that this at be will i'm it's do",
-    "de": "ich du er sie es wir und der das ist nicht mit ein eine einen dem den meine mein hat habe auf für zu im seit bei bin",
-    "fr": "je tu il elle nous vous et le la les est pas un une des mon ma me de avec dans pour qui sur j'ai c'est suis au du ne",
-    "es": "yo el la los las y es un una mi me de en con por para que está tengo soy pero muy lo al del hace cuando ella se",
+    ENGLISH: "the and is are my i you he she it we they of to for with have has was not that this at be i'm it's do",
+    "de": "ich du er sie es wir und der das ist nicht mit ein eine einen dem den meine mein hat habe auf für zu im bin",
+    "fr": "je tu il elle nous vous et le la les est pas un une des mon ma me de avec dans pour qui j'ai c'est suis du",
+    "es": "yo el la los las y es un una mi me de en con por para que está tengo soy pero muy lo al del hace ella se",
     "it": "io il la gli che è un una mi mio di mia con per non sono ho di della ma anche mi ha del si lo nel alla",
     "pt": "eu me de os um uma é não meu minha com para que do da em mas ele ela tenho sou você na no se há muito",
     "nl": "ik je hij zij wij en het een is niet met mijn van voor op heb heeft dat ben maar te ze er naar was",

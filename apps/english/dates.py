@@ -23,14 +23,21 @@ _RELATIVE = re.compile(
     rf"(?P<day>{'|'.join(sorted(_DAYS, key=len, reverse=True))})(?: (?:morning|afternoon|evening|night))?"
     rf"|(?P<some>a few|some|several) (?P<some_unit>{_UNITS})s ago"
     rf"|(?P<ago>{_NUMBER}) (?P<ago_unit>{_UNITS})s? ago"
-    rf"|in (?P<ahead>{_NUMBER}) (?P<ahead_unit>day|week|month|year)s?(?: time)?(?=\W*$|[,.;!?]|\s+(?:I|we|he|she|they|my|our|his|her)\b)"
+    rf"|in (?P<ahead>{_NUMBER}) (?P<ahead_unit>day|week|month|year)s?(?: time)?"
+    r"(?=\W*$|[,.;!?]|\s+(?:I|we|he|she|they|my|our|his|her)\b)"
     rf"|(?<!the )(?P<step>last|this|next) (?P<span>weekend|week|month|year|{'|'.join(_SEASONS)}|{'|'.join(_WEEKDAYS)})"
     rf"|on (?P<weekday>{'|'.join(_WEEKDAYS)})"
-    r")\b(?!['’]| \(|,? (?:on |the )*\d{1,2}(?:st|nd|rd|th)?(?: of)? [A-Z]|,? [A-Z]\w+ \d)",
+    r"|(?:on|until|till|from|since) the (?P<number>[12]?\d|3[01])(?:st|nd|rd|th)(?! (?:floor|of|(?-i:[A-Z])))"
+    r")\b(?!['’]| \(|,? (?:on |the )*\d{1,2}(?:st|nd|rd|th)?(?: of)? (?-i:[A-Z])|,? (?-i:[A-Z])\w+ \d)",
     re.IGNORECASE,
 )
 _MAX_AGO = 1000
-_FUTURE = re.compile(r"\b(?:will|shall|going to|gonna|must|have to|need to)\b|['’]ll\b", re.IGNORECASE)
+_FUTURE = re.compile(
+    r"\b(?:will|shall|going to|gonna|must|have to|need to|see you"
+    r"|(?:am|are|is|i['’]?m|\w+['’](?:re|s)) \w+in[g'’]?)\b|['’]ll\b",
+    re.IGNORECASE,
+)
+_PAST = re.compile(r"\b(?:was|were|had|did|went|got|came|left)\b", re.IGNORECASE)
 
 
 def with_dates(text: str, said_on: dt.date) -> str:
@@ -59,8 +66,10 @@ def _date_of(match: re.Match[str], said_on: dt.date) -> str:
         return _counted(match["ago"], match["ago_unit"].lower(), said_on, -1)
     if match["ahead"]:
         return _counted(match["ahead"], match["ahead_unit"].lower(), said_on, 1)
+    if match["number"]:
+        return _numbered(int(match["number"]), said_on, _direction(match.string))
     if match["weekday"]:
-        return _day(_weekday(match["weekday"].lower(), said_on, -1 if _is_past(match.string) else 1))
+        return _day(_weekday(match["weekday"].lower(), said_on, _direction(match.string) or 1))
     step, span = _STEPS[match["step"].lower()], match["span"].lower()
     if span in _WEEKDAYS:
         return _day(_stepped_weekday(span, said_on, step))
@@ -132,10 +141,17 @@ def _weekday(name: str, said_on: dt.date, sign: int) -> dt.date:
     return said_on + dt.timedelta(days=sign * days)
 
 
-def _is_past(text: str) -> bool:
-    """Return whether a statement is about what has happened."""
-    found = predicates(text)
-    return not _FUTURE.search(text) and any(one.is_past or one.is_perfect for one in found)
+def _numbered(number: int, said_on: dt.date, direction: int) -> str:
+    """Return the nearest day of that number before or after the day; "" without a direction."""
+    days = (said_on + dt.timedelta(days=direction * distance) for distance in range(1, 63)) if direction else ()
+    return next((_day(date) for date in days if date.day == number), "")
+
+
+def _direction(text: str) -> int:
+    """Return -1 for a statement about what has happened, 1 about what will, 0 if its verbs don't tell."""
+    if _FUTURE.search(text):
+        return 1
+    return -1 if _PAST.search(text) or any(one.is_past or one.is_perfect for one in predicates(text)) else 0
 
 
 def _monday(said_on: dt.date, weeks: int) -> dt.date:

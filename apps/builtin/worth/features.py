@@ -7,10 +7,13 @@ without spaces, of up to three characters. No list of words is needed, and what 
 import re
 import zlib
 from collections.abc import Iterator
+from itertools import pairwise
 
 BUCKETS = 1 << 15
 _WITHOUT_SPACES = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-_TOKEN = re.compile(rf"[{_WITHOUT_SPACES}]+|[^\W\d_{_WITHOUT_SPACES}]+(?:['’-][^\W\d_{_WITHOUT_SPACES}]+)*|\d+|[?？!！…—:]")
+_TOKEN = re.compile(
+    rf"[{_WITHOUT_SPACES}]+|[^\W\d_{_WITHOUT_SPACES}]+(?:['’-][^\W\d_{_WITHOUT_SPACES}]+)*|\d+|[?？!！…—:]"
+)
 _IS_UNSPACED = re.compile(rf"[{_WITHOUT_SPACES}]")
 _CAPITALIZED = re.compile(r"(?<=[\w,;] )[^\W\d_a-zß-öø-ÿа-яё]\w+")
 _SIZES = (2, 4, 7, 12, 20, 32)
@@ -50,7 +53,7 @@ def _features(text: str, *, spoken: bool) -> Iterator[str]:
     joined = ["^", *words, "$"]
     yield from (
         f"2:{one} {other}"
-        for one, other in zip(joined, joined[1:], strict=False)
+        for one, other in pairwise(joined)
         if not (_IS_UNSPACED.match(one) or _IS_UNSPACED.match(other))
     )
 

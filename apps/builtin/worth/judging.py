@@ -13,7 +13,7 @@ WEIGHTS = Path(__file__).with_name("weights.npz")
 # What isn't worth it comes first: small talk, and what isn't so (questions, wishes, conditions, dreams, plays, jokes).
 CLASSES = ("none", "unreal", "fact", "relationship", "preference", "event", "development")
 WORTHY = CLASSES[2:]
-LENGTH, USUAL_SIZE = 0.8, 6  # what each doubling of the words of a sentence above the usual adds
+LENGTH, USUAL_SIZE = 0.8, 6  # what each doubling of the words of a statement above the usual adds
 MAX_EVIDENCE = 6.0
 _QUESTION = re.compile(r"[?？؟][\"'”’*)」』 ]*$")
 
@@ -24,7 +24,6 @@ class Worth:
 
     odds: float
     kind: str
-    unreal: float = 0.0  # the likelihood that it is no statement of what is so
 
 
 @lru_cache(maxsize=4096)  # the tasks of a run judge the same sentences
@@ -34,11 +33,12 @@ def worth_of(text: str, *, spoken: bool) -> Worth:
     worthy = probabilities[2:]
     likelihood = float(worthy.sum())
     odds = math.log((likelihood + 1e-4) / (1 - likelihood + 1e-4))
-    odds += LENGTH * math.log2(max(size_of(text), 1) / USUAL_SIZE)
+    more = math.log2(max(size_of(text), 1) / USUAL_SIZE)
+    odds += LENGTH * more * (1 - float(probabilities[1]) if more > 0 else 1)  # a long wish is a wish
     if _QUESTION.search(text):
         odds = -MAX_EVIDENCE
     bounded = max(min(odds, MAX_EVIDENCE), -MAX_EVIDENCE)
-    return Worth(bounded, WORTHY[int(worthy.argmax())], float(probabilities[1]))
+    return Worth(bounded, WORTHY[int(worthy.argmax())])
 
 
 @cache
