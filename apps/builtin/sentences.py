@@ -26,7 +26,8 @@ _HTML_OR_URL = re.compile(r"<[/a-zA-Z!][^<>]{0,500}>|https?://\S+")
 _CODE = re.compile(r"[;{}]\s*$|\w\(\)|\w\[\w*\]|==|=>|->|</|\b(?:def|return|const|import|function)\b.*[(){}=;]")
 # Quotation marks of the same kind can't be nested, so that unclosed quotes take linear time.
 _QUOTED = re.compile(r'"([^"\n]+)"|“([^“”\n]+)”|«([^«»\n]+)»|„([^„“”\n]+)[“”]|「([^「」\n]+)」|『([^『』\n]+)』')
-_ACTION = re.compile(r"(?<![*\w])\*{1,3}([^*\n]+?)\*{1,3}(?![*\w])")
+_SPACED = r"[^\W\u3040-\u9fff]"  # a letter of a script with spaces between words
+_ACTION = re.compile(rf"(?<!\*)(?<!{_SPACED})\*{{1,3}}([^*\n]+?)\*{{1,3}}(?!\*|{_SPACED})")
 # Emphasis of one or two words within a sentence; it does not split the sentence.
 _EMPHASIS = r"\*{1,3}([^*\s]+(?: [^*\s]+)?)\*{1,3}"
 _EMPHASIZED = re.compile(rf"(?<=[\w,] ){_EMPHASIS}(?!\w)|(?<![*\w]){_EMPHASIS}(?= [a-z])")

@@ -30,6 +30,8 @@ GRAMMAR, USUAL_SALIENCE, LEAST_SALIENCE = (
 VALUE, BASE_VALUE = 0.45, 0.8  # turn the score in another language into a salience
 _LISTED = re.compile(r"\s*[-*•]\s+(.*)")
 _PRONOUN = re.compile(r"(?:he|she|they|it|his|her|their|its)\b", re.IGNORECASE)
+_WOULD = re.compile(r"\b(?:would|could|might)\b|\b(?:I|we|you|he|she|it|they)['’]d\b", re.IGNORECASE)
+_NOT_LETTERS = re.compile(r"[\W_]+")
 _CLOSING = "\"'”’*)] "
 _UNSPACED_END = ("。", "！", "？", "」")
 
@@ -58,15 +60,19 @@ def worthwhile_sentences(turns: Sequence[Mapping[str, Any]], participants: Itera
     minimum = MIN_SCORE_IN_STORY if narrated > STORY_SHARE * len(turns) else MIN_SCORE
     previous: Mapping[str, Any] = {"speaker": "", "text": ""}
     named_by: dict[str, list[str]] = {}
+    seen: set[str] = set()
     for turn, sentences in zip(turns, turn_sentences, strict=True):
         answers = previous["speaker"] != turn["speaker"] and _ends_with_question(previous["text"])
-        language, bonus = language_of(turn["text"]), ANSWER * answers
+        reading = _Reading(turn["speaker"], language_of(turn["text"]), known, ANSWER * answers)
         recent = named_by.get(previous["speaker"]) or named_by.get(turn["speaker"]) or []
-        items = [
-            _scored(turn["speaker"], sentences, position, bonus, known, language) for position in range(len(sentences))
-        ]
-        yield from _together(sentences, items, minimum, known, recent)
-        yield from _instructions(turn, sentences, minimum - bonus, known)
+        items = [reading.scored(one, last) for last, one in zip([None, *sentences], sentences, strict=False)]
+        found = [*_together(sentences, items, minimum, known, recent)]
+        found += _instructions(turn, sentences, minimum - reading.bonus, known)
+        for item in found:
+            said = _NOT_LETTERS.sub("", item.sentence.text).casefold()
+            if said not in seen:  # else it is a repetition
+                seen.add(said)
+                yield item
         named_by[turn["speaker"]] = _people_in(turn["text"], known, participants)
         previous = turn
 
@@ -87,7 +93,16 @@ def _telling_sentences(turn: Mapping[str, Any]) -> list[Sentence]:
         and not takes_back(sentence.text)
         and (turn.get("is_user") or not retells(sentence.text))
     ]
-    return [sentence for sentence in [*wanted, *said] if not is_imagined(sentence.text)]
+    return [*(one for one in wanted if not is_imagined(one.text)), *_without_imagined(said)]
+
+
+def _without_imagined(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    """Yield the sentences about what is so: after "Imagine we were rich", "We'd have a barge" isn't either."""
+    imagined = False
+    for sentence in sentences:
+        imagined = is_imagined(sentence.text) or (imagined and bool(_WOULD.search(sentence.text)))
+        if not imagined:
+            yield sentence
 
 
 def _without_recalled(message: str) -> str:
@@ -100,39 +115,41 @@ def _ends_with_question(text: str) -> bool:
     return text.rstrip().rstrip(_CLOSING).endswith(("?", "？", "؟"))
 
 
-def _scored(
-    author: str, sentences: Sequence[Sentence], position: int, bonus: float, known: set[str], language: str
-) -> Worthwhile | None:
-    """Return a spoken sentence with a certain speaker, or a narrated one with a certain subject, with its score."""
-    sentence = sentences[position]
-    names = names_in(sentence.text, known)
-    if sentence.wanted:
-        return _wanted(sentence, sentence.text, known)
-    if sentence.spoken:
-        about = [name for name in names if not is_only_addressed(name, sentence.text)]
-        if not sentence.speaker:
-            return None
-    else:
-        about = names
-        before = [one for one in sentences[:position] if not one.spoken]
-        others = any(_other_names(one.text, known, author) for one in before)
-        last = sentences[position - 1] if position else None
-        if others and _PRONOUN.match(sentence.text) and not _joined(last, sentence):  # it may mean one of the others
-            return None
-        if sentence.text[:1].islower():  # it has no subject
-            return None
-    odds = worth_of(sentence.text, spoken=sentence.spoken).odds
-    if language != ENGLISH:
-        return Worthwhile(odds + bonus, BASE_VALUE + VALUE * odds, sentence, sentence, names, language)
-    value = salience(sentence, about)
-    score = odds + GRAMMAR * (max(value, LEAST_SALIENCE) - USUAL_SALIENCE) + bonus
-    if sentence.spoken and describes_oneself(sentence.text):
-        score = max(score, DESCRIPTIVE)
-    return Worthwhile(score, value, sentence, sentence, names, language)
+@dataclass
+class _Reading:
+    """A turn that is read sentence by sentence. ``others``: its narration has named somebody besides its author."""
 
+    author: str
+    language: str
+    known: set[str]
+    bonus: float
+    others: bool = False
 
-def _other_names(text: str, known: set[str], author: str) -> bool:
-    return any(not set(name.split()) & set(author.split()) for name in names_in(text, known))
+    def scored(self, sentence: Sentence, last: Sentence | None) -> Worthwhile | None:
+        """Return a spoken sentence with a certain speaker, or a narrated one with a certain subject, with its score."""
+        names = names_in(sentence.text, self.known)
+        if sentence.wanted:
+            return _wanted(sentence, sentence.text, self.known)
+        if sentence.spoken:
+            about = [name for name in names if not is_only_addressed(name, sentence.text)]
+            certain = bool(sentence.speaker)
+        else:
+            about = names
+            is_unclear = self.others and _PRONOUN.match(sentence.text) and not _joined(last, sentence)
+            certain = not is_unclear and not sentence.text[:1].islower()  # else it has no subject
+            self.others |= any(not set(name.split()) & set(self.author.split()) for name in names)
+        return self._weighed(sentence, names, about) if certain else None
+
+    def _weighed(self, sentence: Sentence, names: list[str], about: list[str]) -> Worthwhile:
+        odds = worth_of(sentence.text, spoken=sentence.spoken).odds
+        if self.language != ENGLISH:
+            value = BASE_VALUE + VALUE * odds
+            return Worthwhile(odds + self.bonus, value, sentence, sentence, names, self.language)
+        value = salience(sentence, about)
+        score = odds + GRAMMAR * (max(value, LEAST_SALIENCE) - USUAL_SALIENCE) + self.bonus
+        if sentence.spoken and describes_oneself(sentence.text):
+            score = max(score, DESCRIPTIVE)
+        return Worthwhile(score, value, sentence, sentence, names)
 
 
 def _together(

@@ -20,7 +20,7 @@ _NUMBER = r"a couple of|an?|(?!few\b|of\b)[\w-]+"
 # Not before "'s" (yesterday's paper), nor before a date in brackets or one that is named.
 _RELATIVE = re.compile(
     r"(?<!before )(?<!after )\b(?:"
-    rf"(?P<day>{'|'.join(sorted(_DAYS, key=len, reverse=True))})(?: (?:morning|afternoon|evening|night))?"
+    rf"(?P<day>{'|'.join(sorted(_DAYS, key=len, reverse=True))})(?: (?:morning|afternoon|evening|night))?+"
     rf"|(?P<some>a few|some|several) (?P<some_unit>{_UNITS})s ago"
     rf"|(?P<ago>{_NUMBER}) (?P<ago_unit>{_UNITS})s? ago"
     rf"|in (?P<ahead>{_NUMBER}) (?P<ahead_unit>day|week|month|year)s?(?: time)?"
