@@ -10,6 +10,7 @@ from apps.builtin.reference import may_be_antecedent, refers_back, with_person
 from apps.builtin.salience import DESCRIPTIVE, WANTED, salience
 from apps.builtin.self_descriptions import describes_oneself
 from apps.builtin.sentences import MAX_WORDS, Sentence, instructions_of, sentences_of, wanted_sentences
+from apps.builtin.wanted import asks_to_remember
 from apps.builtin.worth.judging import worth_of
 from apps.common.text_languages import ENGLISH, language_of
 from apps.english.imagined import is_imagined
@@ -93,6 +94,8 @@ def _telling_sentences(turn: Mapping[str, Any]) -> list[Sentence]:
         and not takes_back(sentence.text)
         and (turn.get("is_user") or not retells(sentence.text))
     ]
+    if turn.get("is_user"):
+        said = [replace(one, wanted=True) if asks_to_remember(one.text) else one for one in said]
     return [*(one for one in wanted if not is_imagined(one.text)), *_without_imagined(said)]
 
 

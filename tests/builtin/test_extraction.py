@@ -407,6 +407,20 @@ def test_what_is_only_imagined_in_other_languages_is_no_fact(message: str) -> No
     assert unlimited(message) == []
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Merk dir bitte, dass ich keine Nüsse vertrage.",
+        "Recuerda que soy alérgica a las nueces.",
+        "Запомни, пожалуйста: у меня аллергия на орехи.",
+        "记住，我对花生过敏。",
+    ],
+)
+def test_what_the_person_asks_to_remember_in_other_languages_is_important(message: str) -> None:
+    assert [(one.text, one.importance) for one in unlimited(message)] == [(f"Mira: “{message}”", 3)]
+    assert 3 not in [one.importance for one in unlimited(message, is_user=False)]
+
+
 def test_a_block_quote_is_not_what_the_speaker_says() -> None:
     assert kept(f"> {MOVED}\n> {MOVED}\nThat is what she wrote. {LIVED}") == [f"Mira: “{LIVED}”"]
     assert kept(f"> {MOVED}") == [f"Mira: “{MOVED}”"]  # in some games, players write all so
