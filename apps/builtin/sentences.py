@@ -23,7 +23,9 @@ _FENCE = re.compile(r"^\s{0,3}(```|~~~)")
 _TABLE = re.compile(r"^\s*\|.*\|\s*$|^[\s|:+=-]+$")
 _PUNCTUATION = re.compile(r"[0-9]+|[!-/:-@\[-`{-~]")  # numbers, and ASCII characters except letters and spaces
 _HTML_OR_URL = re.compile(r"<[/a-zA-Z!][^<>]{0,500}>|https?://\S+")
-_CODE = re.compile(r"[;{}]\s*$|\w\(\)|\w\[\w*\]|==|=>|->|</|\b(?:def|return|const|import|function)\b.*[(){}=;]")
+_CODE = re.compile(
+    r"\b[A-Za-z]:\\|[;{}]\s*$|\w\(\)|\w\[\w*\]|==|=>|->|</|\b(?:def|return|const|import|function)\b.*[(){}=;]"
+)
 # Quotation marks of the same kind can't be nested, so that unclosed quotes take linear time.
 _QUOTED = re.compile(r'"([^"\n]+)"|“([^“”\n]+)”|«([^«»\n]+)»|„([^„“”\n]+)[“”]|「([^「」\n]+)」|『([^『』\n]+)』')
 _SPACED = r"[^\W\u3040-\u9fff]"  # a letter of a script with spaces between words

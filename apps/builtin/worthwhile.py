@@ -14,7 +14,7 @@ from apps.builtin.wanted import asks_to_remember
 from apps.builtin.worth.judging import worth_of
 from apps.common.text_languages import ENGLISH, language_of
 from apps.english.imagined import is_imagined
-from apps.english.requests import asked_to_remember
+from apps.english.requests import asked_to_remember, without_handed_over
 from apps.english.retelling import retells, takes_back
 from apps.memories.quotations import quoted_speaker
 
@@ -28,6 +28,7 @@ GRAMMAR, USUAL_SALIENCE, LEAST_SALIENCE = (
     0.2,
     -0.5,
 )  # weight of English grammar, and the salience that says nothing either way
+DOUBT = 0.3  # taken from the score in other languages, where no grammar confirms it
 VALUE, BASE_VALUE = 0.45, 0.8  # turn the score in another language into a salience
 _LISTED = re.compile(r"\s*[-*•]\s+(.*)")
 _PRONOUN = re.compile(r"(?:he|she|they|it|his|her|their|its)\b", re.IGNORECASE)
@@ -56,7 +57,10 @@ def worthwhile_sentences(turns: Sequence[Mapping[str, Any]], participants: Itera
     """Yield what is worth remembering of each turn, however much that is."""
     participants = list(participants)
     known = known_names((turn["text"] for turn in turns), participants)
-    turn_sentences = [_telling_sentences(turn) for turn in turns]
+    turn_sentences = [
+        [] if _is_work(turn, before) else _telling_sentences(turn)
+        for before, turn in zip([None, *turns], turns, strict=False)
+    ]
     narrated = sum(any(not sentence.spoken for sentence in sentences) for sentences in turn_sentences)
     minimum = MIN_SCORE_IN_STORY if narrated > STORY_SHARE * len(turns) else MIN_SCORE
     previous: Mapping[str, Any] = {"speaker": "", "text": ""}
@@ -76,6 +80,13 @@ def worthwhile_sentences(turns: Sequence[Mapping[str, Any]], participants: Itera
                 yield item
         named_by[turn["speaker"]] = _people_in(turn["text"], known, participants)
         previous = turn
+
+
+def _is_work(turn: Mapping[str, Any], before: Mapping[str, Any] | None) -> bool:
+    """Return whether a turn is a text that the one before handed over, translated or summarised: nobody says that."""
+    if before is None or before["speaker"] == turn["speaker"] or not before.get("is_user"):
+        return False
+    return without_handed_over(before["text"]) != before["text"]
 
 
 def _telling_sentences(turn: Mapping[str, Any]) -> list[Sentence]:
@@ -147,7 +158,7 @@ class _Reading:
         odds = worth_of(sentence.text, spoken=sentence.spoken).odds
         if self.language != ENGLISH:
             value = BASE_VALUE + VALUE * odds
-            return Worthwhile(odds + self.bonus, value, sentence, sentence, names, self.language)
+            return Worthwhile(odds + self.bonus - DOUBT, value, sentence, sentence, names, self.language)
         value = salience(sentence, about)
         score = odds + GRAMMAR * (max(value, LEAST_SALIENCE) - USUAL_SALIENCE) + self.bonus
         if sentence.spoken and describes_oneself(sentence.text):
