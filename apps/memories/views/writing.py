@@ -1,6 +1,7 @@
 """Page and partial on which a person writes a memory: in the memory book, or from a message of a chat."""
 
 import datetime as dt
+from typing import cast
 from uuid import UUID
 
 from django.contrib import messages
@@ -11,6 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
+from apps.accounts.models import User
 from apps.chats.models import Chat, Message
 from apps.chats.pages.markup import plain_text
 from apps.chats.views.access import own_message, wants_partial
@@ -30,7 +32,7 @@ def remember(request: HttpRequest, **scope: UUID) -> HttpResponse:
     """Show the form for a new memory, or create it. ``?message=`` names its source, ``?text=`` a part of that."""
     book = own_book(request, **scope)
     message = source_message(request, book.chat)
-    text = proposed_text(message, request.GET.get("text", ""), request.user.zone)
+    text = proposed_text(message, request.GET.get("text", ""), cast(User, request.user).zone)
     form = NewMemoryForm(book, request.POST if request.method == "POST" else None, text=text)
     if form.is_valid():
         with refused_into(form):
