@@ -268,9 +268,9 @@ def _named_in(text: str, names: Mapping[str, str]) -> list[str]:
 
 def _dated(candidate: Candidate, turns: Mapping[int, Message], zone: dt.tzinfo) -> Candidate:
     """Return a candidate whose text has dates after words such as "yesterday", if all its sources are of one day."""
-    sent = [turns[number].sent_at for number in candidate.sources]
-    days = {at.astimezone(zone).date() for at in sent if at}
-    return replace(candidate, text=dated(candidate.text, sent[0], zone)) if all(sent) and len(days) == 1 else candidate
+    sent = [at for number in candidate.sources if (at := turns[number].sent_at)]
+    is_of_one_day = len(sent) == len(candidate.sources) and len({at.astimezone(zone).date() for at in sent}) == 1
+    return replace(candidate, text=dated(candidate.text, sent[0], zone)) if is_of_one_day else candidate
 
 
 def _is_learnt(candidate: Candidate, character: Character, names: Set[str], witnessed: Set[int]) -> bool:
