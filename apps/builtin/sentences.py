@@ -7,6 +7,8 @@ from functools import lru_cache
 
 from sentencex import segment
 
+from apps.builtin.worth.features import size_of
+from apps.common.text_languages import language_of
 from apps.english.requests import asked_to_remember, without_handed_over
 from apps.extraction.prompts.instructions import instructions_in, is_aside, is_instruction, without_instructions
 
@@ -21,10 +23,13 @@ _FENCE = re.compile(r"^\s{0,3}(```|~~~)")
 _TABLE = re.compile(r"^\s*\|.*\|\s*$|^[\s|:+=-]+$")
 _PUNCTUATION = re.compile(r"[0-9]+|[!-/:-@\[-`{-~]")  # numbers, and ASCII characters except letters and spaces
 _HTML_OR_URL = re.compile(r"<[/a-zA-Z!][^<>]{0,500}>|https?://\S+")
-_CODE = re.compile(r"[;{}]\s*$|\w\(\)|\w\[\w*\]|==|=>|->|</|\b(?:def|return|const|import|function)\b.*[(){}=;]")
+_CODE = re.compile(
+    r"\b[A-Za-z]:\\|[;{}]\s*$|\w\(\)|\w\[\w*\]|==|=>|->|</|\b(?:def|return|const|import|function)\b.*[(){}=;]"
+)
 # Quotation marks of the same kind can't be nested, so that unclosed quotes take linear time.
-_QUOTED = re.compile(r'"([^"\n]+)"|“([^“”\n]+)”|«([^«»\n]+)»|„([^„“”\n]+)[“”]')
-_ACTION = re.compile(r"(?<![*\w])\*{1,3}([^*\n]+?)\*{1,3}(?![*\w])")
+_QUOTED = re.compile(r'"([^"\n]+)"|“([^“”\n]+)”|«([^«»\n]+)»|„([^„“”\n]+)[“”]|「([^「」\n]+)」|『([^『』\n]+)』')
+_SPACED = r"[^\W\u3040-\u9fff]"  # a letter of a script with spaces between words
+_ACTION = re.compile(rf"(?<!\*)(?<!{_SPACED})\*{{1,3}}([^*\n]+?)\*{{1,3}}(?!\*|{_SPACED})")
 # Emphasis of one or two words within a sentence; it does not split the sentence.
 _EMPHASIS = r"\*{1,3}([^*\s]+(?: [^*\s]+)?)\*{1,3}"
 _EMPHASIZED = re.compile(rf"(?<=[\w,] ){_EMPHASIS}(?!\w)|(?<![*\w]){_EMPHASIS}(?= [a-z])")
@@ -45,7 +50,8 @@ _OTHERS_BEFORE = re.compile(
 _OTHERS_AFTER = re.compile(
     rf"^\W*(?:(?:(?!I\b)\w+ ){{1,3}}?{_VERB} (?:to )?(?:me|us)\b|(?:my|our)(?: [\w'’-]+){{1,4}}? {_VERB}\b)"
 )
-_INTRODUCTION = re.compile(rf"(?:^|[.,:;!?…—*)\]”\"»]|(?<![\w-]){_VERB})\s*$")
+_SPEECH_ENDS = (".", ",", "!", "?", "…", "—", "-", "。", "！", "？", "，")
+_INTRODUCTION = re.compile(rf"(?:^|[.,:;!?…—*)\]”\"»。，：！？]|(?<![\w-]){_VERB})\s*$")
 _INTRODUCTION_WINDOW = 12  # characters before a quotation that may introduce it
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine)\b")
 _NOT_NAMES = frozenset("he she they it we you i the then and but so".split())
@@ -68,6 +74,11 @@ class Sentence:
     def words(self) -> list[str]:
         return re.findall(r"[\w'’-]+", self.text)
 
+    @property
+    def size(self) -> int:
+        """Return about how many words it has, also in scripts without spaces."""
+        return size_of(self.text)
+
 
 def sentences_of(turn: int, speaker: str, message: str, *, min_words: int = MIN_WORDS) -> Iterator[Sentence]:
     """Yield the sentences of a message in order.
@@ -77,7 +88,7 @@ def sentences_of(turn: int, speaker: str, message: str, *, min_words: int = MIN_
     """
     for text, spoken, sentence_speaker in _divided(message, speaker).sentences:
         sentence = Sentence(turn, sentence_speaker, _strip_markup(text), spoken)
-        if min_words <= len(sentence.words) <= MAX_WORDS and _is_prose(sentence.text):
+        if min_words <= sentence.size <= MAX_WORDS and _is_prose(sentence.text):
             yield sentence
 
 
@@ -88,7 +99,7 @@ def wanted_sentences(turn: int, speaker: str, message: str) -> Iterator[Sentence
     """
     for raw in _segments(without_instructions(_said(message))):
         said = _strip_markup(asked_to_remember(_strip_markup(raw)))
-        if said and not is_instruction(said) and len(said.split()) <= MAX_WORDS:
+        if said and not is_instruction(said) and size_of(said) <= MAX_WORDS:
             yield Sentence(turn, speaker, said, spoken=True, wanted=True)
 
 
@@ -101,10 +112,10 @@ def instructions_of(turn: int, speaker: str, message: str) -> Iterator[Sentence]
     for piece in pieces:
         if is_aside(piece) and not asked_to_remember(piece):
             continue
-        is_long = len(piece.split()) > MAX_WORDS
+        is_long = size_of(piece) > MAX_WORDS
         for text in _segments(piece) if is_long else [piece]:
             sentence = Sentence(turn, speaker, _strip_markup(text), spoken=True)
-            if MIN_WORDS <= len(sentence.words) <= MAX_WORDS and _is_prose(sentence.text):
+            if MIN_WORDS <= sentence.size <= MAX_WORDS and _is_prose(sentence.text):
                 yield sentence
 
 
@@ -133,9 +144,10 @@ def _divided(message: str, speaker: str) -> _Divided:
 
 
 def _segments(text: str) -> Iterator[str]:
-    """Yield the sentences of a text of any length."""
+    """Yield the sentences of a text of any length, divided as its language does: "am 3. Mai" is none of two."""
+    language = language_of(text)
     for start in range(0, len(text), MAX_PIECE_CHARS):
-        yield from filter(str.strip, segment("en", text[start : start + MAX_PIECE_CHARS]))
+        yield from filter(str.strip, segment(language, text[start : start + MAX_PIECE_CHARS]))
 
 
 def _said(message: str) -> str:
@@ -144,15 +156,21 @@ def _said(message: str) -> str:
 
 
 def prose(message: str) -> str:
-    """Return a message without code blocks, HTML, tables and invisible characters, with usual apostrophes."""
+    """Return a message without code blocks, HTML, tables, block quotes and invisible characters.
+
+    Apostrophes are the usual ones.
+    """
     lines, fence = list[str](), ""
-    for line in _APOSTROPHE.sub("'", message.translate(_HIDDEN)).splitlines():
+    all_lines = _APOSTROPHE.sub("'", message.translate(_HIDDEN)).splitlines()
+    # Quoted lines are somebody else's words, unless nothing else is there: players of some games write all so.
+    is_reply = any(line.strip() and not line.startswith(">") for line in all_lines)
+    for line in all_lines:
         opening = _FENCE.match(line)
         if opening and not fence:
             fence = opening[1]
         elif fence and line.strip() == fence:
             fence = ""
-        elif not fence and not _TABLE.match(line):
+        elif not fence and not _TABLE.match(line) and not (is_reply and line.startswith(">")):
             lines.append(_HTML_OR_URL.sub(" ", line))
     return "\n".join(lines)
 
@@ -189,7 +207,7 @@ def _quotations(paragraph: str) -> list[re.Match[str]]:
     return [
         match
         for match in _QUOTED.finditer(paragraph)
-        if match[match.lastindex or 0].rstrip().endswith((".", ",", "!", "?", "…", "—", "-"))
+        if match[match.lastindex or 0].rstrip().endswith(_SPEECH_ENDS)
         or _INTRODUCTION.search(paragraph, max(match.start() - _INTRODUCTION_WINDOW, 0), match.start())
     ]
 

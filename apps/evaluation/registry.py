@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from apps.evaluation import extraction, questions, report, scenes, supersession, verdicts
+from apps.evaluation import extraction, passages, questions, report, scenes, supersession, verdicts
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class Evaluation:
 EVALUATIONS: Mapping[str, Evaluation] = {
     "extraction": Evaluation(extraction.evaluate, extraction.table),
     "locomo": Evaluation(questions.evaluate_locomo, report.table),
+    "passages": Evaluation(passages.evaluate, passages.table),
     "scenes": Evaluation(scenes.evaluate, scenes.table),
     "stores": Evaluation(questions.evaluate_stores, report.table),
     "supersession": Evaluation(supersession.evaluate, supersession.table),

@@ -377,8 +377,61 @@ def test_other_languages_are_quoted_where_they_name_somebody(message: str, memor
     assert kept(message) == [f"Mira: “{memory}”"]
 
 
-def test_a_language_without_spaces_gives_nothing_rather_than_pieces() -> None:
-    assert kept("私は1990年から妹のアンナとオスロに住んでいます。トムは五月に青い船を売りました。") == []
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("ただいま。私は妹のアンナと大阪に住んでいます。元気？", "私は妹のアンナと大阪に住んでいます。"),
+        ("你好！我对花生过敏。你呢？", "我对花生过敏。"),
+        ("Hallo! Am 3. Mai ziehe ich nach Kiel. Und du?", "Am 3. Mai ziehe ich nach Kiel."),
+        ("¡Hola! Soy alérgica a las nueces. ¿Y tú?", "Soy alérgica a las nueces."),
+        ("Привет! У меня аллергия на орехи. А у тебя?", "У меня аллергия на орехи."),
+        ("Salut ! Mon frère est facteur. Et toi ?", "Mon frère est facteur."),
+    ],
+)
+def test_what_people_tell_in_other_languages_is_kept_and_their_small_talk_is_not(message: str, told: str) -> None:
+    assert [one.text for one in unlimited(message)] == [f"Mira: “{told}”"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Wenn ich reich wäre, würde ich in Wien wohnen.",
+        "Si fuera rica, viviría en Sevilla.",
+        "Если бы я была богатой, жила бы в Москве.",
+        "要是我有钱，就去上海买房子。",
+        "もし金持ちだったら、東京に家を買うのに。",
+        "Si j'étais riche, j'habiterais à Lyon.",
+    ],
+)
+def test_what_is_only_imagined_in_other_languages_is_no_fact(message: str) -> None:
+    assert unlimited(message) == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Merk dir bitte, dass ich keine Nüsse vertrage.",
+        "Recuerda que soy alérgica a las nueces.",
+        "Запомни, пожалуйста: у меня аллергия на орехи.",
+        "记住，我对花生过敏。",
+    ],
+)
+def test_what_the_person_asks_to_remember_in_other_languages_is_important(message: str) -> None:
+    assert [(one.text, one.importance) for one in unlimited(message)] == [(f"Mira: “{message}”", 3)]
+    assert 3 not in [one.importance for one in unlimited(message, is_user=False)]
+
+
+def test_a_block_quote_is_not_what_the_speaker_says() -> None:
+    assert kept(f"> {MOVED}\n> {MOVED}\nThat is what she wrote. {LIVED}") == [f"Mira: “{LIVED}”"]
+    assert kept(f"> {MOVED}") == [f"Mira: “{MOVED}”"]  # in some games, players write all so
+
+
+def test_a_pronoun_stands_with_the_sentence_that_names_its_person_or_with_the_name() -> None:
+    told = "My cousin Lena is visiting. She is a carpenter and lives in Ghent."
+    assert f"Mira: “{told}”" in [one.text for one in unlimited(told, "She is allergic to strawberries.")]
+    assert "Mira: “She [Lena] is allergic to strawberries.”" in [
+        one.text for one in unlimited(told, "She is allergic to strawberries.")
+    ]
 
 
 def test_german_nouns_are_not_taken_for_names() -> None:

@@ -48,3 +48,17 @@ def test_what_the_person_asks_to_remember_is_no_injection(owner: User) -> None:
     texts = ["Save this to your memory: my bike is a red Vela from 1998.", "Saved.", "Hm."]
     chat = make_chat(owner, *texts, character=make_character(owner))
     assert ["Vela" in text for text in kept_of(read(chat))] == [True]
+
+
+def test_yesterday_is_that_of_the_owner_s_time_zone(owner: User) -> None:
+    User.objects.filter(pk=owner.pk).update(time_zone="Europe/Berlin")
+    sent = "2026-03-09T23:30:00Z"  # the tenth, in Berlin
+    lines = [parsed("Yesterday I sold my boat to Anna.", is_user=True, send_date=sent), parsed("Oh."), parsed("Hm.")]
+    chat = make_chat(owner, character=make_character(owner))
+    append_messages(owner.pk, chat.pk, lines)
+    assert any("Yesterday (9 March 2026) I sold" in text for text in kept_of(read(chat)))
+
+
+def test_a_chat_in_chinese_is_remembered(owner: User) -> None:
+    chat = make_chat(owner, "我对花生过敏。我妹妹住在上海。", "好的。", "嗯。", character=make_character(owner))
+    assert len(kept_of(read(chat))) == 2

@@ -60,10 +60,12 @@ class Window:
         return turns if self.part is None else {n: with_text(turn, self.part) for n, turn in turns.items()}
 
 
-def turns_material(turns: Mapping[int, Message], *, dates: bool = False) -> list[dict[str, Any]]:
+def turns_material(
+    turns: Mapping[int, Message], *, dates: bool = False, zone: dt.tzinfo = dt.UTC
+) -> list[dict[str, Any]]:
     """Return turns as the template values of prompts, with ``dates`` also the day on which each was sent, if known.
 
-    Secrets in them are masked: what no extractor reads, none remembers.
+    Days are those of the time ``zone``. Secrets are masked: what no extractor reads, none remembers.
     """
     return [
         {
@@ -71,7 +73,7 @@ def turns_material(turns: Mapping[int, Message], *, dates: bool = False) -> list
             "speaker": turn.name,
             "is_user": turn.is_user,
             "text": masked(turn.mes),
-            "date": turn.sent_at.date() if dates and turn.sent_at else None,
+            "date": turn.sent_at.astimezone(zone).date() if dates and turn.sent_at else None,
         }
         for number, turn in turns.items()
     ]
@@ -135,6 +137,11 @@ class Context:
     @property
     def owner_id(self) -> Any:
         return self.run.owner_id
+
+    @cached_property
+    def zone(self) -> dt.tzinfo:
+        """Return the owner's time zone, in which "yesterday" is meant."""
+        return self.run.owner.zone
 
     @cached_property
     def participants(self) -> list[str]:

@@ -10,7 +10,6 @@ from uuid import UUID
 
 from apps.chats.models import Character, Message
 from apps.english.clauses import split_speaker
-from apps.english.dates import with_dates
 from apps.english.requests import requests_in
 from apps.english.retelling import takes_back
 from apps.english.words import content_words
@@ -31,6 +30,7 @@ from apps.memories.models import Entity, Memory
 from apps.memories.operations.verdicts import Limits, VerdictBatch, hash_of, write_verdicts
 from apps.memories.queries.memories import active_memories
 from apps.memories.quotations import quoted_speaker
+from apps.memories.said_when import dated
 from apps.memories.search.questions import mentions
 from apps.memories.verdicts.corrections import open_to_change, with_former_texts
 from apps.memories.verdicts.judging import Outcome, Verdict, judge
@@ -152,7 +152,7 @@ def doubted_reply(context: Context, turns: Mapping[int, Message]) -> str:
 
 def _material(context: Context, turns: Mapping[int, Message], tier: str, per_kind: int | None) -> dict[str, Any]:
     return {
-        "turns": turns_material(turns, dates=context.settings.dates),
+        "turns": turns_material(turns, dates=context.settings.dates, zone=context.zone),
         "participants": context.participants,
         "per_kind": per_kind,
         "known": _known_memories(context, tier),
@@ -223,7 +223,8 @@ def propose(
     With ``witnessed``, the numbers of turns that the context's character witnessed, leave out what others learnt.
     """
     parsed = _usable(context, parse_memories(reply, KINDS[tier], expiration=EXPIRATION[tier]), turns)
-    candidates = [_dated(one, turns) for one in parsed.items] if context.settings.dates else parsed.items
+    dates = context.settings.dates
+    candidates = [_dated(one, turns, context.zone) for one in parsed.items] if dates else parsed.items
     participants = participants_of(context.chat)
     if witnessed is not None and context.character:
         names = {member.name.casefold() for member in participants} | {context.character.name.casefold()}
@@ -284,11 +285,11 @@ def _named_in(text: str, names: Mapping[str, str]) -> list[str]:
     return list(dict.fromkeys(name for key, name in names.items() if key in folded and mentions(text, name)))
 
 
-def _dated(candidate: Candidate, turns: Mapping[int, Message]) -> Candidate:
+def _dated(candidate: Candidate, turns: Mapping[int, Message], zone: dt.tzinfo) -> Candidate:
     """Return a candidate whose text has dates after words such as "yesterday", if all its sources are of one day."""
-    days = {at.date() if (at := turns[number].sent_at) else None for number in candidate.sources}
-    day = days.pop() if len(days) == 1 else None
-    return replace(candidate, text=with_dates(candidate.text, day)) if day else candidate
+    sent = [at for number in candidate.sources if (at := turns[number].sent_at)]
+    is_of_one_day = len(sent) == len(candidate.sources) and len({at.astimezone(zone).date() for at in sent}) == 1
+    return replace(candidate, text=dated(candidate.text, sent[0], zone)) if is_of_one_day else candidate
 
 
 def _is_learnt(candidate: Candidate, character: Character, names: Set[str], witnessed: Set[int]) -> bool:

@@ -69,8 +69,8 @@ def _ask(
         forms[after:after] = ["members", "relationships"] if len(members) > 1 else ["relationships"]
     material = {
         "forms": join_blocks("forms", [(form, values) for form in forms]),
-        "turns": turns_material(window.turns, dates=context.settings.dates),
-        "earlier": turns_material(_earlier(context, window), dates=context.settings.dates),
+        "turns": turns_material(window.turns, dates=context.settings.dates, zone=context.zone),
+        "earlier": turns_material(_earlier(context, window), dates=context.settings.dates, zone=context.zone),
         "language": language_of(turn.mes for turn in window.turns.values()),
         **known_values,
     }

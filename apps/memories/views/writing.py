@@ -1,5 +1,7 @@
 """Page and partial on which a person writes a memory: in the memory book, or from a message of a chat."""
 
+import datetime as dt
+from typing import cast
 from uuid import UUID
 
 from django.contrib import messages
@@ -10,13 +12,14 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
+from apps.accounts.models import User
 from apps.chats.models import Chat, Message
 from apps.chats.pages.markup import plain_text
 from apps.chats.views.access import own_message, wants_partial
 from apps.common.pages.forms import refused_into
-from apps.english.dates import with_dates
 from apps.memories import operations
 from apps.memories.forms.memories import NewMemoryForm
+from apps.memories.said_when import dated
 from apps.memories.views.access import own_book
 from apps.memories.views.memories import change_response
 
@@ -29,7 +32,7 @@ def remember(request: HttpRequest, **scope: UUID) -> HttpResponse:
     """Show the form for a new memory, or create it. ``?message=`` names its source, ``?text=`` a part of that."""
     book = own_book(request, **scope)
     message = source_message(request, book.chat)
-    text = proposed_text(message, request.GET.get("text", ""))
+    text = proposed_text(message, request.GET.get("text", ""), cast(User, request.user).zone)
     form = NewMemoryForm(book, request.POST if request.method == "POST" else None, text=text)
     if form.is_valid():
         with refused_into(form):
@@ -60,9 +63,9 @@ def source_message(request: HttpRequest, chat: Chat | None) -> Message | None:
     return own_message(request, chat.pk, message_id)
 
 
-def proposed_text(message: Message | None, chosen: str) -> str:
+def proposed_text(message: Message | None, chosen: str, zone: dt.tzinfo) -> str:
     """Return the text that the form begins with: what was chosen of the message, else its beginning, with dates."""
     if message is None:
         return ""
     text = plain_text(chosen.replace("\x00", "") or message.mes, MAX_PROPOSED_LENGTH)
-    return with_dates(text, message.sent_at.date()) if message.sent_at else text
+    return dated(text, message.sent_at, zone) if message.sent_at else text

@@ -1,0 +1,92 @@
+"""Add dates to words such as "yesterday", in the languages that are read without a model. Without database access."""
+
+import datetime as dt
+import re
+from collections.abc import Mapping
+from functools import cache
+
+from apps.common.text_languages import ENGLISH, language_of
+from apps.english.dates import with_dates
+
+# Days from the day on which it was said, by language.
+_DAYS: Mapping[str, Mapping[str, int]] = {
+    "de": {"vorgestern": -2, "gestern": -1, "heute": 0, "übermorgen": 2, "morgen früh": 1, "morgen abend": 1,
+           "bis morgen": 1},
+    "fr": {"avant-hier": -2, "hier": -1, "aujourd'hui": 0, "ce matin": 0, "ce soir": 0, "demain": 1,
+           "après-demain": 2},
+    "es": {"anteayer": -2, "ayer": -1, "anoche": -1, "hoy": 0, "pasado mañana": 2},
+    "it": {"l'altro ieri": -2, "ieri": -1, "oggi": 0, "stasera": 0, "domani": 1, "dopodomani": 2},
+    "pt": {"anteontem": -2, "ontem": -1, "hoje": 0, "amanhã": 1, "depois de amanhã": 2},
+    "nl": {"eergisteren": -2, "gisteren": -1, "vandaag": 0, "vanavond": 0, "overmorgen": 2},
+    "pl": {"przedwczoraj": -2, "wczoraj": -1, "dzisiaj": 0, "dziś": 0, "jutro": 1, "pojutrze": 2},
+    "ru": {"позавчера": -2, "вчера": -1, "сегодня": 0, "завтра": 1, "послезавтра": 2},
+    "zh": {"前天": -2, "昨天": -1, "昨晚": -1, "今天": 0, "今晚": 0, "明天": 1, "后天": 2},
+    "ja": {"おととい": -2, "一昨日": -2, "昨日": -1, "今日": 0, "明日": 1, "明後日": 2, "あさって": 2},
+    "ko": {"그저께": -2, "어제": -1, "오늘": 0, "내일": 1, "모레": 2},
+}  # fmt: skip
+# Months and years from that of the day.
+_MONTHS: Mapping[str, Mapping[str, int]] = {
+    "de": {"letzten monat": -1, "nächsten monat": 1}, "fr": {"le mois dernier": -1, "le mois prochain": 1},
+    "es": {"el mes pasado": -1, "el mes que viene": 1, "el próximo mes": 1},
+    "it": {"il mese scorso": -1, "il mese prossimo": 1}, "pt": {"mês passado": -1, "mês que vem": 1},
+    "nl": {"vorige maand": -1, "volgende maand": 1}, "pl": {"w zeszłym miesiącu": -1, "w przyszłym miesiącu": 1},
+    "ru": {"в прошлом месяце": -1, "в следующем месяце": 1}, "zh": {"上个月": -1, "下个月": 1},
+    "ja": {"先月": -1, "来月": 1}, "ko": {"지난달": -1, "다음 달": 1},
+}  # fmt: skip
+_YEARS: Mapping[str, Mapping[str, int]] = {
+    "de": {"letztes jahr": -1, "nächstes jahr": 1}, "fr": {"l'année dernière": -1, "l'an dernier": -1},
+    "es": {"el año pasado": -1, "el año que viene": 1}, "it": {"l'anno scorso": -1, "l'anno prossimo": 1},
+    "pt": {"ano passado": -1, "ano que vem": 1}, "nl": {"vorig jaar": -1, "volgend jaar": 1},
+    "pl": {"w zeszłym roku": -1, "w przyszłym roku": 1}, "ru": {"в прошлом году": -1, "в следующем году": 1},
+    "zh": {"去年": -1, "明年": 1}, "ja": {"去年": -1, "来年": 1}, "ko": {"작년": -1, "내년": 1},
+}  # fmt: skip
+_UNSPACED = ("zh", "ja")
+_AMBIGUOUS = frozenset({"hier"})  # here, in German and Dutch
+
+
+def dated(text: str, sent_at: dt.datetime, zone: dt.tzinfo) -> str:
+    """Return a statement with a date after each relative one, as its author meant it, whose time zone is ``zone``."""
+    said_on = sent_at.astimezone(zone).date()
+    language = language_of(text, default="")
+    if language != ENGLISH:
+        text = _with_dates(text, said_on, language)
+    return with_dates(text, said_on) if language in ("", ENGLISH) else text
+
+
+def _with_dates(text: str, said_on: dt.date, language: str) -> str:
+    """Return a statement in a language with dates; in "", one too short to tell its language."""
+    unspaced = language in _UNSPACED
+
+    def with_date(match: re.Match[str]) -> str:
+        date = _date_of(match[0].lower(), said_on, language)
+        return f"{match[0]}（{date}）" if unspaced else f"{match[0]} ({date})"
+
+    return _pattern(language).sub(with_date, text)
+
+
+@cache
+def _pattern(language: str) -> re.Pattern[str]:
+    words = {word for table in (_DAYS, _MONTHS, _YEARS) for word in _words(table, language)}
+    alternatives = "|".join(re.escape(one) for one in sorted(words, key=len, reverse=True))
+    before, after = ("", "") if language in _UNSPACED else (r"(?<![\w'’-])", r"(?![\w'’-])")
+    return re.compile(rf"{before}(?:{alternatives}){after}(?! ?[(（])", re.IGNORECASE)
+
+
+def _words(table: Mapping[str, Mapping[str, int]], language: str) -> dict[str, int]:
+    if language:
+        return dict(table[language])
+    spaced = {word: step for name, words in table.items() if name not in _UNSPACED for word, step in words.items()}
+    return {word: step for word, step in spaced.items() if word not in _AMBIGUOUS}
+
+
+def _date_of(words: str, said_on: dt.date, language: str) -> str:
+    if (days := _words(_DAYS, language).get(words)) is not None:
+        return (said_on + dt.timedelta(days=days)).isoformat()
+    if (months := _words(_MONTHS, language).get(words)) is not None:
+        return _month(said_on, months)
+    return str(said_on.year + _words(_YEARS, language)[words])
+
+
+def _month(said_on: dt.date, step: int) -> str:
+    months = said_on.year * 12 + said_on.month - 1 + step
+    return f"{months // 12}-{months % 12 + 1:02}"
