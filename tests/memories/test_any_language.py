@@ -56,7 +56,14 @@ SAID = {
     "dates": (
         ["The concert was on 2026-03-16.", "It is open from 3 to 15 people."],
         {
-            "We painted the kitchen on 2026-03-15.": ["15.03.2026", "3/15/2026", "2026年3月15日", "on 2026/3/15", "am 15. März", "March 15th"],
+            "We painted the kitchen on 2026-03-15.": [
+                "15.03.2026",
+                "3/15/2026",
+                "2026年3月15日",
+                "on 2026/3/15",
+                "am 15. März",
+                "March 15th",
+            ],
             "Unser Termin ist am 7.11.2025.": ["2025-11-07", "11月7日"],
         },
     ),

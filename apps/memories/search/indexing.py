@@ -245,14 +245,13 @@ def _passage(
         embedding=vectors[turn.message_id] if model else None,
         window_embedding=window_vector(window, vectors) if model else None,
         embedding_model=model,
-        lexemes=Lexemes(f"{_date_words(turn)} {turn.speaker}: {text}"),
+        lexemes=Lexemes(f"{_date_words(turn)} {turn.speaker}: {text}", turn.sent_at),
         window_lexemes=Lexemes(f"{_date_words(turn)} {window_text}"),
     )
 
 
 def _date_words(turn: IndexedTurn) -> str:
-    """Return a turn's date in words and in figures."""
-    return f"{turn.sent_at.day} {turn.sent_at:%B %Y %Y-%m-%d}" if turn.sent_at else ""
+    return f"{turn.sent_at.day} {turn.sent_at:%B %Y}" if turn.sent_at else ""
 
 
 def is_question(text: str) -> bool:

@@ -6,6 +6,7 @@ in a query of any language. Scripts without spaces are cut into pairs of charact
 lexemes too.
 """
 
+import datetime as dt
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,17 +31,18 @@ Part = tuple[str, str]  # SQL with a placeholder, and its value
 
 
 class Lexemes(Expression):
-    """The tsvector of a text."""
+    """The tsvector of a text, and of the day on which it was said."""
 
     output_field = SearchVectorField()
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, day: dt.datetime | None = None) -> None:
         super().__init__()
         self.text = text
+        self.day = f"{day:%Y-%m-%d}" if day else ""
 
     def as_sql(self, compiler: Any, connection: Any, **context: Any) -> tuple[str, list[str]]:
         """Return the SQL and its parameters."""
-        return _joined(_parts(self.text, language_of(self.text) or ENGLISH))
+        return _joined(_parts(self.text, language_of(self.text) or ENGLISH, self.day))
 
 
 def lexemes_of(text: str) -> list[str]:
@@ -77,7 +79,7 @@ def _joined(parts: Iterable[Part]) -> tuple[str, list[str]]:
     return "(" + " || ".join(sql) + ")", list(values)
 
 
-def _parts(text: str, language: str) -> Iterator[Part]:
+def _parts(text: str, language: str, day: str = "") -> Iterator[Part]:
     """Yield the stems of a text, its words as they are written if they aren't English, and what Postgres can't tell."""
     if language == ENGLISH:
         yield _stemmed(ENGLISH, folded(divided(text[:MAX_CHARACTERS])))
@@ -88,7 +90,7 @@ def _parts(text: str, language: str) -> Iterator[Part]:
         yield _simple(text)
     text = text[:MAX_OTHER_CHARACTERS]
     plain = folded(text)
-    found = chain(pairs(plain), characters(plain), codes(text), date_lexemes(plain))
+    found = chain(pairs(plain), characters(plain), codes(text), date_lexemes(f"{plain} {day}"))
     if counted := Counter(found):
         yield "%s::tsvector", " ".join(f"{_quoted(each)}:{_positions(times)}" for each, times in counted.items())
 
