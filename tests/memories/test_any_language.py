@@ -5,9 +5,13 @@ import importlib
 import pytest
 from django.db import connection
 
-from apps.memories.models import Memory
+from apps.common import jobs
+from apps.extraction.jobs import index_jobs
+from apps.extraction.models import IndexJob
+from apps.memories.models import Memory, Passage
 from apps.memories.search import SearchQuery, find
 from apps.memories.search.excerpts import best_sentence
+from apps.memories.search.indexing import index_messages
 from apps.memories.search.languages import language_of
 from apps.memories.search.lexemes import Lexemes
 from apps.memories.search.presets import PRESETS
@@ -106,6 +110,19 @@ def test_a_text_that_was_indexed_otherwise_is_found_after_the_migration(db):
     with connection.schema_editor() as editor:
         migration.write_lexemes(None, editor)
     assert texts_of(chat.owner_id, "玉佩") == [memory.text]
+
+
+def test_messages_that_were_indexed_otherwise_are_indexed_again_in_the_background(db):
+    chat = make_chat(UserFactory(), "Hello.")
+    index_messages(chat.owner_id, chat)
+    Passage.objects.for_owner(chat.owner_id).update(fingerprint="of another format", lexemes=None)
+    migration = importlib.import_module("apps.extraction.migrations.0003_index_again")
+    with connection.cursor() as cursor:
+        cursor.execute(migration.QUEUE)
+        cursor.execute(migration.QUEUE)
+    job = IndexJob.objects.for_owner(chat.owner_id).get(chat=chat)
+    assert index_jobs.execute_claimed(jobs.claim(IndexJob, job.pk)) is False
+    assert not Passage.objects.for_owner(chat.owner_id).filter(lexemes=None).exists()
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ class Lexemes(Expression):
         self.text = text
         self.day = f"{day:%Y-%m-%d}" if day else ""
 
-    def as_sql(self, compiler: Any, connection: Any, **context: Any) -> tuple[str, list[str]]:
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[str, ...]]:
         """Return the SQL and its parameters."""
         return _joined(_parts(self.text, language_of(self.text) or ENGLISH, self.day))
 
@@ -74,9 +74,9 @@ def match_names_query(names: Iterable[Sequence[str]]) -> str:
     return " | ".join("(" + " & ".join(map(_quoted, lexemes)) + ")" for lexemes in names if lexemes)
 
 
-def _joined(parts: Iterable[Part]) -> tuple[str, list[str]]:
+def _joined(parts: Iterable[Part]) -> tuple[str, tuple[str, ...]]:
     sql, values = zip(*parts, strict=True)
-    return "(" + " || ".join(sql) + ")", list(values)
+    return "(" + " || ".join(sql) + ")", values
 
 
 def _parts(text: str, language: str, day: str = "") -> Iterator[Part]:
