@@ -19,9 +19,7 @@ END_OTHERS = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE dat
     AND pid <> pg_backend_pid() AND backend_type = 'client backend'"""
 
 
-def test_requests_succeed_or_get_a_503_and_no_write_is_lost_or_doubled_while_connections_are_ended(
-    web_server: WebServer,
-) -> None:
+def test_requests_succeed_or_get_a_503_and_no_write_is_lost_or_doubled_while_connections_are_ended(web_server: WebServer) -> None:
     owner = UserFactory()
     chat = make_chat(owner)
     headers = {"Authorization": f"Bearer {create_token(owner, name='test')[1]}"}
