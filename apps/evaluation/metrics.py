@@ -1,7 +1,7 @@
 """Measure a ranking for a query. ``gold`` holds the items that answer it. Without database access."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from math import log2
+from math import log2, sqrt
 
 DEPTHS = (5, 10, 20)
 
@@ -35,3 +35,11 @@ def mean(measures: Iterable[Mapping[str, float]]) -> dict[str, float]:
     """Return the mean of each measure; an empty result without measures."""
     rows = list(measures)
     return {name: sum(row[name] for row in rows) / len(rows) for name in rows[0]} if rows else {}
+
+
+def interval(measures: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """Return half the width of the 95 % confidence interval of each measure's mean; 0 for a single row."""
+    rows = list(measures)
+    means = mean(rows)
+    squares = {name: sum((row[name] - each) ** 2 for row in rows) for name, each in means.items()}
+    return {name: 1.96 * sqrt(square / max(len(rows) - 1, 1) / len(rows)) for name, square in squares.items()}

@@ -20,6 +20,8 @@ from apps.evaluation.metrics import measure
 from apps.evaluation.own_database import own_database
 from apps.memories.search.hits import MESSAGES
 from apps.memories.search.indexing import index_messages
+from apps.memories.search.languages import script_or_language_of
+from apps.memories.search.questions import kind_of
 from apps.memories.search.service import SearchQuery, find
 
 METHODS = ("default", "dense", "ts_rank", "bm25", "seed")
@@ -28,11 +30,13 @@ BATCH_SIZE = 1000
 
 @dataclass(frozen=True)
 class QueryResult:
-    """The measures of one method for one query."""
+    """The measures of one method for one query. ``kind`` and ``language`` are those that the search reads from it."""
 
     store: str
     method: str
     category: str
+    kind: str
+    language: str
     measures: dict[str, float]
 
 
@@ -89,8 +93,9 @@ def _message(document: Document) -> ParsedMessage:
 
 def _query_results(store: Store, chat: Chat, documents: dict[UUID, str]) -> Iterator[QueryResult]:
     for query in store.queries:
+        kind, language = kind_of(query.text), script_or_language_of(query.text)
         for method in METHODS:
             search_query = SearchQuery(query.text, chat=chat.pk, tiers=(MESSAGES,), preset=method)
             ranked = find(chat.owner_id, search_query).hits
             ranking = [documents[result.hit.id] for result in ranked]
-            yield QueryResult(store.id, method, query.category, measure(ranking, query.gold))
+            yield QueryResult(store.id, method, query.category, kind, language, measure(ranking, query.gold))

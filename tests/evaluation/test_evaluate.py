@@ -195,11 +195,18 @@ def test_of_two_runs_at_once_one_is_refused(transactional_db: None, tmp_path: An
 
 def test_the_table_is_aligned() -> None:
     measures = {"recall@5": 1.0, "recall@10": 1.0, "recall@20": 1.0, "ndcg@10": 0.5, "mrr": 0.25}
-    found = [QueryResult("a", method, "1", measures) for method in METHODS for _ in range(2)]
+    half = measures | {"mrr": 0.75}
+    found = [
+        QueryResult("a", method, "1", "question", language, each)
+        for method in METHODS
+        for language, each in (("german", measures), ("han", half))
+    ]
     lines = EVALUATIONS["stores"].table(report_document(found)).splitlines()
     assert lines[0].split() == ["recall@5", "recall@10", "recall@20", "ndcg@10", "mrr"]
-    assert len({len(line) for line in lines[:6]}) == 1
-    assert lines[-1] == "2 queries"
+    assert len({len(line.rstrip()) for line in lines[:6]}) == 1
+    assert lines[1].split()[-2:] == ["0.500", "±0.490"]
+    assert [line.split()[0] for line in lines[6:9]] == ["question", "german", "han"]
+    assert lines[-1].startswith("2 queries")
 
 
 @pytest.mark.parametrize(("content", "complaint"), [("{", "not JSON"), ("[" * 200_000, "not JSON"), ("[]", "no conv")])

@@ -7,7 +7,7 @@ from rest_framework.test import APIClient
 
 from apps.memories.models import Memory
 from apps.memories.operations import edit_memory, split_memory
-from apps.memories.trigger_words import after_rewriting, longest_words, trigger_words
+from apps.memories.trigger_words import after_rewriting, longest_words, trigger_words, words_said
 from tests.factories import make_character, make_chat, make_memory
 
 WORDS = st.lists(st.sampled_from("rope lantern harbour barn the with silver keeper riverside of".split()), max_size=12)
@@ -66,3 +66,16 @@ def test_after_a_change_of_text_its_words_recall_it_and_words_from_elsewhere_sta
     assert not set(after) & (set(longest_words(former)) - set(trigger_words(text)))
     assert len(set(after)) == len(after)
     assert after_rewriting(after, text, text) == after
+
+
+@pytest.mark.parametrize(
+    ("key", "said"), [("青铜钥匙", "你把青铜钥匙藏在哪里？"), ("龙胆", "这就是龙胆。"), ("지우", "지우는 어디 있어?")]
+)
+def test_a_word_is_found_within_a_text_without_spaces(key: str, said: str) -> None:
+    assert trigger_words(key) == [key]
+    assert key in words_said(said)
+
+
+def test_a_whole_sentence_without_spaces_is_no_trigger_word() -> None:
+    assert longest_words("司马青把玉佩埋在梨树下面。") == ()
+    assert longest_words("司马青：拉面 ramen") == ("ramen", "司马青", "拉面")

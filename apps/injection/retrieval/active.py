@@ -19,7 +19,7 @@ from apps.injection.retrieval.wanted import Wanted
 from apps.injection.turns import UserTurn
 from apps.memories.models import Memory, MemorySource
 from apps.memories.search import NO_VECTORS, QueryVectors
-from apps.memories.trigger_words import trigger_words
+from apps.memories.trigger_words import trigger_words, words_said
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def _triggers_in(turn: UserTurn, character: Character | None) -> list[str]:
     The names of the character and the persona can't: nearly every memory has them, and they say nothing about the turn.
     """
     names = trigger_words(f"{turn.chat.user_name} {character.name if character else ''}")
-    return [word for word in trigger_words(turn.text) if word not in names]
+    return [word for word in words_said(turn.text) if word not in names]
 
 
 def active_ids_before(turn: UserTurn, memory_ids: Collection[UUID]) -> set[UUID]:

@@ -1,19 +1,17 @@
 """Excerpts of long texts. Without database access."""
 
-import re
-
-from sentencex import segment
+from apps.memories.search.sentences import sentences_in
+from apps.memories.search.words import UNSPACED, words_of
 
 MAX_EXCERPT_LENGTH = 2000  # characters; shorter texts are shown whole
 MAX_WORD_LENGTH = 50  # characters; where no space is nearer, a script without spaces is cut anywhere
 
-_WORD = re.compile(r"\w+")
 _STEM_LENGTH = 5  # letters that forms of one word usually share
 
 
 def best_sentence(text: str, query: str) -> str:
     """Return the sentence of ``text`` that shares most words with ``query``; the first one if several do."""
-    sentences = [sentence.strip() for sentence in segment("en", text[: 10 * MAX_EXCERPT_LENGTH]) if sentence.strip()]
+    sentences = list(sentences_in(text[: 10 * MAX_EXCERPT_LENGTH]))
     query_stems = _stems(query)
     return max(sentences, key=lambda sentence: len(_stems(sentence) & query_stems), default=text.strip())
 
@@ -35,4 +33,5 @@ def excerpt(text: str, sentence: str) -> str:
 
 
 def _stems(text: str) -> set[str]:
-    return {word[:_STEM_LENGTH] for word in _WORD.findall(text.lower()) if len(word) > 2}
+    """Return the beginnings of the words, and the pairs of characters of scripts without spaces."""
+    return {word[:_STEM_LENGTH] for word in words_of(text) if len(word) > 2 or UNSPACED.match(word)}

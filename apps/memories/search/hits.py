@@ -17,7 +17,7 @@ from apps.common.database.replica import reading_connection
 from apps.memories.journal.periods import Granularity
 from apps.memories.models import Memory
 from apps.memories.search.bm25 import grouped
-from apps.memories.search.lexemes import match_any_query
+from apps.memories.search.lexemes import match_any_query, match_names_query
 from apps.memories.search.presets import Preset
 from apps.memories.search.questions import ParsedQuery, Speaker, mentions
 from apps.memories.search.ranking import Hit, TurnPosition, recency, relative_length
@@ -33,6 +33,7 @@ PASSAGES = SearchTable(
     vectors={"vector": "embedding", "window_vector": "window_embedding"},
     words={"lexical": ("lexemes", "p.length"), "window_lexical": ("window_lexemes", "p.window_length")},
     columns="m.id, p.chat_id, p.session, m.index, p.speaker, p.is_user, p.is_question, p.length,"
+    " p.lexemes @@ %(names)s::tsquery AS names_subject,"
     " extract(epoch FROM now() - coalesce(m.sent_at, m.created_at))::float / 86400 AS age",
     joins="JOIN chats_message m ON m.id = p.message_id",
 )
@@ -87,11 +88,15 @@ class SearchScope:
 
 @dataclass(frozen=True)
 class EncodedQuery:
-    """The query's lexemes, and the unit vectors of the whole query and of each sentence, by ``model``."""
+    """The query's lexemes, and the unit vectors of the whole query and of each sentence, by ``model``.
+
+    ``names`` are the lexemes of each name by which a text tells that it is about a subject of the query.
+    """
 
     lexemes: Sequence[str]
     model: str = ""
     vectors: Sequence[np.ndarray] = ()
+    names: Sequence[Sequence[str]] = ()
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -100,6 +105,7 @@ class EncodedQuery:
         sentences = {f"sentence_{number}": text for number, text in enumerate(texts[1:])}
         groups = {f"lexemes_{number}": group for number, group in enumerate(grouped(list(self.lexemes)))}
         common = {"lexemes": list(self.lexemes), "any": match_any_query(self.lexemes), "model": self.model}
+        common |= {"names": match_names_query(self.names)}
         return common | groups | sentences | ({"whole": texts[0]} if texts else {})
 
 
@@ -138,7 +144,7 @@ def _mean_turn_lengths(speakers: Sequence[Speaker]) -> dict[bool, float]:
 
 def _message_hit(row: dict[str, Any], parsed: ParsedQuery, mean_lengths: dict[bool, float]) -> Hit:
     traits = {
-        "subject": float(row["speaker"] in parsed.subjects),
+        "subject": float(row["speaker"] in parsed.subjects or bool(row["names_subject"])),
         "length": relative_length(row["length"], mean_lengths.get(row["is_user"], 0)),
         "question": float(row["is_question"]),
         "recency": recency(row["age"]),

@@ -24,7 +24,9 @@ from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.models import Passage
 from apps.memories.search.lexemes import MAX_CHARACTERS, Lexemes
+from apps.memories.search.words import word_count
 
+FORMAT = "2"  # of passages; those of another are written anew, with the vectors that they have
 SESSION_GAP = dt.timedelta(hours=4)  # a longer gap starts a new session
 OWN_SHARE = 0.5  # weight of a turn in its window's vector; its neighbours share the rest
 COMPARE_BATCH_SIZE = 1000  # messages compared with their passages per query
@@ -61,7 +63,7 @@ class TurnWindow:
     def fingerprint(self, model: str) -> str:
         """Return a hash of everything that a passage of this window depends on."""
         parts = [f"{turn.message_id}:{turn.rev}" for turn in self.turns]
-        text = "|".join([str(self.turn.message_id), str(self.turn.session), model, *parts])
+        text = "|".join([FORMAT, str(self.turn.message_id), str(self.turn.session), model, *parts])
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
@@ -238,12 +240,12 @@ def _passage(
         is_question=is_question(text),
         session=turn.session,
         sent_at=turn.sent_at,
-        length=len(text.split()),
-        window_length=len(window_text.split()),
+        length=word_count(text),
+        window_length=word_count(window_text),
         embedding=vectors[turn.message_id] if model else None,
         window_embedding=window_vector(window, vectors) if model else None,
         embedding_model=model,
-        lexemes=Lexemes(f"{_date_words(turn)} {turn.speaker}: {text}"),
+        lexemes=Lexemes(f"{_date_words(turn)} {turn.speaker}: {text}", turn.sent_at),
         window_lexemes=Lexemes(f"{_date_words(turn)} {window_text}"),
     )
 

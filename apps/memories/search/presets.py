@@ -65,3 +65,23 @@ PRESETS = {
     "bm25": Preset(weights={"lexical": 1.0}),
     "ts_rank": Preset(weights={"lexical": 1.0}, word_score="ts_rank"),
 }
+
+# What the default becomes where the query is a running dialogue: its meaning leads, and who talks is who it is about.
+DIALOGUE = Preset(
+    weights={
+        "vector": 0.5,
+        "window_vector": 0.5,
+        "lexical": 0.1,
+        "window_lexical": 0.1,
+        "subject": 0.3,
+        "recency": 0.05,
+        "graph": 0.1,
+        "instance": 0.05,
+        "importance": 0.05,
+        "pinned": 0.05,
+    },
+    relative=True,
+    separate_names=True,
+    whole_query_share=0.6,
+    b=0.75,
+)

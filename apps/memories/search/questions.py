@@ -1,18 +1,29 @@
-"""Parse a query: who it asks about, and the text to search for. Without database access."""
+"""Parse a query: its kind, who it asks about, and the text to search for. Without database access.
+
+A running dialogue, of which each line begins with a name, asks for nothing: what was said is like it as a whole, or
+like one of its lines, and about those who talk. Anything else is read as a question.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import log2
+from typing import Literal
 
-from sentencex import segment
+from apps.memories.search.pronouns import persons_in
+from apps.memories.search.sentences import sentences_in
+from apps.memories.search.words import UNSPACED, word_count
 
 MAX_SENTENCES = 5
 MAX_DIVIDED = 20_000  # characters at the end of a query that are divided into sentences
+MIN_LINES, MAX_LINES = 2, 8  # of a dialogue: as many make one, and so many at its end are compared alone
+FEW_WORDS = 2
 MAX_DOUBLINGS = 2  # of the user's mean length; longer replies don't raise the preference further
 
-_FIRST_PERSON = re.compile(r"\b(i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
-_SECOND_PERSON = re.compile(r"\b(you|your|yours|yourself)\b", re.IGNORECASE)
+_ASSISTANT = re.compile(r"(an )?(assistant|ai|bot|model|chatgpt|gpt\b.*|claude\b.*|gemini\b.*|助手)", re.IGNORECASE)
+_DECLINED = re.compile(r"[А-ЯЁ][а-яё]{3,}")  # names that have other endings within a sentence
+_ENDING = "(?:[аяуюыиеёйь]|[оеё][йм]|ью)?"
+_LINE = re.compile(r"^[ \t]*([^\W\d_][\w .'’-]{0,30}?)[ \t]?[:：][ \t]*(\S.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -27,11 +38,15 @@ class Speaker:
 
 @dataclass(frozen=True)
 class ParsedQuery:
-    """A query: the ``text`` to search for, its ``sentences``, and the names of its ``subjects``."""
+    """A query: the ``text`` to search for, its ``sentences``, and the names of its ``subjects``.
+
+    Of a dialogue the sentences are lines, and the subjects those who talk, whether or not they spoke in the messages.
+    """
 
     text: str
     sentences: tuple[str, ...]
     subjects: frozenset[str] = frozenset()
+    is_dialogue: bool = False
 
 
 def parse_query(query: str, speakers: Sequence[Speaker], *, separate_names: bool) -> ParsedQuery:
@@ -42,8 +57,18 @@ def parse_query(query: str, speakers: Sequence[Speaker], *, separate_names: bool
     """
     if not separate_names:
         return ParsedQuery(query, sentences_of(query))
+    if kind_of(query) == "dialogue":
+        lines = _LINE.findall(query[-MAX_DIVIDED:])
+        return ParsedQuery(query, tuple(text for _, text in lines[-MAX_LINES:]), frozenset(n for n, _ in lines), True)
     text = _remove_names([speaker.name for speaker in speakers], query)
     return ParsedQuery(text, sentences_of(text), subjects_of(query, speakers))
+
+
+def kind_of(query: str) -> Literal["dialogue", "question", "words"]:
+    """Return what a query is: a running dialogue, a question or statement, or a few words and codes."""
+    if len(_LINE.findall(query[-MAX_DIVIDED:])) >= MIN_LINES:
+        return "dialogue"
+    return "words" if word_count(query) <= FEW_WORDS else "question"
 
 
 def sentences_of(text: str) -> tuple[str, ...]:
@@ -51,23 +76,32 @@ def sentences_of(text: str) -> tuple[str, ...]:
 
     Of a very long text they are of its end: to divide it may take time that grows with the square of its length.
     """
-    sentences = [sentence.strip() for sentence in segment("en", text[-MAX_DIVIDED:])]
-    sentences = [sentence for sentence in sentences if re.search(r"\w\w", sentence)]
+    sentences = [sentence for sentence in sentences_in(text[-MAX_DIVIDED:]) if re.search(r"\w\w", sentence)]
     latest_first = sentences[::-1]
-    ranked = sorted(latest_first, key=lambda sentence: not sentence.endswith("?"))
+    ranked = sorted(latest_first, key=lambda sentence: not sentence.endswith(("?", "？")))
     return tuple(ranked[:MAX_SENTENCES]) if len(sentences) > 1 else ()
 
 
 def subjects_of(query: str, speakers: Sequence[Speaker]) -> frozenset[str]:
     """Return the speakers that the query is about: those it names, else the side that its pronouns refer to.
 
-    "I" is the user and "you" is whoever answers. Return an empty set if that would be all speakers.
+    "I" is the user and "you" is whoever answers; an assistant is asked about what the user said where nothing tells
+    otherwise. Return an empty set if that would be all speakers.
     """
     named = {speaker.name for speaker in speakers if mentions(query, speaker.name)}
     if not named:
-        first, second = bool(_FIRST_PERSON.search(query)), bool(_SECOND_PERSON.search(query))
-        named = {speaker.name for speaker in speakers if first != second and speaker.is_user == first}
+        first, second = persons_in(query)
+        if first == second:
+            return _users_of_assistant(speakers)
+        named = {speaker.name for speaker in speakers if speaker.is_user == first}
     return frozenset() if len(named) == len({speaker.name for speaker in speakers}) else frozenset(named)
+
+
+def _users_of_assistant(speakers: Sequence[Speaker]) -> frozenset[str]:
+    """Return the names of those who talk to an assistant; none if anybody else does too."""
+    others = [speaker for speaker in speakers if not speaker.is_user]
+    is_assistant = bool(others) and all(_ASSISTANT.fullmatch(speaker.name.strip()) for speaker in others)
+    return frozenset(speaker.name for speaker in speakers if speaker.is_user and is_assistant)
 
 
 def vector_preference(speakers: Iterable[Speaker]) -> float:
@@ -106,7 +140,16 @@ def _remove_names(names: Sequence[str], text: str) -> str:
 def _names_pattern(names: Sequence[str]) -> str:
     """Return a pattern of names and their first parts. Longer forms come first: the first alternative wins."""
     forms = {form for name in names for form in (name.strip(), name.split()[0])}
-    return r"(?<!\w)(?:" + "|".join(map(re.escape, sorted(forms, key=len, reverse=True))) + r")(?!\w)"
+    return "(?:" + "|".join(map(_form_pattern, sorted(forms, key=len, reverse=True))) + ")"
+
+
+def _form_pattern(form: str) -> str:
+    """Return a pattern of a name as a word of its own; in a script without spaces it may stand between any others."""
+    if UNSPACED.search(form):
+        return re.escape(form)
+    if _DECLINED.fullmatch(form):
+        return rf"(?<!\w){re.escape(form.rstrip('аяьй'))}{_ENDING}(?!\w)"
+    return rf"(?<!\w){re.escape(form)}(?!\w)"
 
 
 def _case_flag(text: str) -> re.RegexFlag:

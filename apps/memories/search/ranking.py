@@ -97,9 +97,10 @@ def rank(hits: Sequence[Hit], preset: Preset, vector_preference: float = 0.0) ->
 
 
 def _shift_weights(weights: Mapping[str, float], vector_preference: float) -> dict[str, float]:
-    """Return the weights with a share of the words' weight moved to the vectors."""
+    """Return the weights with a share of the words' weight moved to the vectors, and the length's taken away."""
     shift = MAX_WEIGHT_SHIFT * vector_preference
     factors = {name: 1 - shift if name in LEXICAL_RETRIEVERS else 1 + shift for name in RETRIEVERS}
+    factors["length"] = 1 - vector_preference  # a long reply of an assistant holds no more than a short question
     return {name: weight * factors.get(name, 1) for name, weight in weights.items()}
 
 

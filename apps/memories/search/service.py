@@ -30,7 +30,7 @@ from apps.memories.search.hits import (
     speakers_in,
 )
 from apps.memories.search.lexemes import lexemes_of
-from apps.memories.search.presets import PRESETS, Preset
+from apps.memories.search.presets import DIALOGUE, PRESETS, Preset
 from apps.memories.search.questions import ParsedQuery, parse_query, vector_preference
 from apps.memories.search.ranking import RankedHit, rank
 from apps.memories.search.small_talk import says_any, small_talk_in
@@ -154,11 +154,14 @@ def find(owner_id: UUID, query: SearchQuery) -> FoundHits:
     scope = query.scope(owner_id)
     speakers = speakers_in(scope) if preset.separate_names else []
     parsed = parse_query(query.query, speakers, separate_names=preset.separate_names)
+    if parsed.is_dialogue:
+        preset = DIALOGUE
     vectors = _vectors(owner_id, parsed, preset) if _uses(preset, "vector") else NO_VECTORS
     if not vectors.rows and not _uses(preset, "lexical"):
         preset = PRESETS["bm25"]
     lexemes = lexemes_of(parsed.text) if _uses(preset, "lexical") else []
-    terms = EncodedQuery(lexemes, vectors.model, vectors.rows)
+    names = [lexemes_of(name) for name in parsed.subjects] if parsed.is_dialogue else []
+    terms = EncodedQuery(lexemes, vectors.model, vectors.rows, names)
     memories, others = read_concurrently(
         partial(find_memories, scope, terms, preset, parsed, query.query),
         lambda: (find_messages(scope, terms, preset, parsed, speakers), find_entries(scope, terms, preset, parsed)),
