@@ -193,11 +193,13 @@ def change_response(request: HttpRequest, memory: Memory, message: str = "", und
     memory = own_memory(request, memory.pk)
     add_witness_names([memory])
     context = {"memory": memory, "status_message": message, "undo": undo}
-    return render(request, "memories/_memory.html", context)
+    return render(request, _template(request, "memory"), context)
 
 
 def _template(request: HttpRequest, name: str) -> str:
-    """Return the name of the partial template for htmx, else that of the whole page."""
+    """Return the name of the partial template for htmx, else that of the whole page. ``?as=line`` asks for a line."""
+    if wants_partial(request) and name == "memory" and request.GET.get("as") == "line":
+        return "memories/known/_line.html"
     return f"memories/_{name}.html" if wants_partial(request) else f"memories/{name}.html"
 
 
