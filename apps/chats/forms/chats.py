@@ -76,7 +76,7 @@ class NewChatForm(PlayedForm):
 
     def _character(self, character_id: str) -> Character | None:
         try:
-            return cast(Character, self.characters.get(pk=character_id))
+            return self.characters.get(pk=character_id)
         except (Character.DoesNotExist, ValidationError):
             self.add_error("start", gettext("There is no such character."))
             return None

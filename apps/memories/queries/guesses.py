@@ -52,7 +52,7 @@ def divided_pairs(pairs: Sequence[RelationshipPair]) -> tuple[list[RelationshipP
     return [pair for pair in pairs if pair not in unsure], unsure
 
 
-def marked_names(owner_id: UUID, entities: QuerySet[Entity]) -> list[Entity]:
+def marked_names(owner_id: UUID, entities: QuerySet[Entity]) -> list[Any]:
     """Return entities with ``is_guess``: whether only runs without a model have named them."""
     guessed = {"run__backend": BUILTIN, "edited_by": ""}
     known = Q()
