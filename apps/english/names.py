@@ -10,6 +10,7 @@ TITLES = frozenset(
     professor doctor president judge inspector detective saint master mistress grandma grandpa old young
     little""".split()
 )
+MAX_NAME_WORDS = 3  # of a person
 MAY = "may-month"  # the month, not the verb
 CALENDAR = frozenset(
     f"""monday tuesday wednesday thursday friday saturday sunday january february march april {MAY} june july august
@@ -45,3 +46,13 @@ def name_key(name: str) -> str:
     """Return the first word of a name after titles, in lower case; it identifies a person."""
     words = [word for word in name.lower().split() if word.strip(".") not in TITLES] or name.lower().split()
     return words[0] if words else ""
+
+
+def is_personal_name(name: str) -> bool:
+    """Return whether a name can be a person's first name or full name: up to three capitalised words, and no title."""
+    words = name.split()
+    return (
+        0 < len(words) <= MAX_NAME_WORDS
+        and all(word[0].isupper() and word.replace("-", "").isalpha() for word in words)
+        and words[0].lower() not in (*TITLES, *CALENDAR, "the")
+    )

@@ -34,21 +34,36 @@ class Connection:
 @login_required
 @require_safe
 def graph(request: HttpRequest, **scope: UUID) -> HttpResponse:
-    """Show what the memories of a chat or a character name, as a picture and as a list of connections."""
+    """Show what the memories of a chat or a character name, as a picture and as a list of connections.
+
+    With ``?name=``, the id of a node, only that one and those that are connected with it.
+    """
     book = own_book(request, **scope)
     found = read_graph(book.owner_id, Scope(book.chat) if book.chat else Scope(character=book.character))
+    chosen = next((node for node in found["nodes"] if node["id"] == request.GET.get("name")), None)
+    if chosen is not None:
+        found = _around(chosen["id"], found)
     context = {
         "book": book,
         "chat": book.chat,
         "character": book.character,
         "tab": "names",
         "nodes": found["nodes"],
+        "chosen": chosen,
         "picture": picture_of(found),
         "connections": _connections(book.owner_id, found),
         "more_connections": max(len(found["edges"]) - MAX_CONNECTIONS, 0) + found["left_out"]["edges"],
         "names_url": book.url("names"),
     }
     return render(request, "graph/index.html", context)
+
+
+def _around(name: str, found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a graph that consists of a node and of those that are connected with it."""
+    edges = [edge for edge in found["edges"] if name in (edge["source"], edge["target"])]
+    near = {name, *(end for edge in edges for end in (edge["source"], edge["target"]))}
+    nodes = [node for node in found["nodes"] if node["id"] in near]
+    return {**found, "nodes": nodes, "edges": edges, "left_out": {"nodes": 0, "edges": 0}}
 
 
 def _connections(owner: Owner, found: Mapping[str, Any]) -> list[Connection]:

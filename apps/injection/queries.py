@@ -56,12 +56,12 @@ def source_positions(owner: Owner, recalls: Iterable[Recall]) -> dict[str, tuple
     return {str(pk): (chat_id, index) for pk, chat_id, index in rows}
 
 
-def stored_memories(owner: Owner, recalls: Iterable[Recall]) -> set[str]:
-    """Return the ids of the recalled memories that still exist, in one query."""
+def stored_memories(owner: Owner, recalls: Iterable[Recall]) -> dict[str, Memory]:
+    """Return the recalled memories that still exist by id, in one query, with what the card needs of them."""
     items = (item for recall in recalls for item in (*recall.memories, *recall.left_out))
     ids = {item["id"] for item in items if item.get("tier") in Memory.Tier.values}
     rows = Memory.objects.for_owner(owner).filter(pk__in=ids, deleted_at=None)
-    return {str(pk) for pk in rows.values_list("pk", flat=True)} if ids else set()
+    return {str(memory.pk): memory for memory in rows.only("pk", "owner", "pinned", "hidden")} if ids else {}
 
 
 def entities_by_memory(owner: Owner, recalls: Iterable[Recall]) -> dict[str, list[GraphEntity]]:

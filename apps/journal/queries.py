@@ -66,6 +66,12 @@ def written_days(owner: Owner, first: dt.date, last: dt.date) -> set[dt.date]:
     return set(entries.filter(starts__range=(first, last)).values_list("starts", flat=True))
 
 
+def newest_day(owner: Owner) -> str:
+    """Return the name of the newest day that has an entry, or an empty string."""
+    days = JournalEntry.objects.for_owner(owner).present().filter(granularity=Granularity.DAILY)
+    return str(days.order_by("-starts").values_list("period", flat=True).first() or "")
+
+
 def journal_page(owner_id: UUID, period: Period) -> JournalPage:
     """Return the entries that the page of a period shows, the earliest first."""
     entries = JournalEntry.objects.for_owner(owner_id).present().defer("embedding", "lexemes")

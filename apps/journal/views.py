@@ -19,7 +19,7 @@ from apps.common.pages.forms import refused_into
 from apps.journal.calendar import around, at_each_level, months_of, neighbours, period_named, title_of, weeks_of
 from apps.journal.forms import EntryForm, SignificantForm
 from apps.journal.operations import request_consolidation
-from apps.journal.queries import journal_page, written_days
+from apps.journal.queries import journal_page, newest_day, written_days
 from apps.memories.journal.periods import CONSOLIDATED, Granularity, Period, month_of
 from apps.memories.models import JournalEntry
 from apps.memories.operations.journal import delete_entry, edit_entry, period_of, restore_entry, write_significant
@@ -28,8 +28,8 @@ from apps.memories.operations.journal import delete_entry, edit_entry, period_of
 @login_required
 @require_http_methods(["GET", "POST"])
 def index(request: HttpRequest) -> HttpResponse:
-    """Show the period named ``?period=``, by default this month. A POST writes a significant entry."""
-    period = _period(request)
+    """Show the period named ``?period=``, by default the newest day with an entry. A POST writes a significant one."""
+    period = _period(request, default=newest_day(request.user))
     form = SignificantForm(request.POST or None, initial={"day": at_each_level(period, _today(request))[-1].first})
     if form.is_valid():
         date = form.cleaned_data.pop("day")
@@ -90,8 +90,8 @@ def url_of(name: str, **query: Any) -> str:
     return reverse("journal:index") + "?" + urlencode({"period": name} | query)
 
 
-def _period(request: HttpRequest) -> Period:
-    period = period_named(request.GET.get("period", ""), _today(request))
+def _period(request: HttpRequest, default: str = "") -> Period:
+    period = period_named(request.GET.get("period", default), _today(request))
     if period is None:
         raise Http404(gettext("There is no such period."))
     return period
@@ -114,6 +114,7 @@ def _context(request: HttpRequest, period: Period, form: SignificantForm) -> dic
         "page": journal_page(cast(User, request.user).pk, period),
         "can_be_made": period.granularity in CONSOLIDATED,
         "is_day": period.granularity == Granularity.DAILY,
+        "today": _today(request),
         "form": form,
         "deleted": _deleted(request),
     } | _calendar(request, period, levels[-1].first)

@@ -45,7 +45,8 @@ def listed(site: Client, chat: Chat, query: str = "") -> list[str]:
 def opened(site: Client, chat: Chat, number: int = 0) -> str:
     """Return the page of a change, by its place in the list."""
     page = site.get(f"/chats/{chat.pk}/changes/").content.decode()
-    return site.get(re.findall(r'href="(/chats/[-\w]+/changes/\d+/)"', page)[number]).content.decode()
+    shown = site.get(re.findall(r'href="(/chats/[-\w]+/changes/\d+/)"', page)[number]).content.decode()
+    return re.sub("</?(del|ins)>", "", shown)  # without the marks of what differs
 
 
 def undo(site: Client, page: str) -> Any:

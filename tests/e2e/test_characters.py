@@ -11,6 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 from apps.accounts.models import User
 from tests.chats.cards_made import BOOK, v3_card
 from tests.e2e.test_chat_page import DROP
+from tests.factories import make_character
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -35,6 +36,17 @@ def test_a_dropped_card_is_read_and_talked_to(signed_in: Page) -> None:
     page.get_by_role("button", name="Start a chat").click()
     expect(page.locator("#turn-0")).to_contain_text("I am Mi.")
     expect(page.locator("#turn-0")).to_contain_text("1/2")
+
+
+def test_the_first_message_is_two_clicks_away_and_the_book_one_more(signed_in: Page) -> None:
+    page = signed_in
+    make_character(User.objects.get(), "Mira", first_mes="Hello, {{user}}.")
+    page.goto("/")
+    page.get_by_role("link", name="New", exact=True).click()
+    page.get_by_role("button", name="Mira", exact=False).first.click()
+    expect(page.locator("#turn-0")).to_contain_text("Hello, Alice.")
+    page.locator(".to-book").click()
+    expect(page.get_by_role("heading", name="Memory book")).to_be_visible()
 
 
 def test_a_chat_dropped_as_a_card_is_told_apart(signed_in: Page) -> None:

@@ -126,8 +126,18 @@ def test_the_page_shows_a_picture_and_the_same_as_lists(
     assert ("Nothing to connect yet" in page) == (count == 0)
     assert page.count("<title>Name ") == count
     for entity in Entity.objects.for_owner(chat.owner_id):
-        assert f'href="#name-{entity.pk}"' in page
+        assert f'href="?name={entity.pk}#name-{entity.pk}"' in page
         assert f'<li id="name-{entity.pk}"' in page
     assert "<b>tag" not in page
     client.force_login(UserFactory())
     assert client.get(f"/memories/chats/{chat.pk}/book/graph/").status_code == 404
+
+
+def test_a_chosen_name_narrows_the_page_to_what_is_connected(client: Client, chat: Chat) -> None:
+    client.force_login(chat.owner)
+    remember(chat, "They met.", ["Ann", "Ben"])
+    remember(chat, "They fought.", ["Carl", "Dora"])
+    url = f"/memories/chats/{chat.pk}/book/graph/"
+    ann = Entity.objects.for_owner(chat.owner_id).get(name="Ann")
+    assert [node["label"] for node in client.get(url, {"name": ann.pk}).context["nodes"]] == ["Ann", "Ben"]
+    assert len(client.get(url, {"name": "nobody"}).context["nodes"]) == 4

@@ -273,6 +273,31 @@ def test_the_page_writes_large_numbers_as_the_cards_do(site, chat, connect):  # 
     assert re.search(r">\d,\d{3} tokens</span>", page)
 
 
+def test_the_page_shows_the_whole_context_as_parts_and_what_was_left_out_of_it(site, chat, connect):  # noqa: F811
+    connect(context_tokens=2048)
+    for fact in ("The well at the milestone has water.", "Mira keeps a raven in the attic of the mill."):
+        make_memory(chat, fact, importance=3)
+    site.post(reverse("injection:chat-settings", args=[chat.pk]), {"long_term_budget": "20", "adaptive": "off"})
+    append_messages(chat.owner_id, chat.pk, [parsed(f"Well number {n}? " * 20, is_user=True) for n in range(30)])
+    page = site.get(reverse("replies:prompt", args=[chat.pk]))
+    context, prompt = page.context["map"], page.context["prompt"]
+    totals = {total.group: total.tokens for total in context.totals}
+    assert sum(totals.values()) == 2048
+    assert sum(totals[group] for group in ("card", "lore", "memory", "history")) == prompt.total_tokens
+    assert totals["memory"]
+    assert totals["history"]
+    assert totals["reply"]
+    assert 999 < sum(segment.width for segment in context.segments) < 1001
+    texts = [piece.text for segment in context.segments for piece in segment.pieces if piece.number]
+    assert texts == [message["content"] for message in prompt.messages]
+    *slots, history = context.left_out
+    assert [text for item in slots for text, _ in item.entries]
+    assert "aren’t in the prompt" in history.reason
+    html = page.content.decode()
+    assert 'href="#part-1"' in html
+    assert 'id="part-1"' in html
+
+
 def test_without_a_model_the_page_shows_the_prompt_and_how_to_connect_one(site, chat):  # noqa: F811
     page = site.get(reverse("replies:prompt", args=[chat.pk])).content.decode()
     assert reverse("llm:add") in page

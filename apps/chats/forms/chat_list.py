@@ -37,6 +37,22 @@ class ChatListForm(SearchForm):
         }
 
 
+class GalleryForm(SearchForm):
+    """The words and the tag that the gallery of a new chat is filtered by, and who is chosen in it for a group."""
+
+    tag = forms.CharField(required=False, max_length=200)
+    member = IdsField(required=False)
+
+    def filters(self) -> dict[str, Any]:
+        """Return words, tag and the ids of members. An invalid filter is ignored."""
+        words = self.words()
+        return {
+            "words": words,
+            "tag": self.cleaned_data.get("tag", ""),
+            "members": self.cleaned_data.get("member") or [],
+        }
+
+
 class OrganizeForm(forms.Form):
     """The chats that an action applies to, and the tag that it adds or removes."""
 

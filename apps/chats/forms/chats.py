@@ -3,12 +3,13 @@
 from typing import Any, cast
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
 from apps.chats.forms.fields import PersonaField, TagsField
-from apps.chats.models import Chat, Persona
+from apps.chats.models import Character, Chat, Persona
 from apps.chats.queries import default_persona, list_personas
 
 
@@ -39,17 +40,46 @@ class PlayedForm(forms.Form):
 
 
 class NewChatForm(PlayedForm):
+    """A new chat: with the character that ``start`` or a name tells, or as a ``group`` with each ``member``.
+
+    ``start`` is the id of a character, with the number of a greeting after a colon or without.
+    """
+
     title = forms.CharField(
         max_length=200, required=False, help_text=_("Default: the character's name."), label=_("Title")
     )
     character = forms.CharField(max_length=200, required=False, label=_("Character"))
+    start = forms.CharField(max_length=50, required=False)
+    group = forms.BooleanField(required=False)
+    member = forms.ModelMultipleChoiceField(Character.objects.none(), required=False)
     field_order = ("title", "character")
 
     def __init__(self, user: User, data: Any = None) -> None:
         super().__init__(user, data, initial={"persona": default_persona(user)})
+        self.characters = Character.objects.for_owner(user)
+        cast(forms.ModelMultipleChoiceField, self.fields["member"]).queryset = self.characters
         self.asks_first_name = "persona" not in self.fields
         if self.asks_first_name:
+            self.initial["user_name"] = user.name
             self.fields["user_name"].help_text = gettext("Characters call you so. It becomes your first persona.")
+
+    def clean(self) -> dict[str, Any]:
+        """Return the fields with the character of ``start`` and the number of the ``greeting``."""
+        fields = super().clean()
+        character_id, _, number = fields.get("start", "").partition(":")
+        if number and not number.isdecimal():
+            self.add_error("start", gettext("There is no such greeting."))
+        if fields.get("group") and not fields.get("member"):
+            self.add_error("member", gettext("Choose who takes part."))
+        character = self._character(character_id) if character_id else None
+        return fields | {"start": character, "greeting": int(number) if number.isdecimal() else 0}
+
+    def _character(self, character_id: str) -> Character | None:
+        try:
+            return self.characters.get(pk=character_id)
+        except (Character.DoesNotExist, ValidationError):
+            self.add_error("start", gettext("There is no such character."))
+            return None
 
 
 class ChatForm(PlayedForm):

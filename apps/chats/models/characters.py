@@ -6,6 +6,8 @@ from django.utils import timezone
 from apps.common.database.fields import OrderedJSONField
 from apps.common.scoping import OwnedModel
 
+FAVOURITE_KEY = "fav"  # of ``extensions``
+
 
 class Character(OwnedModel):
     """A character, with the fields of a character card, version 3."""
@@ -42,3 +44,18 @@ class Character(OwnedModel):
     def called(self) -> str:
         """Return the name in a prompt: the nickname, if there is one."""
         return self.nickname or self.name
+
+    @property
+    def greetings(self) -> list[str]:
+        """Return the texts that a chat can open with."""
+        return [text for text in (self.first_mes, *self.alternate_greetings) if text.strip()]
+
+    @property
+    def group_greetings(self) -> list[str]:
+        """Return the texts that a member of a group can open with: those for groups first."""
+        return [*(text for text in self.group_only_greetings if text.strip()), *self.greetings]
+
+    @property
+    def is_favourite(self) -> bool:
+        """Return whether the user likes it. Its place in the card is SillyTavern's, so that both know it."""
+        return self.extensions.get(FAVOURITE_KEY) in (True, "true")

@@ -15,10 +15,12 @@ from apps.chats.operations.characters import fill_character_from_card as fill_ch
 from apps.chats.operations.characters import find_or_create_character as find_or_create_character
 from apps.chats.operations.characters import merge_characters as merge_characters
 from apps.chats.operations.characters import set_character_image as set_character_image
+from apps.chats.operations.characters import set_favourite as set_favourite
 from apps.chats.operations.characters import update_character as update_character
 from apps.chats.operations.chats import create_chat as create_chat
-from apps.chats.operations.chats import start_conversation as start_conversation
 from apps.chats.operations.chats import update_chat as update_chat
+from apps.chats.operations.conversations import start_conversation as start_conversation
+from apps.chats.operations.conversations import start_group as start_group
 from apps.chats.operations.images import add_image as add_image
 from apps.chats.operations.lorebooks import create_lorebook as create_lorebook
 from apps.chats.operations.lorebooks import delete_lorebook as delete_lorebook

@@ -12,6 +12,7 @@ from apps.chats.formats.cards.pictures import BrokenPicture
 from apps.chats.formats.cards.reading import ParsedCard
 from apps.chats.images.encoding import make_avatar
 from apps.chats.models import Avatar, Character, CharacterImage, Chat, ImportJob, Lorebook, Participant
+from apps.chats.models.characters import FAVOURITE_KEY
 from apps.chats.operations.lorebooks import store_book
 from apps.chats.signals import character_renamed, characters_merged, chat_list_changed
 from apps.common.problems import Invalid, Missing
@@ -48,6 +49,11 @@ def update_character(character: Character, **fields: Any) -> Character:
     if character.name != former:
         character_renamed.send(sender=Character, character=character, former=former)
     return character
+
+
+def set_favourite(character: Character, is_favourite: bool) -> Character:
+    """Mark a character as a favourite, or no longer."""
+    return update_character(character, extensions=character.extensions | {FAVOURITE_KEY: is_favourite})
 
 
 @transaction.atomic

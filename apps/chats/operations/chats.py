@@ -3,16 +3,11 @@
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 
-from apps.chats.dates import timestamp
 from apps.chats.formats.layout import forget_layout
-from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.locking import NO_INTEGRITY, Guard, lock_chat, record_change
-from apps.chats.macros import Draws, resolve_card_text, resolve_choices
 from apps.chats.models import Character, Chat, ChatChange, Persona
 from apps.chats.operations.details import HEADER_KEYS, check_details_rebase, details_before
-from apps.chats.operations.messages import append_messages
 from apps.chats.operations.metadata import check_size
 from apps.chats.quotas import require_room_for_chat
 from apps.common.database.rows import first_or_missing
@@ -55,40 +50,6 @@ def _lock_persona(persona: Persona) -> Persona:
         Persona.objects.for_owner(persona.owner_id).select_for_update().filter(pk=persona.pk),
         "There is no such persona.",
     )
-
-
-@transaction.atomic
-def start_conversation(
-    owner: Owner,
-    character: Character,
-    *,
-    user_name: str,
-    persona: Persona | None = None,
-    title: str = "",
-    metadata: dict[str, Any] | None = None,
-) -> Chat:
-    """Create a chat that starts with the character's greeting. The alternative greetings become its swipes.
-
-    Raise as ``create_chat``.
-    """
-    chat = create_chat(owner, title=title, character=character, user_name=user_name, persona=persona, metadata=metadata)
-    texts = [text for text in (character.first_mes, *character.alternate_greetings) if text.strip()]
-    if not texts:
-        return chat
-    now, names = timezone.now(), chat.names_for(character)
-    draws = Draws(str(chat.pk), f"{chat.pk}:{chat.rev}")
-    texts = [resolve_card_text(resolve_choices(text, draws), names) for text in texts]
-    greeting = ParsedMessage(
-        name=character.name,
-        is_user=False,
-        is_system=False,
-        send_date=timestamp(now),
-        sent_at=now,
-        swipe_id=0,
-        swipes=tuple(map(ParsedSwipe, texts)),
-        layout="",
-    )
-    return append_messages(owner, chat.pk, [greeting]).chat
 
 
 @transaction.atomic

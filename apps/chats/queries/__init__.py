@@ -7,6 +7,7 @@ from apps.chats.queries.access import access_chat_image as access_chat_image
 from apps.chats.queries.access import access_lorebook as access_lorebook
 from apps.chats.queries.access import access_message as access_message
 from apps.chats.queries.access import access_persona as access_persona
+from apps.chats.queries.characters import character_tags as character_tags
 from apps.chats.queries.characters import image_of as image_of
 from apps.chats.queries.characters import list_characters as list_characters
 from apps.chats.queries.chats import Overview as Overview

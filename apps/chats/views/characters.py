@@ -61,7 +61,7 @@ def _sheet(
         "character": character,
         "image": image_of(character),
         "book": lorebook_of(character),
-        "greetings": [text for text in (character.first_mes, *character.alternate_greetings) if text.strip()],
+        "greetings": character.greetings,
         # Not in the template, where a language called "items" would hide the method.
         "notes": [(key, note) for key, note in character.creator_notes_multilingual.items() if isinstance(note, str)],
         "entries": chat_entries(request.user, chats),

@@ -20,10 +20,10 @@ from apps.accounts.models import User
 from apps.accounts.sign_in.invitations import OPEN
 from apps.chats import operations
 from apps.chats.forms.chat_list import ChatListForm
-from apps.chats.forms.chats import ChatForm, NewChatForm
+from apps.chats.forms.chats import ChatForm
 from apps.chats.forms.personas import first_name_form
 from apps.chats.locking import Guard
-from apps.chats.models import Character, Chat
+from apps.chats.models import Chat
 from apps.chats.operations.bin import BIN_PERIOD
 from apps.chats.pages.chat_list import chat_entries
 from apps.chats.pages.plugins import activities_of
@@ -62,35 +62,6 @@ def end_welcome(request: HttpRequest) -> HttpResponse:
     user.welcomed_at = timezone.now()
     user.save(update_fields=["welcomed_at"])
     return redirect("chats:index")
-
-
-@login_required
-@require_http_methods(["GET", "POST"])
-def new(request: HttpRequest) -> HttpResponse:
-    """Create a chat. It starts with the character's greeting, if the character has one.
-
-    The name of a user without personas becomes the first one.
-    """
-    user = cast(User, request.user)
-    form = NewChatForm(user, request.POST or None)
-    if form.is_valid():
-        with refused_into(form):
-            return redirect("chats:detail", chat_id=_create(user, form).pk)
-    names = Character.objects.for_owner(user).order_by("name").values_list("name", flat=True).distinct()
-    context = {"form": form, "names": names[:100]}
-    return render(request, "chats/new.html", context, status=400 if form.errors else 200)
-
-
-@transaction.atomic
-def _create(user: User, form: NewChatForm) -> Chat:
-    """Create the chat of a valid form, with the character and the persona that it names. Raise QuotaExceeded."""
-    fields = dict(form.cleaned_data)
-    name = fields.pop("character")
-    if form.asks_first_name and fields["user_name"]:
-        fields["persona"] = operations.introduce(user, fields["user_name"])
-    if name:
-        return operations.start_conversation(user, operations.find_or_create_character(user, name), **fields)
-    return operations.create_chat(user, **fields)
 
 
 @login_required

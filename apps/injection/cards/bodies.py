@@ -18,6 +18,7 @@ from apps.injection.models import Recall
 from apps.injection.queries import entities_by_memory, source_positions, stored_memories
 from apps.injection.slots.definitions import SLOTS
 from apps.memories.labels import KIND_LABELS
+from apps.memories.models import Memory
 
 MAX_LINE_LENGTH = 600  # characters; longer memories are cut off
 OTHER_LABELS: Mapping[str, Words] = {"said": _("Said")}  # of passages of the chat
@@ -29,6 +30,7 @@ class CardLine:
     """One recalled memory or passage.
 
     ``url`` links to its source message and ``memory_url`` to the memory; they are empty for what was deleted.
+    ``memory`` is None for that, and for a passage.
     ``budget`` is the number of tokens of its slot if it had no room.
     """
 
@@ -39,6 +41,7 @@ class CardLine:
     slot: Words
     url: str
     memory_url: str
+    memory: Memory | None
     budget: int | None
 
 
@@ -86,9 +89,10 @@ def body_of(owner: Owner, recall: Recall) -> CardBody:
     )
 
 
-def _line(item: Mapping[str, Any], positions: Mapping[str, tuple[UUID, int]], stored: set[str]) -> CardLine:
-    """Return an entry of a recall for display. ``stored`` are the ids of memories that still exist."""
+def _line(item: Mapping[str, Any], positions: Mapping[str, tuple[UUID, int]], stored: Mapping[str, Memory]) -> CardLine:
+    """Return an entry of a recall for display. ``stored`` are the memories that still exist by id."""
     position = positions.get(item["message"] or "")
+    memory = stored.get(item.get("id", ""))
     return CardLine(
         kind=KIND_LABELS.get(item["kind"]) or OTHER_LABELS.get(item["kind"], item["kind"]),
         text=plain_text(item["text"], MAX_LINE_LENGTH),
@@ -96,7 +100,8 @@ def _line(item: Mapping[str, Any], positions: Mapping[str, tuple[UUID, int]], st
         score=item["score"],
         slot=SLOT_LABELS.get(item.get("slot", ""), ""),
         url=f"{reverse('chats:detail', args=[position[0]])}?at={position[1]}" if position else "",
-        memory_url=reverse("memories:detail", args=[item["id"]]) if item.get("id") in stored else "",
+        memory_url=reverse("memories:detail", args=[item["id"]]) if memory else "",
+        memory=memory,
         budget=item.get("budget"),
     )
 

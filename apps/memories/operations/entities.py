@@ -5,16 +5,19 @@ from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import transaction
-from django.db.models import Q, TextField, Value
+from django.db.models import Q, QuerySet, TextField, Value
 from django.db.models.functions import Cast, Upper
 from django.utils.translation import gettext
 
 from apps.chats.models import Character, Chat
 from apps.common.problems import Invalid
+from apps.english.names import is_personal_name
 from apps.memories.candidates import NamedEntity
 from apps.memories.models import Entity, Knowledge, LedgerEntry, Memory, Relationship
 from apps.memories.operations.layer_entries import has_current_counterpart
 from apps.memories.operations.renaming import rename_in_memories
+
+PERSON_KINDS = (Entity.Kind.CHARACTER, Entity.Kind.UNKNOWN)
 
 
 def get_or_create_entities(
@@ -28,7 +31,7 @@ def get_or_create_entity(chat: Chat, name: str, kind: str = "unknown", character
     """Return the entity with this name or alias; create it if it is missing.
 
     The registry is that of ``character``, else of the chat's character, else of the chat. ``kind`` replaces an
-    unknown kind.
+    unknown kind. A first name and the full name that begins with it are one person, if the chat has one such person.
     """
     character_id = character.pk if character else chat.character_id
     scope = {"character_id": character_id, "chat": None if character_id else chat}
@@ -37,6 +40,8 @@ def get_or_create_entity(chat: Chat, name: str, kind: str = "unknown", character
     folded = Cast(Upper(Cast("aliases", TextField())), ArrayField(TextField()))
     named = Q(name__iexact=name) | Q(folded__contains=[Upper(Value(name))])
     entity: Entity | None = registry.alias(folded=folded).filter(named).order_by("pk").first()
+    if entity is None and kind in PERSON_KINDS:
+        entity = _under_other_name(registry, chat, name, kind)
     if entity is None:
         entity, _ = registry.get_or_create(
             owner_id=chat.owner_id, **scope, name__iexact=name, defaults={"name": name, "kind": kind}
@@ -45,6 +50,40 @@ def get_or_create_entity(chat: Chat, name: str, kind: str = "unknown", character
         entity.kind = kind
         entity.save(update_fields=["kind"])
     return entity
+
+
+def _under_other_name(registry: QuerySet[Entity], chat: Chat, name: str, kind: str) -> Entity | None:
+    """Return the person of the chat whose first name this is, or whose full name, with the name as a new alias.
+
+    That is nobody if several share the first name, or if neither is known to be a person.
+    """
+    first = name.split()[0].casefold() if is_personal_name(name) else ""
+    if not first:
+        return None
+    namesakes = [
+        entity
+        for entity in registry.filter(Q(name__istartswith=first) | ~Q(aliases=[]))
+        if any(other.split()[:1] and other.split()[0].casefold() == first for other in (entity.name, *entity.aliases))
+    ]
+    if len(namesakes) != 1 or not _is_same_person(namesakes[0], name, kind, chat):
+        return None
+    entity = namesakes[0]
+    entity.aliases = [*entity.aliases, name]
+    entity.save(update_fields=["aliases"])
+    return entity
+
+
+def _is_same_person(entity: Entity, name: str, kind: str, chat: Chat) -> bool:
+    """Return whether one name is the first word of the other, of a person, and the chat has spoken of them."""
+    short, long = sorted((name, entity.name), key=len)
+    if len(short.split()) > 1 or not is_personal_name(long) or Entity.Kind.CHARACTER not in (entity.kind, kind):
+        return False
+    if entity.kind not in PERSON_KINDS:
+        return False
+    named = Memory.objects.for_owner(entity.owner_id).filter(entities=entity, chat=chat)
+    layers = ((LedgerEntry, "entity"), (Knowledge, "subject"), (Relationship, "subject"), (Relationship, "target"))
+    rows = (model.objects.for_owner(entity.owner_id).filter(chat=chat, **{column: entity}) for model, column in layers)
+    return named.exists() or any(found.exists() for found in rows)
 
 
 @transaction.atomic

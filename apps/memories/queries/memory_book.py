@@ -24,7 +24,7 @@ from apps.memories.models import (
 from apps.memories.queries import timeline
 from apps.memories.queries.arcs import arcs_in, persistent_arcs_of
 from apps.memories.queries.entities import entities_in, entities_of
-from apps.memories.queries.knowledge import KnowledgeMatrix, knowledge_in, knowledge_matrix, knowledge_of
+from apps.memories.queries.knowledge import knowledge_in, knowledge_of
 from apps.memories.queries.ledger import EntityState, ledger_in
 from apps.memories.queries.questions import about, questions_of
 from apps.memories.queries.relationships import RelationshipPair, relationships_in, relationships_of
@@ -96,8 +96,8 @@ class MemoryBook:
     def ledger(self, at: int | None = None) -> list[EntityState]:
         return ledger_in(self.subject, at)
 
-    def knowledge(self, at: int | None = None) -> KnowledgeMatrix:
-        return knowledge_matrix(knowledge_in(self.chat, at) if self.chat else knowledge_of(self.subject))
+    def knowledge(self, at: int | None = None) -> QuerySet[Knowledge]:
+        return knowledge_in(self.chat, at) if self.chat else knowledge_of(self.subject)
 
     def relationships(self, at: int | None = None) -> list[RelationshipPair]:
         return relationships_in(self.chat, at) if self.chat else relationships_of(self.subject)

@@ -26,6 +26,8 @@ from apps.memories.operations.arcs import create_arc
 from apps.memories.operations.knowledge import create_knowledge
 from apps.memories.operations.ledger import set_field_by_hand
 from apps.memories.operations.relationships import set_relationship
+from apps.memories.queries.guesses import divided, divided_pairs, divided_states
+from apps.memories.queries.knowledge import knowledge_matrix
 from apps.memories.queries.memories import add_witness_names, memories_between
 from apps.memories.queries.memory_book import MemoryBook
 from apps.memories.queries.scenes import finished_scenes
@@ -131,7 +133,8 @@ class ArcsView(LayerView):
         create_arc(chat, form.cleaned_data["text"], editor=editor, persistent=form.cleaned_data["persistent"])
 
     def context(self, at: int | None) -> dict[str, Any]:
-        return {"arcs": self.book.arcs(), "retired": self.book.retired_by_hand(Arc)}
+        arcs, guesses = divided(self.book.arcs())
+        return {"arcs": arcs, "guesses": guesses, "retired": self.book.retired_by_hand(Arc)}
 
 
 class LedgerView(LayerView):
@@ -143,8 +146,10 @@ class LedgerView(LayerView):
         set_field_by_hand(chat, editor=editor, **form.operation_arguments())
 
     def context(self, at: int | None) -> dict[str, Any]:
+        states, guesses = divided_states(self.book.ledger(at))
         return {
-            "states": self.book.ledger(at),
+            "states": states,
+            "guesses": guesses,
             "retired": self.book.retired_by_hand(LedgerEntry).select_related("entity"),
         }
 
@@ -158,8 +163,11 @@ class KnowledgeView(LayerView):
         create_knowledge(chat, editor=editor, **form.cleaned_data)
 
     def context(self, at: int | None) -> dict[str, Any]:
+        known, guesses = divided(self.book.knowledge(at))
         return {
-            "matrix": self.book.knowledge(at),
+            "matrix": knowledge_matrix(known),
+            "guesses": guesses,
+            "guessed_matrix": knowledge_matrix(guesses),
             "retired": self.book.retired_by_hand(Knowledge).select_related("subject"),
         }
 
@@ -173,13 +181,14 @@ class RelationshipsView(LayerView):
         set_relationship(chat, editor=editor, **form.operation_arguments())
 
     def context(self, at: int | None) -> dict[str, Any]:
-        pairs = self.book.relationships(at)
+        pairs, guesses = divided_pairs(self.book.relationships(at))
         edges = [
             (pair.subject.name, pair.target.name, [(row.descriptor, row.magnitude) for row in pair.descriptors])
             for pair in pairs
         ]
         return {
             "pairs": pairs,
+            "guesses": guesses,
             "graph": lay_out_graph(edges),
             "retired": self.book.retired_by_hand(Relationship).select_related("subject", "target"),
         }

@@ -16,6 +16,7 @@ from apps.memories.models import Entity, EntityMerge, Memory
 from apps.memories.operations.entities import edit_entity
 from apps.memories.operations.entity_merges import merge_entities, split_entity, undo_merge
 from apps.memories.queries.entities import merge_targets, merges_into
+from apps.memories.queries.guesses import marked_names
 from apps.memories.queries.memories import add_witness_names
 from apps.memories.queries.memory_book import MemoryBook
 from apps.memories.views.access import own_book, own_row
@@ -27,9 +28,9 @@ MAX_LISTED_MEMORIES = 50  # memories on an entity's page
 @login_required
 @require_safe
 def index(request: HttpRequest, **scope: UUID) -> HttpResponse:
-    """Show the registry, most named entities first; ``?kind=`` filters it."""
+    """Show the registry, most named entities first; ``?kind=`` filters it. What is named once by rules is folded."""
     book = own_book(request, **scope)
-    entities = list(book.entities())
+    entities = marked_names(book.owner_id, book.entities())
     kinds = [(kind, label) for kind, label in Entity.Kind.choices if any(entity.kind == kind for entity in entities)]
     chosen = request.GET.get("kind", "")
     shown = [entity for entity in entities if entity.kind == chosen] if chosen in dict(kinds) else entities
@@ -37,7 +38,8 @@ def index(request: HttpRequest, **scope: UUID) -> HttpResponse:
         request,
         book,
         "names",
-        entities=shown,
+        entities=[entity for entity in shown if not entity.is_guess or entity.count > 1],
+        guesses=[entity for entity in shown if entity.is_guess and entity.count <= 1],
         kinds=kinds,
         chosen=chosen,
         total=len(entities),

@@ -35,6 +35,8 @@ SEARCH_RESULTS = 30
 SIDEBAR_SIZE = 12
 LISTED_BOOKS = 8
 EDIT_SESSION_KEY = "memory_before_edit"  # holds id and former values of the memory edited last
+# How a memory is shown on pages that don't have its card, by ``?as=``.
+SHAPES = {"line": "memories/known/_line.html", "recall": "memories/_recall_actions.html"}
 UNDO_EXPIRED = _("This edit can no longer be undone.")
 
 
@@ -128,7 +130,9 @@ def edit(request: HttpRequest, memory_id: UUID) -> HttpResponse:
             request.session[EDIT_SESSION_KEY] = {"memory": str(memory.pk), "values": before}
             return change_response(request, memory, gettext("Saved."), undo="revert")
     status = 400 if request.method == "POST" else 200
-    return render(request, _template(request, "edit"), {"memory": memory, "form": form}, status=status)
+    return render(
+        request, _template(request, "edit"), {"memory": memory, "form": form, "shapes": SHAPES}, status=status
+    )
 
 
 @login_required
@@ -193,11 +197,13 @@ def change_response(request: HttpRequest, memory: Memory, message: str = "", und
     memory = own_memory(request, memory.pk)
     add_witness_names([memory])
     context = {"memory": memory, "status_message": message, "undo": undo}
-    return render(request, "memories/_memory.html", context)
+    return render(request, _template(request, "memory"), context)
 
 
 def _template(request: HttpRequest, name: str) -> str:
-    """Return the name of the partial template for htmx, else that of the whole page."""
+    """Return the name of the partial template for htmx, else that of the whole page. ``?as=`` asks for another one."""
+    if wants_partial(request) and name == "memory" and request.GET.get("as") in SHAPES:
+        return SHAPES[request.GET["as"]]
     return f"memories/_{name}.html" if wants_partial(request) else f"memories/{name}.html"
 
 

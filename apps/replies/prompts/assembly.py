@@ -46,6 +46,7 @@ class WholePrompt:
 
     ``tokens`` has the number of tokens of each message, ``names`` the values of the macros for names. The first
     ``stable_tokens`` are as in the last prompt for this speaker, so that a provider's cache may have them.
+    ``history`` are those of the messages that were said in the chat, ``lore`` the lorebook entries that were found.
     """
 
     parts: list[Part]
@@ -53,6 +54,8 @@ class WholePrompt:
     messages: list[dict[str, str]]
     tokens: list[int]
     names: dict[str, str]
+    history: list[dict[str, str]]
+    lore: Lore
     stable_tokens: int = 0
 
     @property
@@ -163,7 +166,7 @@ def assemble_whole(
     tokens = [count(message["content"]) for message in messages]
     stable = compare_whole(memory.state, messages, store=leave_trace) if memory.state else 0
     shown = [part for part in fixed if part.text]
-    return WholePrompt(shown, memory, messages, tokens, names, sum(tokens[:stable]))
+    return WholePrompt(shown, memory, messages, tokens, names, spoken, lore, sum(tokens[:stable]))
 
 
 def _without_secrets(settings: Settings) -> Settings:

@@ -64,9 +64,10 @@ class LoreText:
 
 @dataclass(frozen=True)
 class Lore:
-    """The entries that match, in the order of the prompt."""
+    """The entries that match, in the order of the prompt, and those of them that had no room."""
 
     texts: tuple[LoreText, ...] = ()
+    left_out: tuple[LoreText, ...] = ()
 
     def at(self, place: str) -> list[LoreText]:
         """Return the entries at a place."""
@@ -86,10 +87,13 @@ def lore_of_books(
 ) -> Lore:
     """Return the lore of several books, in one order. The first ones take their share of the budget first."""
     found: list[LoreText] = []
+    left_out: list[LoreText] = []
     for book in books:
         room = budget - sum(item.tokens for item in found)
-        found += matching_lore(book, recent, room, count_tokens, setting).texts
-    return Lore(tuple(sorted(found, key=lambda item: item.order)))
+        lore = matching_lore(book, recent, room, count_tokens, setting)
+        found += lore.texts
+        left_out += lore.left_out
+    return Lore(tuple(sorted(found, key=lambda item: item.order)), tuple(left_out))
 
 
 def matching_lore(
@@ -106,13 +110,17 @@ def matching_lore(
     own_budget = book.get("token_budget")
     room = budget if own_budget is None else min(budget, int(own_budget))
     kept: list[tuple[Entry, int]] = []
+    left_out: list[tuple[Entry, int]] = []
     for entry in sorted(_found(book, recent, setting), key=_importance):
         tokens = count_tokens(entry["content"])
         if tokens <= room:
             kept.append((entry, tokens))
             room -= tokens
+        else:
+            left_out.append((entry, tokens))
     kept.sort(key=lambda item: item[0].get("insertion_order", 0))
-    return Lore(tuple(_text_of(entry, tokens) for entry, tokens in kept))
+    texts, without_room = (tuple(_text_of(entry, tokens) for entry, tokens in of) for of in (kept, left_out))
+    return Lore(texts, without_room)
 
 
 def _found(book: Mapping[str, Any], recent: Sequence[str], setting: LoreSetting) -> list[Entry]:

@@ -5,10 +5,12 @@ from dataclasses import replace
 from apps.chats.models import Chat
 from apps.injection.prompts.assembly import Prompt
 from apps.injection.settings.schema import Settings
+from apps.injection.turns import visible_messages
 from apps.llm.backends import backend_for
-from apps.replies.models import Generation
+from apps.replies.models import Generation, GenerationPreset
 from apps.replies.presets import preset_or_default, reply_tokens_of
 from apps.replies.prompts.assembly import WholePrompt, assemble_whole
+from apps.replies.prompts.context_map import ContextMap, context_map
 from apps.replies.speakers import next_speaker
 
 
@@ -17,10 +19,7 @@ def preview_prompt(chat: Chat, settings: Settings | None = None) -> WholePrompt:
 
     ``settings`` replace the injection settings of the chat. Raise Invalid.
     """
-    latest = (
-        Generation.objects.for_owner(chat.owner_id).filter(chat=chat).select_related("preset").order_by("-pk").first()
-    )
-    preset = preset_or_default(chat.owner_id, latest.preset if latest else None)
+    preset = _selected_preset(chat)
     context_tokens = backend_for(chat.owner_id).context_tokens
     return assemble_whole(
         chat,
@@ -31,6 +30,21 @@ def preview_prompt(chat: Chat, settings: Settings | None = None) -> WholePrompt:
         settings=settings,
         leave_trace=False,
     )
+
+
+def map_of(chat: Chat, prompt: WholePrompt) -> ContextMap:
+    """Return what the model's context is filled with by the prompt that ``preview_prompt`` returned."""
+    context_tokens = backend_for(chat.owner_id).context_tokens
+    reply_tokens = reply_tokens_of(_selected_preset(chat), context_tokens)
+    return context_map(prompt, context_tokens, reply_tokens, visible_messages(chat).count())
+
+
+def _selected_preset(chat: Chat) -> GenerationPreset:
+    """Return the preset of the chat's last reply, or the default one."""
+    latest = (
+        Generation.objects.for_owner(chat.owner_id).filter(chat=chat).select_related("preset").order_by("-pk").first()
+    )
+    return preset_or_default(chat.owner_id, latest.preset if latest else None)
 
 
 def preview_memory(chat: Chat, settings: Settings) -> Prompt:

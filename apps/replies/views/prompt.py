@@ -11,7 +11,7 @@ from apps.chats.views.access import own_chat
 from apps.common.problems import Invalid
 from apps.llm.backends import backend_for
 from apps.llm.queries import generation_connection
-from apps.replies.prompts.previews import preview_prompt
+from apps.replies.prompts.previews import map_of, preview_prompt
 
 
 @login_required
@@ -22,7 +22,8 @@ def prompt(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     connection = generation_connection(chat.owner_id)
     context: dict[str, Any] = {"chat": chat, "connection": connection, "context_tokens": context_tokens}
     try:
-        context["prompt"] = preview_prompt(chat)
+        context["prompt"] = whole = preview_prompt(chat)
+        context["map"] = map_of(chat, whole)
     except Invalid as problem:
         context["problem"] = problem.detail
     return render(request, "replies/prompt.html", context)
