@@ -17,9 +17,13 @@ def list_characters(owner: Owner, words: str = "") -> QuerySet[Character]:
 
     With ``words``, those whose name or tags contain them.
     """
-    characters = Character.objects.for_owner(owner).annotate(
-        has_image=Exists(CharacterImage.objects.for_owner(owner).filter(character=OuterRef("pk"))),
-        chat_count=Count("chats", filter=Q(chats__deleted_at=None)),
+    characters = (
+        Character.objects.for_owner(owner)
+        .own()
+        .annotate(
+            has_image=Exists(CharacterImage.objects.for_owner(owner).filter(character=OuterRef("pk"))),
+            chat_count=Count("chats", filter=Q(chats__deleted_at=None)),
+        )
     )
     if words:
         characters = characters.annotate(tag_text=Cast("tags", models.TextField())).filter(

@@ -76,7 +76,7 @@ def new(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         with refused_into(form):
             return redirect("chats:detail", chat_id=_create(user, form).pk)
-    names = Character.objects.for_owner(user).order_by("name").values_list("name", flat=True).distinct()
+    names = Character.objects.for_owner(user).own().order_by("name").values_list("name", flat=True).distinct()
     context = {"form": form, "names": names[:100]}
     return render(request, "chats/new.html", context, status=400 if form.errors else 200)
 
@@ -126,7 +126,7 @@ def delete(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 @require_safe
 def deleted(request: HttpRequest) -> HttpResponse:
     """List the chats in the bin, latest deleted first."""
-    chats = Chat.in_bin.for_owner(request.user).select_related("character").order_by("-deleted_at", "-pk")
+    chats = Chat.in_bin.for_owner(request.user).own().select_related("character").order_by("-deleted_at", "-pk")
     page = Paginator(chats, PAGE_SIZE).get_page(request.GET.get("page"))
     for chat in page:
         chat.purged_at = chat.deleted_at + BIN_PERIOD
