@@ -47,6 +47,7 @@ urlpatterns = [
     path("memories/", include("apps.exchange.urls")),
     path("memories/", include("apps.graph.urls")),
     path("memories/", include(([*memories.urlpatterns, *extraction.urlpatterns], "memories"))),
+    path("mem0/", include("apps.mem0.urls")),
     path("", include("apps.proxy.urls")),
     path("", include("apps.replies.urls")),
     path("", include("apps.injection.urls")),

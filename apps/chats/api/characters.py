@@ -31,7 +31,7 @@ from apps.chats.models import Character, CharacterImage
 from apps.chats.queries import access_character, image_of
 from apps.chats.transfer import cards
 from apps.common.api.pagination import NewestFirstPagination
-from apps.common.api.serializer_fields import BoundedListField, JSONObjectField, TextField, read_body
+from apps.common.api.serializer_fields import BoundedListField, JSONObjectField, TextField, read_body, read_query
 from apps.common.documents.strict_json import CompactJSONRenderer
 from apps.common.problems import Invalid, Missing
 from apps.common.scoping import MAX_NAMESPACE_LENGTH, OWN_NAMESPACE
@@ -71,20 +71,10 @@ class CharacterSerializer(serializers.ModelSerializer[Character]):
     class Meta:
         model = Character
         fields = (
-            *(
-                "id",
-                "namespace",
-                "name",
-                "description",
-                "personality",
-                "scenario",
-                "first_mes",
-                "mes_example",
-                "system_prompt",
-            ),
-            *("post_history_instructions", "creator_notes", "alternate_greetings", "group_only_greetings", "tags"),
-            *("creator", "character_version", "nickname", "creator_notes_multilingual", "source", "extensions"),
-            *("avatar", "created_at", "updated_at"),
+            *("id", "namespace", "name", "description", "personality", "scenario", "first_mes", "mes_example"),
+            *("system_prompt", "post_history_instructions", "creator_notes", "alternate_greetings"),
+            *("group_only_greetings", "tags", "creator", "character_version", "nickname"),
+            *("creator_notes_multilingual", "source", "extensions", "avatar", "created_at", "updated_at"),
         )
 
 

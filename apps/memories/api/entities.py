@@ -27,9 +27,7 @@ from apps.memories.queries.entities import newest_merge
 
 
 class EntityQuery(serializers.Serializer[Any]):
-    namespace = NamespaceField(
-        default=OWN_NAMESPACE, help_text="Of an end user of your application. Default: your own."
-    )
+    namespace = NamespaceField(default=OWN_NAMESPACE, help_text="Default: your own.")
 
 
 @extend_schema_view(list=extend_schema(parameters=[EntityQuery]))

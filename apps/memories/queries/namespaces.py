@@ -10,8 +10,8 @@ from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
 _SQL = """
 SELECT namespace, sum(memories)::int, sum(chats)::int, sum(characters)::int, min(since), max(until)
 FROM (
-    SELECT namespace, count(*) FILTER (WHERE deleted_at IS NULL AND NOT in_bin) AS memories, 0 AS chats, 0 AS characters,
-        min(created_at) AS since, max(updated_at) AS until
+    SELECT namespace, count(*) FILTER (WHERE deleted_at IS NULL AND NOT in_bin) AS memories,
+        0 AS chats, 0 AS characters, min(created_at) AS since, max(updated_at) AS until
     FROM memories_memory WHERE owner_id = %(owner)s AND namespace > %(after)s GROUP BY namespace
     UNION ALL
     SELECT namespace, 0, count(*) FILTER (WHERE deleted_at IS NULL), 0, min(created_at), max(updated_at)
