@@ -30,7 +30,10 @@ TOKEN_OF_DIGEST = CompiledQuery(lambda digest: ApiToken.objects.select_related("
 
 
 class BearerAuthentication(BaseAuthentication):
-    """Authenticate by ``Authorization: Bearer <token>``, or ``Token <token>``, which mem0's clients send. An invalid token gets a 401, never anonymous access."""
+    """Authenticate by ``Authorization: Bearer <token>``, or ``Token <token>``, which mem0's clients send.
+
+    An invalid token gets a 401, never anonymous access.
+    """
 
     keywords = (b"bearer", b"token")
 

@@ -1,5 +1,6 @@
 """The ids of mem0's clients: a user is a namespace, an agent a character in it, each combination a chat."""
 
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from django.db import IntegrityError, transaction
@@ -72,14 +73,18 @@ def _create(owner: Owner, ids: Ids) -> Chat:
 
 
 def erase_entity(owner: Owner, kind: str, name: str) -> None:
-    """Delete a user, an agent, an app or a run with all that was added with it, for good. Raise Missing."""
-    if kind == "user":
-        erase_namespace(owner, name)
-        return
+    """Delete a user, an agent, an app or a run with all that was added with it, for good. Raise Missing for other kinds.
+
+    One that isn't there, or no longer, is deleted already: a client that deletes all of them takes the chats of a run
+    with its user.
+    """
     if kind not in Ids._fields or not name:
-        raise Missing("There is no such entity.")
-    rows = list(Mem0Chat.objects.for_owner(owner).filter(**{kind: name}).order_by("pk").values_list("chat", flat=True))
-    if not rows:
-        raise Missing("There is no such entity.")
-    for chat_id in rows:
-        purge_chat(owner, chat_id, keep_memories=False)
+        raise Missing("There is no such kind of entity.")
+    if kind == "user":
+        with suppress(Missing):
+            erase_namespace(owner, name)
+        return
+    rows = Mem0Chat.objects.for_owner(owner).filter(**{kind: name}).order_by("chat")
+    for chat_id in list(rows.values_list("chat", flat=True)):
+        with suppress(Missing):
+            purge_chat(owner, chat_id, keep_memories=False)
