@@ -73,7 +73,7 @@ def _create(owner: Owner, ids: Ids) -> Chat:
 
 
 def erase_entity(owner: Owner, kind: str, name: str) -> None:
-    """Delete a user, an agent, an app or a run with all that was added with it, for good. Raise Missing for other kinds.
+    """Delete a user, an agent, an app or a run for good, with all that was added. Raise Missing for other kinds.
 
     One that isn't there, or no longer, is deleted already: a client that deletes all of them takes the chats of a run
     with its user.
