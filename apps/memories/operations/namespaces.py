@@ -18,12 +18,10 @@ def erase_namespace(owner: Owner, namespace: str) -> int:
     """
     if namespace == OWN_NAMESPACE:
         raise Missing("There is no such namespace.")
-    chats = [
-        chat_id
-        for manager in (Chat.objects, Chat.in_bin)
-        for chat_id in manager.for_owner(owner).in_namespace(namespace).order_by("pk").values_list("pk", flat=True)
-    ]
-    for chat_id in sorted(chats):
+    # All chats, in the bin or not, are locked before the owner, whom deleting the first one locks.
+    rows = Chat._base_manager.filter(owner_id=owner_id_of(owner), namespace=namespace).select_for_update()
+    chats = list(rows.order_by("pk").values_list("pk", flat=True))
+    for chat_id in chats:
         purge_chat(owner, chat_id, keep_memories=False)
     characters = list(Character.objects.for_owner(owner).in_namespace(namespace).order_by("pk"))
     for character in characters:
