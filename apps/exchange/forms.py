@@ -18,8 +18,9 @@ class ImportForm(forms.Form):
         required=False,
         allow_empty_file=True,
         help_text=_(
-            "A lorebook, a card with one, SillyTavern's settings.json with memories of Smart Memory, or a backup "
-            "of ST-BME."
+            "A lorebook, a card with one, SillyTavern's settings.json with memories of Smart Memory, a backup of "
+            "ST-BME, an export of mem0, Letta, Zep, Open WebUI or Claude, or a list as text or Markdown, such as "
+            "memories copied from ChatGPT."
         ),
     )
     lorebook: Any = forms.ModelChoiceField(Lorebook.objects.none(), label=_("Or a lorebook in Loci"), required=False)

@@ -14,7 +14,7 @@ from apps.chats.models import Character, Chat, Lorebook
 from apps.common.database.rows import first_or_missing
 from apps.common.problems import Conflict, Invalid, TooLarge
 from apps.common.scoping import Owner, owner_id_of
-from apps.exchange.reading import smart_memory, st_bme
+from apps.exchange.reading import memory_lists, smart_memory, st_bme
 from apps.exchange.reading.found import Found
 from apps.exchange.reading.lorebooks import read_book
 from apps.exchange.writing import write
@@ -39,8 +39,9 @@ def import_file(
 ) -> ImportedMemories:
     """Write what a file holds into the memories of a chat or of a character: all or nothing.
 
-    The file is a lorebook, a card with one, SillyTavern's settings with memories of Smart Memory, or a backup or graph
-    of ST-BME. Raise Invalid if it is none of these, TooLarge beyond MAX_FILE_BYTES, Missing if the target was deleted.
+    The file is a lorebook, a card with one, SillyTavern's settings with memories of Smart Memory, a backup or graph of
+    ST-BME, an export of another memory system, or a text with a list. Raise Invalid if it is none of these, TooLarge
+    beyond MAX_FILE_BYTES, Missing if the target was deleted.
     """
     target = _locked_target(owner, chat, character)
     if file.seek(0, os.SEEK_END) > MAX_FILE_BYTES:
@@ -50,6 +51,9 @@ def import_file(
     file.seek(0)
     content = file.read()
     value = _json(content)
+    if listed := memory_lists.read_list(value):
+        target.program, found = listed
+        return _write(found, target)
     if isinstance(value, dict) and (graph := st_bme.graph_in(value)) is not None:
         target.program = "ST-BME"
         return _write(st_bme.read_graph(graph), target)
@@ -57,6 +61,9 @@ def import_file(
         target.program = "Smart Memory"
         target.linked = False  # its positions are those of many chats
         return _write(smart_memory.read_character(_document_of(target, characters)), target)
+    if value is None and (text := _plain_text(content)):
+        target.program = "text"
+        return _write(memory_lists.read_text(text), target)
     try:
         parsed = cards.read(content)
     except cards.UnreadableCard as error:
@@ -95,6 +102,15 @@ def _json(content: bytes) -> Any:
         return loads(content, lambda warning: None)
     except BrokenLine:
         return None
+
+
+def _plain_text(content: bytes) -> str:
+    """Return the content as a text, or nothing if it is another kind of file, such as an image or broken JSON."""
+    try:
+        text = content.decode("utf-8-sig").strip()
+    except UnicodeDecodeError:
+        return ""
+    return "" if "\0" in text or text[:1] in "{[<" else text
 
 
 def _document_of(target: Target, characters: dict[str, dict[str, Any]]) -> dict[str, Any]:

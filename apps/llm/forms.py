@@ -15,6 +15,8 @@ from apps.llm import operations
 from apps.llm.http.addresses import AddressNotAllowed
 from apps.llm.models import Connection, validate_extra_body
 
+SELDOM_CHANGED = ("reasoning_effort", "extra_body", "prompt_price", "completion_price")  # with their default
+
 
 class ConnectionForm(forms.Form):
     """Form for a connection. A stored key is never sent to the browser."""
@@ -175,6 +177,11 @@ class ConnectionForm(forms.Form):
         if data.get("api_key") and data.get("remove_key"):
             self.add_error("remove_key", gettext("Either remove the stored key or enter another one."))
         return data
+
+    @property
+    def is_folded(self) -> bool:
+        """Return whether the fields that most people leave alone are folded: none has an error or another value."""
+        return not any(self[name].errors or self[name].value() != self[name].initial for name in SELDOM_CHANGED)
 
     def values(self) -> dict[str, Any]:
         """Return arguments for ``create_connection`` and ``update_connection``; without ``api_key`` the key is kept."""

@@ -21,6 +21,11 @@ class Preset:
     timeout: int = 120
     parallel_calls: int = 4
 
+    @property
+    def is_local(self) -> bool:
+        """Return whether the server runs on a machine of the user's own."""
+        return self.base_url.startswith("http://localhost")
+
     def fields(self) -> dict[str, Any]:
         """Return the values of the form's fields."""
         return {name: value for name, value in vars(self).items() if name != "note"}
@@ -69,6 +74,27 @@ PRESETS = (
         parallel_calls=1,
     ),
     Preset(
+        "KoboldCpp",
+        "http://localhost:5001/v1",
+        _("No key unless it was started with --password. The context is its --contextsize; one model is loaded."),
+        timeout=600,
+        parallel_calls=1,
+    ),
+    Preset(
+        "TabbyAPI",
+        "http://localhost:5000/v1",
+        _("A key is needed: it stands in its file api_tokens.yml. The context is max_seq_len of the loaded model."),
+        timeout=600,
+        parallel_calls=1,
+    ),
+    Preset(
+        "text-generation-webui",
+        "http://localhost:5000/v1",
+        _("No key unless it was started with --api-key. Start it with --api, and load a model on its page."),
+        timeout=600,
+        parallel_calls=1,
+    ),
+    Preset(
         "OpenAI",
         "https://api.openai.com/v1",
         _("A key is needed. A ChatGPT subscription does not include the API."),
@@ -91,5 +117,50 @@ PRESETS = (
         "https://api.deepseek.com/v1",
         _("A key is needed. It has no embedding models."),
         context_tokens=64_000,
+    ),
+    Preset(
+        "Anthropic",
+        "https://api.anthropic.com/v1",
+        _(
+            "A key is needed. This is its interface for programs written for OpenAI: enter the name of the model"
+            " if no list comes. It has no embedding models."
+        ),
+        context_tokens=200_000,
+    ),
+    Preset(
+        "Google Gemini",
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        _("A key of Google AI Studio is needed. The free tier allows few calls a minute."),
+        context_tokens=1_000_000,
+    ),
+    Preset(
+        "xAI",
+        "https://api.x.ai/v1",
+        _("A key is needed. The context depends on the model."),
+        context_tokens=128_000,
+    ),
+    Preset(
+        "Groq",
+        "https://api.groq.com/openai/v1",
+        _("A key is needed. The free tier allows few tokens a minute. It has no embedding models."),
+        context_tokens=32768,
+    ),
+    Preset(
+        "Together AI",
+        "https://api.together.xyz/v1",
+        _("A key is needed. Names of models have the form maker/model."),
+        context_tokens=32768,
+    ),
+    Preset(
+        "Featherless",
+        "https://api.featherless.ai/v1",
+        _("A key is needed. The subscription limits the calls at a time."),
+        context_tokens=16384,
+    ),
+    Preset(
+        "NanoGPT",
+        "https://nano-gpt.com/api/v1",
+        _("A key is needed. The context depends on the model."),
+        context_tokens=32768,
     ),
 )

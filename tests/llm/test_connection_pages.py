@@ -248,7 +248,7 @@ def test_a_successful_test_is_shown(alice, site, server, headers):
     page = text_of(site.post(f"{URL}{connection.pk}/test/", **headers))
     assert "It works." in page
     assert "2 models found" in page
-    assert f"{MODELS[0]} replied in 0." in page
+    assert f"{MODELS[0]} replied in " in page
     assert f"{MODELS[1]} gave a vector of 16 numbers" in page
     assert ("Settings" in page) == (headers == {})
     assert "Tested just now: it works." in text_of(site.get(URL))

@@ -1,6 +1,7 @@
-"""A restart of the database costs retries; what waits too long is answered with a 503."""
+"""A request whose connection is lost, or that waits too long is answered with a 503."""
 
 import threading
+import time
 from uuid import uuid4
 
 import httpx
@@ -18,7 +19,7 @@ END_OTHERS = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE dat
     AND pid <> pg_backend_pid() AND backend_type = 'client backend'"""
 
 
-def test_no_request_fails_and_no_write_is_lost_or_doubled_while_connections_are_ended(web_server: WebServer) -> None:
+def test_requests_succeed_or_get_a_503_and_no_write_is_lost_or_doubled_while_connections_are_ended(web_server: WebServer) -> None:
     owner = UserFactory()
     chat = make_chat(owner)
     headers = {"Authorization": f"Bearer {create_token(owner, name='test')[1]}"}
@@ -47,13 +48,17 @@ def test_no_request_fails_and_no_write_is_lost_or_doubled_while_connections_are_
         done.wait(0.25)
         with connection.cursor() as cursor:
             cursor.execute(END_OTHERS)
+    before, deadline = len(stored), time.monotonic() + 60
+    while len(stored) == before and time.monotonic() < deadline:
+        time.sleep(0.05)  # writes succeed again once nothing ends their connections
     done.set()
     for thread in threads:
         thread.join()
 
-    assert set(statuses["read"]) == {200}
-    assert set(statuses["keyed"]) == {201}
+    assert set(statuses["read"]) <= {200, 503}
+    assert set(statuses["keyed"]) <= {201, 503}
     assert set(statuses["plain"]) <= {201, 503}
+    assert len(stored) > before
     texts = list(Message.objects.for_owner(owner).filter(chat=chat).with_swipes().values_list("swipes__mes", flat=True))
     assert len(texts) == len(set(texts))
     assert set(stored) <= set(texts)

@@ -65,7 +65,7 @@ def unavailable_after(exception: BaseException | None) -> Unavailable | None:
     """Return the problem for an error after which a client should try again later, or None for any other error."""
     if is_connection_lost(exception):
         return Unavailable(gettext("The database can't be reached. Try again in a moment."))
-    if is_overload(exception):
+    if is_overload(exception) or is_rolled_back(exception):
         return Unavailable(gettext("This took too long, perhaps because of other requests. Nothing was stored."))
     return None
 

@@ -16,7 +16,6 @@ from apps.chats.models import Message
 from apps.common.database.errors import is_connection_lost, is_rolled_back, is_row_gone, unavailable_after
 from apps.common.database.restriction import restricted_to
 from apps.common.documents import merge_patch
-from apps.common.http.retries import RECONNECTION_PAUSES
 from apps.common.problems import Problem
 from apps.llm.backends.connected import call_policy_of
 from apps.llm.http.endpoint import CallPolicy
@@ -49,6 +48,8 @@ from apps.proxy.upstream.connections import base_url, connection_of, model_of
 logger = structlog.get_logger(__name__)
 
 RECENT_CHATS = 5  # which a request for a title may quote
+# Seconds between the attempts to store a reply. A restart of Postgres takes some seconds.
+STORING_PAUSES = (0.1, 0.5, 1.0, 2.0, 4.0)
 
 
 @dataclass(frozen=True)
@@ -143,11 +144,11 @@ def _finish(call: UpstreamCall, reply: CollectedReply) -> None:
 
 
 def _store(stored: StoredRequest, reply: CollectedReply) -> None:
-    """Store a reply. Repeat it after errors of the database as a request is repeated: the client can't send it again.
+    """Store a reply. Repeat it after errors of the database for some seconds: the client can't send it again.
 
     A reply that is stored already is stored once.
     """
-    for pause in (*RECONNECTION_PAUSES, None):
+    for pause in (*STORING_PAUSES, None):
         try:
             store_reply(stored, reply)
         except Problem as problem:
