@@ -7,10 +7,10 @@ from typing import Any
 
 from django.db import transaction
 
-from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import append_messages
 from apps.common.problems import Invalid
+from apps.common.scoping import Owner, owner_id_of
 from apps.extraction.tasks import request_run
 from apps.mem0.ids import Ids, chat_of
 from apps.mem0.messages import SYSTEM, parsed_message
@@ -38,7 +38,7 @@ class Addition:
 
 
 @transaction.atomic
-def store_as_they_are(owner: User, addition: Addition) -> Mem0Event:
+def store_as_they_are(owner: Owner, addition: Addition) -> Mem0Event:
     """Store the text of each message as a memory, without the system's. Raise Invalid for a text that is too long."""
     chat = chat_of(owner, addition.ids)
     memories = []
@@ -49,11 +49,11 @@ def store_as_they_are(owner: User, addition: Addition) -> Mem0Event:
         if message["role"] != SYSTEM:
             memories.append(_store(owner, chat, message["content"], addition))
     return Mem0Event.objects.create(
-        owner=owner, chat=chat, memories=[memory.pk for memory in memories], **addition.data
+        owner_id=owner_id_of(owner), chat=chat, memories=[memory.pk for memory in memories], **addition.data
     )
 
 
-def _store(owner: User, chat: Chat, text: str, addition: Addition) -> Memory:
+def _store(owner: Owner, chat: Chat, text: str, addition: Addition) -> Memory:
     memory = create_memory(
         owner,
         text=text,
@@ -69,10 +69,12 @@ def _store(owner: User, chat: Chat, text: str, addition: Addition) -> Memory:
 
 
 @transaction.atomic
-def append_and_read(owner: User, addition: Addition) -> Mem0Event:
+def append_and_read(owner: Owner, addition: Addition) -> Mem0Event:
     """Append the messages to the chat of the ids, and start a run that reads them to the last one."""
     chat = chat_of(owner, addition.ids)
     parsed = [parsed_message(message, chat, addition.at) for message in addition.messages]
     stored = append_messages(owner, chat.pk, parsed).messages
     run, _ = request_run(owner, chat, asked=True, whole=True)
-    return Mem0Event.objects.create(owner=owner, chat=chat, run=run, first=stored[0], last=stored[-1], **addition.data)
+    return Mem0Event.objects.create(
+        owner_id=owner_id_of(owner), chat=chat, run=run, first=stored[0], last=stored[-1], **addition.data
+    )

@@ -39,7 +39,7 @@ class NamespaceTable(Table):
     namespace: str
 
     @cached_property
-    def fields(self) -> "list[models.Field[object, object]]":  # type: ignore[override]
+    def fields(self) -> "list[models.Field[object, object]]":
         return [field for field in super().fields if field.column not in COMPUTED]
 
     @property
