@@ -9,9 +9,11 @@ from typing import BinaryIO
 from django.db import models, transaction
 from django.db.models import Q
 
+from apps.chats.models import Character, Chat
 from apps.common.database.replica import from_replica, reading_connection
 from apps.common.problems import Missing
 from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
+from apps.memories.models import Memory
 from apps.snapshots.models import Snapshot
 from apps.snapshots.tables import OF_CHAT, Scope, Table
 from apps.snapshots.writing import lines_of
@@ -60,6 +62,9 @@ def export_namespace(owner: Owner, namespace: str) -> BinaryIO:
 
     The rows are those of one moment. A replica may answer.
     """
+    rows = [model._base_manager.filter(owner_id=owner_id_of(owner)) for model in (Memory, Chat, Character)]
+    if namespace == OWN_NAMESPACE or not any(each.filter(namespace=namespace).exists() for each in rows):
+        raise Missing("There is no such namespace.")
     return from_replica(lambda: _write(owner, namespace))
 
 
@@ -72,8 +77,5 @@ def _write(owner: Owner, namespace: str) -> BinaryIO:
         for label in dict.fromkeys([*OF_NAMESPACE, *OF_CHAT, *ALSO_OF_CHARACTER]):
             for line in lines_of(NamespaceTable(label, scope, namespace)):
                 file.write(f'{{"table": {json.dumps(label)}, "row": {line}}}\n'.encode())
-    if namespace == OWN_NAMESPACE or not file.tell():
-        file.close()
-        raise Missing("There is no such namespace.")
     file.seek(0)
     return file
