@@ -43,8 +43,8 @@ e2e-model: $(VENV)/.installed-dev $(if $(LOCI_TEST_MODEL_URL),,$(MODEL_VENV)/.in
 	$(RUN) -m pytest -s tests/real_model
 
 # Chats through the proxy in a real SillyTavern, which is installed for the tests alone.
-e2e-clients: $(VENV)/.installed-dev chromium $(CLIENTS)/.installed
-	LOCI_TEST_SILLYTAVERN=$(CLIENTS)/node_modules/sillytavern $(RUN) -m pytest tests/real_clients
+e2e-clients: $(VENV)/.installed-dev chromium $(CLIENTS)/.installed $(CLIENTS)/mem0/.installed
+	LOCI_TEST_MEM0=$(CLIENTS)/mem0/bin/python LOCI_TEST_SILLYTAVERN=$(CLIENTS)/node_modules/sillytavern $(RUN) -m pytest tests/real_clients
 
 # What tests miss: e.g. make mutants ARGS="--sample 5 search". All of them take hours.
 mutants: $(VENV)/.installed-dev $(MUTANTS_VENV)/.installed
@@ -138,6 +138,11 @@ $(LOAD_VENV)/.installed: requirements-load.txt
 	@echo "Installing locust into $(LOAD_VENV) ..."
 	@$(PYTHON) -m venv $(LOAD_VENV)
 	@$(LOAD_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-load.txt
+	@touch $@
+
+$(CLIENTS)/mem0/.installed: Makefile
+	@$(PYTHON) -m venv $(CLIENTS)/mem0
+	@$(CLIENTS)/mem0/bin/pip install --quiet mem0ai==2.2.1
 	@touch $@
 
 $(CLIENTS)/.installed: Makefile

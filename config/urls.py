@@ -51,6 +51,7 @@ urlpatterns = [
     path("memories/", include("apps.graph.urls")),
     path("memories/", include(([*memories.urlpatterns, *extraction.urlpatterns], "memories"))),
     path("", include("apps.mcp.urls")),
+    path("mem0/", include("apps.mem0.urls")),
     path("", include("apps.proxy.urls")),
     path("", include("apps.replies.urls")),
     path("", include("apps.injection.urls")),

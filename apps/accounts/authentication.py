@@ -30,14 +30,17 @@ TOKEN_OF_DIGEST = CompiledQuery(lambda digest: ApiToken.objects.select_related("
 
 
 class BearerAuthentication(BaseAuthentication):
-    """Authenticate by ``Authorization: Bearer <token>``. An invalid token gets a 401, never anonymous access."""
+    """Authenticate by ``Authorization: Bearer <token>``, or ``Token <token>``, which mem0's clients send.
 
-    keyword = b"bearer"
+    An invalid token gets a 401, never anonymous access.
+    """
+
+    keywords = (b"bearer", b"token")
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         """Return user and token, or None if the request has no bearer token. Raise AuthenticationFailed."""
         parts = get_authorization_header(request).split()
-        if not parts or parts[0].lower() != self.keyword:
+        if not parts or parts[0].lower() not in self.keywords:
             return None
         if len(parts) != 2:
             raise AuthenticationFailed("The Authorization header must be: Bearer <token>.")

@@ -19,6 +19,8 @@ from apps.common.database.ids import uuid7
 from apps.common.database.restriction import unrestricted
 
 _in_system_scope = ContextVar("system_scope", default=False)
+OWN_NAMESPACE = ""  # of what belongs to no end user
+MAX_NAMESPACE_LENGTH = 255
 M = TypeVar("M", bound=models.Model, covariant=True)
 
 
@@ -58,6 +60,14 @@ class OwnedQuerySet(models.QuerySet[M]):
         """Return only the rows of ``owner``."""
         return self.filter(owner_id=owner_id_of(owner))
 
+    def in_namespace(self, namespace: Any) -> Self:
+        """Return only the rows of a namespace, of a model with ``namespace_field``: nothing crosses these."""
+        return self.filter(namespace=namespace)
+
+    def own(self) -> Self:
+        """Return only the rows that belong to the owner, and to no end user of the owner's application."""
+        return self.in_namespace(OWN_NAMESPACE)
+
 
 class OwnedManager(models.Manager[M]):
     """Default manager of owned rows; build it from a model's queryset with ``from_queryset``.
@@ -91,6 +101,17 @@ class OwnedManager(models.Manager[M]):
     def bulk_create(self, *args: Any, **kwargs: Any) -> list[M]:
         """Insert rows. No scope is needed, since each names its owner."""
         return super().get_queryset().bulk_create(*args, **kwargs)
+
+
+def namespace_field() -> "models.CharField[str, str]":
+    """Return the column of what belongs to an end user of an owner's own application; empty for the owner's own."""
+    return models.CharField(
+        max_length=MAX_NAMESPACE_LENGTH,
+        blank=True,
+        default=OWN_NAMESPACE,
+        editable=False,
+        help_text="The end user of the owner's application whose it is; empty for the owner's own.",
+    )
 
 
 class OwnedModel(models.Model):

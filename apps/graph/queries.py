@@ -1,14 +1,14 @@
-"""Read the graph of a chat, a character, a memory or a whole account."""
+"""Read the graph of a chat, a character, a memory or a namespace."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from apps.chats.models import Character, Chat
-from apps.common.scoping import Owner
+from apps.common.scoping import OWN_NAMESPACE, Owner
 from apps.graph.building import GraphEntity, graph_of
 from apps.memories.models import Entity, Memory, Relationship
 from apps.memories.queries.relationships import relationships_in, relationships_of
@@ -20,11 +20,17 @@ MAX_MEMORIES = 50  # of an edge
 
 @dataclass(frozen=True)
 class Scope:
-    """What a graph is about; without any of these, the whole account."""
+    """What a graph is about; without a chat, a character or a memory, all of a namespace."""
 
     chat: Chat | None = None
     character: Character | None = None
     memory: Memory | None = None
+    namespace: str = OWN_NAMESPACE
+
+    @property
+    def is_of_namespace(self) -> bool:
+        """Return whether it is about all of a namespace."""
+        return not (self.chat or self.character or self.memory)
 
 
 def read_graph(owner: Owner, scope: Scope) -> dict[str, Any]:
@@ -58,6 +64,8 @@ def read_graph(owner: Owner, scope: Scope) -> dict[str, Any]:
 def _memories(owner: Owner, scope: Scope) -> QuerySet[Memory]:
     rows = Memory.objects.for_owner(owner)
     rows = rows.active_in(scope.chat) if scope.chat else rows.active()
+    if scope.is_of_namespace:
+        rows = rows.in_namespace(scope.namespace)
     if scope.character:
         rows = rows.filter(character=scope.character)
     if scope.memory:
@@ -100,8 +108,14 @@ def _relationships(owner: Owner, scope: Scope) -> Iterable[Relationship]:
     if scope.chat or scope.character:
         pairs = relationships_in(scope.chat) if scope.chat else relationships_of(scope.character)  # type: ignore[arg-type]
         return [row for pair in pairs for row in pair.descriptors]
-    rows = Relationship.objects.for_owner(owner).filter(state=Relationship.State.CURRENT)
-    return rows.filter(chat__deleted_at=None).order_by("pk")
+    rows = Relationship.objects.for_owner(owner).filter(state=Relationship.State.CURRENT, chat__deleted_at=None)
+    if scope.is_of_namespace:
+        of_chat, of_character = (
+            Q(subject__chat__namespace=scope.namespace),
+            Q(subject__character__namespace=scope.namespace),
+        )
+        rows = rows.filter(of_chat | of_character)
+    return rows.order_by("pk")
 
 
 def _ends_without_memories(

@@ -61,8 +61,8 @@ def _write_next_day(owner: User, today: dt.datetime) -> int | None:
 
 
 def _memories(owner: User) -> MemoryQuerySet:
-    """Return what the owner's chats remember and don't hide."""
-    memories: MemoryQuerySet = Memory.objects.for_owner(owner)
+    """Return what the owner's own chats remember and don't hide."""
+    memories: MemoryQuerySet = Memory.objects.for_owner(owner).own()
     return memories.active().filter(hidden=False, chat__isnull=False, chat__deleted_at=None)
 
 

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import models
 from django.db.models import Case, Exists, F, FilteredRelation, OuterRef, Q, Subquery, Value, When
 from django.db.models.expressions import RawSQL
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Now
 
 from apps.chats.models import Message
 from apps.chats.queries.keys import ChatOrKeys
@@ -63,6 +63,11 @@ def is_seen_in(chat: ChatOrKeys, story: str = "story") -> Q:
     """
     is_of_other_story = Q(**{story: None}) | ~Q(**{story: chat.story})
     return Q(chat=chat.pk) | is_of_other_story & is_remembered()
+
+
+def is_unexpired() -> Q:
+    """Return the condition of memories that have not expired."""
+    return Q(expires_at=None) | Q(expires_at__gt=Now())
 
 
 def ids_of(sql: str, **parameters: UUID) -> RawSQL:
@@ -119,9 +124,13 @@ def _has_begun(chat: ChatOrKeys, index: int) -> Q:
 
 
 class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
-    def present(self) -> Self:
+    def undeleted(self) -> Self:
         """Exclude tombstones."""
         return self.filter(deleted_at=None)
+
+    def present(self) -> Self:
+        """Exclude tombstones and what has expired."""
+        return self.undeleted().filter(is_unexpired())
 
     def active(self) -> Self:
         """Exclude superseded, retired and deleted memories."""
@@ -206,11 +215,12 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
     def comparable(self, hashes: Sequence[str], previous_ids: Sequence[UUID]) -> Self:
         """Return the memories of ``as_in`` with which new candidates are compared.
 
-        These are active memories, tombstones, those made from the same lines (``hashes``), and those from the same
-        messages (``previous_ids``).
+        These are active memories that have not expired, tombstones, those made from the same lines (``hashes``), and
+        those from the same messages (``previous_ids``).
         """
         also = Q(candidate_hash__in=hashes) | Q(pk__in=previous_ids)
-        return self.filter(Q(state_here="active") | Q(deleted_at__isnull=False) | also)
+        active = Q(state_here="active") & is_unexpired()
+        return self.filter(active | Q(deleted_at__isnull=False) | also)
 
     def known_at(self, chat: ChatOrKeys, index: int) -> Self:
         """Return memories that were known and not superseded after the message at ``index`` of the chat.
@@ -249,12 +259,13 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         """Return memories that the chat learnt or inherited, and a character's long-term ones from other stories.
 
         The character is the chat's if none is given. Memories of other branches of the same story are excluded, also
-        those of deleted ones, and those of deleted chats that only other branches still say.
+        those of deleted ones, those of deleted chats that only other branches still say, and those of a member of a
+        group whose namespace is another one.
         """
         character_id = character_id or chat.character_id
         relevant = is_learnt_in(chat)
         if character_id is not None:
-            from_elsewhere = Q(story=None) | ~Q(story=chat.story)
+            from_elsewhere = (Q(story=None) | ~Q(story=chat.story)) & Q(namespace=chat.namespace)
             unseen = ids_of(SAID_IN_OTHER_BRANCHES_SQL, owner=chat.owner_id, character=character_id, chat=chat.pk)
             from_elsewhere &= ~Q(pk__in=unseen)
             relevant |= Q(tier="long_term", character_id=character_id) & from_elsewhere

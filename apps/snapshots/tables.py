@@ -29,6 +29,7 @@ LEFT_OUT = {
     "replies.Generation": "job; its reply is a message",
     "memories.Passage": "rebuilt from the messages",
     "sync.OpenStream": "under way",
+    "mem0.Mem0Event": "log of what was added, with runs that may be under way",
     "accounts.StorageUse": "counted again",
     "sync.IdempotencyRecord": "a repeated request stays repeated",
     "moderation.Case": "record of the service, which a restore doesn't undo",
@@ -80,6 +81,7 @@ OF_CHAT = {
     "injection.SlotStatistics": "chat",
     "injection.PromptState": "chat",
     "proxy.ProxiedChat": "chat",
+    "mem0.Mem0Chat": "chat",
 }
 # What a chat shares with others, with the paths to it. A restored chat gets it back only where it is missing.
 BESIDE_CHAT = {

@@ -5,6 +5,7 @@ ERROR_FORMS = {
     "/api/": "apps.common.api.problems.problem_response",
     "/v1/": "apps.proxy.errors.error_response",
     "/mcp": "apps.common.api.problems.problem_response",
+    "/mem0/": "apps.common.api.problems.problem_response",
 }
 
 REST_FRAMEWORK = {

@@ -38,6 +38,7 @@ INSTALLED_APPS = [
     "apps.exchange",
     "apps.replies",
     "apps.proxy",
+    "apps.mem0",
     "apps.webhooks",
     "apps.snapshots",
     "apps.evaluation",

@@ -28,7 +28,7 @@ CONTENT_SECURITY_POLICY = {
 
 # Pages of other origins may use the API and the proxy with a token, and never with a session: no cookie is taken.
 CORS_ALLOWED_ORIGINS = env.list("CORS_ORIGINS", default=[])
-CORS_URLS_REGEX = r"^/(api/|v1/|mcp|oauth/(token|register|revoke)|\.well-known/oauth)"
+CORS_URLS_REGEX = r"^/(api/|v1/|mem0/|mcp|oauth/(token|register|revoke)|\.well-known/oauth)"
 CORS_ALLOW_HEADERS = ["*", "authorization"]  # SDKs send headers of their own, and "*" alone leaves out the token's
 CORS_EXPOSE_HEADERS = ["*"]
 CORS_ALLOW_PRIVATE_NETWORK = True  # a public page may call a Loci on this machine or in this network

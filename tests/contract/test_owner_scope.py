@@ -39,6 +39,7 @@ from apps.instances.operations.registration import register
 from apps.llm.browser.calls import create_call
 from apps.llm.generation import GenerationRequest
 from apps.llm.operations import create_connection
+from apps.mem0.models import Mem0Event
 from apps.memories.models import (
     Arc,
     EntityMerge,
@@ -73,7 +74,10 @@ OF_CHAT = (
     "word_id", "found_scene_id", "version_id", "image_key", "generation_id",
 )  # fmt: skip
 TASK = "<slug:task>"  # names a task of ours, of which everybody has a template
-OF_FILE = ("<slug:category>/<str:filename>",)  # names of an identity file, which everybody may use
+OF_FILE = (
+    "<slug:category>/<str:filename>",
+    "<str:kind>/<path:name>",
+)  # names of an identity file, or of an end user, which everybody may use
 # The name of an action on chats, which the body names, and the id of an action that is kept in one's own session.
 OF_SESSION = ("<str:action>", "<uuid:undo_id>", "<uuid:change_id>")
 
@@ -167,6 +171,7 @@ def things_of_alice() -> dict[str, Any]:
         "job_id": ImportJob.objects.create(owner_id=alice.pk, filename="hers.jsonl").pk,
         "namespace": "auto_recap_memory",
         "key": "memory",
+        "event_id": Mem0Event.objects.create(owner_id=alice.pk, chat=chat, run=run).pk,
         "token_id": token.pk,
         "test_id": ModelTest.objects.create(owner_id=alice.pk).pk,
         "connection_id": create_connection(alice, name="hers", base_url="http://127.0.0.1:9/v1").pk,

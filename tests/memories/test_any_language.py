@@ -106,7 +106,7 @@ def test_a_text_that_was_indexed_otherwise_is_found_after_the_migration(db):
     with connection.cursor() as cursor:
         cursor.execute("UPDATE memories_memory SET lexemes = to_tsvector('english', text)")
     assert not texts_of(chat.owner_id, "玉佩")
-    migration = importlib.import_module("apps.memories.migrations.0012_words_of_any_script")
+    migration = importlib.import_module("apps.memories.migrations.0013_words_of_any_script")
     with connection.schema_editor() as editor:
         migration.write_lexemes(None, editor)
     assert texts_of(chat.owner_id, "玉佩") == [memory.text]

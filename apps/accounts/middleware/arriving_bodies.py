@@ -142,7 +142,7 @@ def _user_of(headers: Mapping[bytes, str]) -> UUID | None:
     """Return the owner of the token in the headers if it is usable, or the user whose session they have, or None."""
     keyword, _, secret = headers.get(b"authorization", "").partition(" ")
     try:
-        if keyword.lower() == "bearer":
+        if keyword.lower() in ("bearer", "token"):
             token = find_token(secret.strip(), timezone.now())
             return token.owner_id if token else None
         return _user_of_session(headers.get(b"cookie", ""))

@@ -31,15 +31,21 @@ from apps.chats.models import Character, CharacterImage
 from apps.chats.queries import access_character, image_of
 from apps.chats.transfer import cards
 from apps.common.api.pagination import NewestFirstPagination
-from apps.common.api.serializer_fields import BoundedListField, JSONObjectField, TextField, read_body
+from apps.common.api.serializer_fields import BoundedListField, JSONObjectField, TextField, read_body, read_query
 from apps.common.documents.strict_json import CompactJSONRenderer
 from apps.common.problems import Invalid, Missing
+from apps.common.scoping import MAX_NAMESPACE_LENGTH, OWN_NAMESPACE
 
 # The most items in each list of a character.
 MAX_LIST_ITEMS = 1000
 
 
 class CharacterSerializer(serializers.ModelSerializer[Character]):
+    namespace = TextField(
+        required=False,
+        max_length=MAX_NAMESPACE_LENGTH,
+        help_text="The end user of your application whose it is, for good. Default: your own.",
+    )
     name = TextField(max_length=200, allow_blank=False)
     description = TextField(required=False)
     personality = TextField(required=False)
@@ -65,10 +71,10 @@ class CharacterSerializer(serializers.ModelSerializer[Character]):
     class Meta:
         model = Character
         fields = (
-            *("id", "name", "description", "personality", "scenario", "first_mes", "mes_example", "system_prompt"),
-            *("post_history_instructions", "creator_notes", "alternate_greetings", "group_only_greetings", "tags"),
-            *("creator", "character_version", "nickname", "creator_notes_multilingual", "source", "extensions"),
-            *("avatar", "created_at", "updated_at"),
+            *("id", "namespace", "name", "description", "personality", "scenario", "first_mes", "mes_example"),
+            *("system_prompt", "post_history_instructions", "creator_notes", "alternate_greetings"),
+            *("group_only_greetings", "tags", "creator", "character_version", "nickname"),
+            *("creator_notes_multilingual", "source", "extensions", "avatar", "created_at", "updated_at"),
         )
 
 
@@ -79,12 +85,28 @@ class ImportedCardsSerializer(serializers.Serializer[Any]):
     existed = serializers.BooleanField(help_text="The character was imported from the same card before.")
 
 
+class CharacterQuery(serializers.Serializer[Any]):
+    namespace = serializers.CharField(
+        default=OWN_NAMESPACE,
+        allow_blank=True,
+        max_length=MAX_NAMESPACE_LENGTH,
+        trim_whitespace=False,
+        help_text="Of an end user of your application. Without it, your own.",
+    )
+
+
 class CharacterListView(generics.ListCreateAPIView[Character]):
     serializer_class = CharacterSerializer
     pagination_class = NewestFirstPagination
 
     def get_queryset(self) -> Any:
-        return Character.objects.for_owner(self.request.user).select_related("avatar").defer("avatar__content")
+        query = read_query(CharacterQuery, self.request)
+        characters = Character.objects.for_owner(self.request.user).in_namespace(query["namespace"])
+        return characters.select_related("avatar").defer("avatar__content")
+
+    @extend_schema(parameters=[CharacterQuery])
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        return super().get(request, *args, **kwargs)
 
     def perform_create(self, serializer: Any) -> None:
         serializer.instance = operations.create_character(self.request.user, **serializer.validated_data)
@@ -98,7 +120,10 @@ class CharacterView(generics.RetrieveUpdateDestroyAPIView[Character]):
         return Character.objects.for_owner(self.request.user)
 
     def perform_update(self, serializer: Any) -> None:
-        operations.update_character(serializer.instance, **serializer.validated_data)
+        character = serializer.instance
+        if serializer.validated_data.pop("namespace", character.namespace) != character.namespace:
+            raise Invalid.at("/namespace", "A character stays in its namespace.")
+        operations.update_character(character, **serializer.validated_data)
 
     def perform_destroy(self, instance: Character) -> None:
         operations.delete_character(instance)

@@ -26,6 +26,7 @@ from apps.chats.serializers import (
 from apps.common.api.pagination import NewestFirstPagination
 from apps.common.api.parameters import takes_query
 from apps.common.api.serializer_fields import read_body, read_query
+from apps.common.scoping import MAX_NAMESPACE_LENGTH, OWN_NAMESPACE
 
 
 class ByUse(NewestFirstPagination):
@@ -40,6 +41,13 @@ class ChatQuery(serializers.Serializer[Any]):
     tag = serializers.CharField(required=False, max_length=MAX_TAG_LENGTH)
     pinned = serializers.BooleanField(allow_null=True, default=None, help_text="By default both.")
     archived = serializers.BooleanField(allow_null=True, default=None, help_text="By default both.")
+    namespace = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=MAX_NAMESPACE_LENGTH,
+        trim_whitespace=False,
+        help_text="Of an end user of your application. Without it, your own, or that of the character.",
+    )
     deleted = serializers.BooleanField(default=False, help_text="The chats in the bin instead of the others.")
 
 
@@ -63,6 +71,8 @@ class ChatListView(generics.ListAPIView[Chat]):
         chats = (Chat.in_bin if query["deleted"] else Chat.objects).for_owner(self.request.user)
         if query.get("character"):
             chats = chats.filter(character=query["character"])
+        if "namespace" in query or not query.get("character"):
+            chats = chats.in_namespace(query.get("namespace", OWN_NAMESPACE))
         if query.get("tag"):
             chats = chats.filter(tags__contains=[query["tag"]])
         chats = chats.filter(**{name: query[name] for name in ("pinned", "archived") if query[name] is not None})
@@ -76,7 +86,8 @@ class ChatListView(generics.ListAPIView[Chat]):
     @extend_schema(request=ChatCreateSerializer, responses={201: ChatSerializer})
     def post(self, request: Request) -> Response:
         body = read_body(ChatCreateSerializer, request)
-        if not body["user_name"]:
+        is_own = not (body.get("namespace") or (body["character"] and body["character"].namespace))
+        if is_own and not body["user_name"]:
             body.setdefault("persona", default_persona(request.user))
         if body.pop("greeting") and body["character"]:
             chat = operations.start_conversation(request.user, **body)

@@ -43,7 +43,8 @@ class MergeForm(forms.Form):
     def __init__(self, character: Character, data: Any = None) -> None:
         super().__init__(data)
         self.character = character
-        others = Character.objects.for_owner(character.owner_id).exclude(pk=character.pk)
+        others = Character.objects.for_owner(character.owner_id).in_namespace(character.namespace)
+        others = others.exclude(pk=character.pk)
         into = cast(CharacterField, self.fields["into"])
         # Its namesakes first: they are what is merged as a rule.
         into.queryset = others.order_by(Case(When(name=character.name, then=0), default=1), "name", "pk")

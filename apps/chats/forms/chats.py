@@ -56,7 +56,7 @@ class NewChatForm(PlayedForm):
 
     def __init__(self, user: User, data: Any = None) -> None:
         super().__init__(user, data, initial={"persona": default_persona(user)})
-        self.characters = Character.objects.for_owner(user)
+        self.characters = Character.objects.for_owner(user).own()
         cast(forms.ModelMultipleChoiceField, self.fields["member"]).queryset = self.characters
         self.asks_first_name = "persona" not in self.fields
         if self.asks_first_name:

@@ -20,12 +20,12 @@ class LorebookUseForm(forms.Form):
     def __init__(self, *args: Any, book: Lorebook, **kwargs: Any) -> None:
         kwargs["initial"] = {"persona": book.persona_id, "chat": book.chat_id}
         super().__init__(*args, **kwargs)
-        chats = Chat.objects.for_owner(book.owner_id)
+        chats = Chat.objects.for_owner(book.owner_id).own()
         latest = list(chats.order_by("-pk").values_list("pk", flat=True)[:MAX_CHATS])
         bound = [book.chat_id] if book.chat_id else []
         offered = {
             "persona": (list_personas(book.owner_id), "name"),
-            "chat": (chats.filter(pk__in=[*latest, *bound]).order_by("-pk"), "title"),
+            "chat": (Chat.objects.for_owner(book.owner_id).filter(pk__in=[*latest, *bound]).order_by("-pk"), "title"),
         }
         for name, (rows, label) in offered.items():
             field: Any = self.fields[name]

@@ -4,7 +4,7 @@ from django.db import models
 from django.utils import timezone
 
 from apps.common.database.fields import OrderedJSONField
-from apps.common.scoping import OwnedModel
+from apps.common.scoping import OwnedModel, namespace_field
 
 FAVOURITE_KEY = "fav"  # of ``extensions``
 
@@ -12,6 +12,7 @@ FAVOURITE_KEY = "fav"  # of ``extensions``
 class Character(OwnedModel):
     """A character, with the fields of a character card, version 3."""
 
+    namespace = namespace_field()
     name = models.CharField(max_length=200)
     description = models.TextField(blank=True, default="")
     personality = models.TextField(blank=True, default="")
@@ -38,7 +39,11 @@ class Character(OwnedModel):
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
-        indexes = [models.Index("owner", "name", name="character_owner_name")]  # the list; lookup at import
+        # What refers to a character by these can't be of another owner or namespace: see the migration 0005.
+        constraints = [models.UniqueConstraint(fields=["owner", "id", "namespace"], name="character_namespace")]
+        indexes = [
+            models.Index("owner", "namespace", "name", name="character_owner_name")
+        ]  # the list; lookup at import
 
     @property
     def called(self) -> str:

@@ -14,7 +14,7 @@ from apps.chats.models.personas import Persona
 from apps.chats.querysets import BinManager, ChatManager
 from apps.common.database.fields import OrderedJSONField
 from apps.common.database.ids import uuid7
-from apps.common.scoping import OwnedModel
+from apps.common.scoping import OwnedModel, namespace_field
 
 MAX_TAGS = 20  # of a chat
 MAX_TAG_LENGTH = 50  # characters
@@ -29,6 +29,7 @@ def refuse_comma(tag: str) -> None:
 class Chat(OwnedModel):
     """A conversation. ``integrity`` and ``rev`` identify its state: both change with every write."""
 
+    namespace = namespace_field()
     character = models.ForeignKey(Character, on_delete=models.SET_NULL, null=True, blank=True, related_name="chats")
     title = models.CharField(max_length=200)
     user_name = models.CharField(max_length=200, blank=True, default="")
@@ -87,9 +88,10 @@ class Chat(OwnedModel):
                 name="chat_keeps_memories_in_bin",
             ),
             models.CheckConstraint(condition=models.Q(tags__len__lte=MAX_TAGS), name="chat_tags_limit"),
+            models.UniqueConstraint(fields=["owner", "id", "namespace"], name="chat_namespace"),  # as of characters
         ]
         indexes = [
-            models.Index(fields=["owner", "-last_used", "-id"], name="chat_owner_used"),  # the list
+            models.Index(fields=["owner", "namespace", "-last_used", "-id"], name="chat_owner_used"),  # the list
             models.Index(
                 "deleted_at", name="chat_deleted", condition=models.Q(deleted_at__isnull=False)
             ),  # the purge, over all owners

@@ -36,6 +36,7 @@ def branch_chat(owner: Owner, chat_id: UUID, at: int, *, title: str = "", is_che
     require_room_for_chat(parent.owner_id)
     chat = Chat.objects.create(
         owner_id=parent.owner_id,
+        namespace=parent.namespace,
         title=title or _default_title(parent, is_checkpoint),
         character_id=parent.character_id,
         user_name=parent.user_name,

@@ -16,7 +16,7 @@ from apps.chats.models.characters import FAVOURITE_KEY
 from apps.chats.operations.lorebooks import store_book
 from apps.chats.signals import character_renamed, characters_merged, chat_list_changed
 from apps.common.problems import Invalid, Missing
-from apps.common.scoping import Owner, owner_id_of
+from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
 
 
 def create_character(owner: Owner, *, name: str, **fields: Any) -> Character:
@@ -77,9 +77,11 @@ def merge_characters(character: Character, into: Character) -> Character:
     """Move all that belongs to a character to another one, and delete it. It can't be undone.
 
     Chats, in the bin too, places in groups and what is remembered are moved; picture and lorebook only if ``into`` has
-    none, and a second lorebook stays without a character. Raise Invalid if the two are the same or have other owners.
+    none, and a second lorebook stays without a character. Raise Invalid if the two are the same or have other owners
+    or namespaces.
     """
-    if character.pk == into.pk or character.owner_id != into.owner_id:
+    of_others = (character.owner_id, character.namespace) != (into.owner_id, into.namespace)
+    if character.pk == into.pk or of_others:
         raise Invalid.at("/into", gettext("It must be another one of your characters."))
     owner_id = character.owner_id
     _lock_chats_of([character, into])
@@ -129,7 +131,13 @@ def delete_character_image(character: Character) -> None:
     Avatar.objects.for_owner(character.owner_id).filter(character=character).delete()
 
 
-def find_or_create_character(owner: Owner, name: str) -> Character:
-    """Return the owner's oldest character of this name, or create one."""
-    character = Character.objects.for_owner(owner).filter(name=name).order_by("pk").first()
-    return character or create_character(owner, name=name)
+def find_or_create_character(owner: Owner, name: str, namespace: str = OWN_NAMESPACE) -> Character:
+    """Return the owner's oldest character of this name in a namespace, or create one."""
+    named = Character.objects.for_owner(owner).in_namespace(namespace).filter(name=name)
+    return named.order_by("pk").first() or create_character(owner, name=name, namespace=namespace)
+
+
+def check_namespace(character: Character | None, namespace: str) -> None:
+    """Raise Invalid if a character is of another namespace than what is to refer to it."""
+    if character is not None and character.namespace != namespace:
+        raise Invalid.at("/character", gettext("It is of another namespace."))

@@ -7,11 +7,12 @@ from django.db import transaction
 from apps.chats.formats.layout import forget_layout
 from apps.chats.locking import NO_INTEGRITY, Guard, lock_chat, record_change
 from apps.chats.models import Character, Chat, ChatChange, Persona
+from apps.chats.operations.characters import check_namespace
 from apps.chats.operations.details import HEADER_KEYS, check_details_rebase, details_before
 from apps.chats.operations.metadata import check_size
 from apps.chats.quotas import require_room_for_chat
 from apps.common.database.rows import first_or_missing
-from apps.common.scoping import Owner, owner_id_of
+from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
 
 
 @transaction.atomic
@@ -23,11 +24,16 @@ def create_chat(
     user_name: str = "",
     persona: Persona | None = None,
     metadata: dict[str, Any] | None = None,
+    namespace: str | None = None,
 ) -> Chat:
     """Create an empty chat. The title defaults to the character's name, the user's name to the persona's.
 
-    Raise QuotaExceeded, TooLarge for metadata beyond CHAT_METADATA_MAX_BYTES, and Missing if the persona is deleted.
+    The namespace defaults to the character's. Raise QuotaExceeded, TooLarge for metadata beyond
+    CHAT_METADATA_MAX_BYTES, Invalid for a character of another namespace, and Missing if the persona is deleted.
     """
+    if namespace is None:
+        namespace = character.namespace if character else OWN_NAMESPACE
+    check_namespace(character, namespace)
     check_size(metadata or {}, {})
     if persona is not None:
         persona = _lock_persona(persona)
@@ -39,6 +45,7 @@ def create_chat(
         user_name=user_name or (persona.name if persona else ""),
         persona=persona,
         metadata=metadata or {},
+        namespace=namespace,
     )
     record_change(chat, ChatChange.Kind.CREATE)
     return chat
@@ -57,9 +64,11 @@ def update_chat(chat: Chat, *, guard: Guard = NO_INTEGRITY, is_use: bool = True,
     """Change title, character, persona and user name, and return the chat. Equal values write nothing.
 
     With a persona, and no other name, the user is called as it is. Unless ``is_use``, the chat keeps its place in the
-    list, which has those first that were used last. Raise Missing, IntegrityConflict, PatchConflict.
+    list, which has those first that were used last. Raise Missing, IntegrityConflict, PatchConflict, and Invalid for a
+    character of another namespace.
     """
     chat = lock_chat(chat.owner_id, chat.pk, guard)
+    check_namespace(fields.get("character"), chat.namespace)
     if fields.get("persona") is not None:
         fields["persona"] = _lock_persona(fields["persona"])
         fields.setdefault("user_name", fields["persona"].name)

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.chats.locking import lock_chat, record_change
 from apps.chats.models import Character, Chat, ChatChange, Message, Participant
-from apps.chats.operations.characters import find_or_create_character
+from apps.chats.operations.characters import check_namespace, find_or_create_character
 from apps.common.database.rows import first_or_missing
 from apps.common.problems import Conflict, ProblemType
 from apps.common.scoping import Owner
@@ -29,10 +29,11 @@ def add_participant(
 ) -> Participant:
     """Add a participant, last in the order of turns, and assign earlier messages with the same name to them.
 
-    Raise Missing, NameTaken.
+    Raise Missing, NameTaken, and Invalid for a character of another namespace.
     """
     chat = lock_chat(owner, chat_id)
     _check_name(chat, name)
+    check_namespace(character, chat.namespace)
     participant = Participant.objects.create(
         owner_id=chat.owner_id,
         chat=chat,
@@ -58,7 +59,7 @@ def add_member(owner: Owner, chat_id: UUID, name: str) -> Participant:
     if not chat.is_group and chat.character is not None and chat.character.name != name:
         add_participant(owner, chat.pk, name=chat.character.name, character=chat.character)
     is_own = chat.character is not None and chat.character.name == name
-    character = chat.character if is_own else find_or_create_character(owner, name)
+    character = chat.character if is_own else find_or_create_character(owner, name, chat.namespace)
     return add_participant(owner, chat.pk, name=name, character=character)
 
 
@@ -74,7 +75,7 @@ def character_of_participant(owner: Owner, chat_id: UUID, name: str) -> Characte
         return None
     if participant.character is not None:
         return participant.character
-    participant.character = find_or_create_character(owner, name)
+    participant.character = find_or_create_character(owner, name, chat.namespace)
     participant.save(update_fields=["character"])
     _record(chat, is_group=True)
     return participant.character
@@ -82,8 +83,12 @@ def character_of_participant(owner: Owner, chat_id: UUID, name: str) -> Characte
 
 @transaction.atomic
 def update_participant(owner: Owner, chat_id: UUID, participant_id: UUID, **fields: Any) -> Participant:
-    """Change name, character, muted or ``position`` (the others shift). Raise Missing, NameTaken."""
+    """Change name, character, muted or ``position`` (the others shift).
+
+    Raise Missing, NameTaken, and Invalid for a character of another namespace.
+    """
     chat = lock_chat(owner, chat_id)
+    check_namespace(fields.get("character"), chat.namespace)
     participant = _find(chat, participant_id)
     if fields.get("name", participant.name) != participant.name:
         _check_name(chat, fields["name"])

@@ -24,7 +24,7 @@ def list_characters(owner: Owner, words: str = "", tag: str = "") -> QuerySet[Ch
 
     With ``words``, those whose name or tags contain them; with a ``tag``, those that have it.
     """
-    characters = Character.objects.for_owner(owner).annotate(
+    characters = Character.objects.for_owner(owner).own().annotate(
         has_image=Exists(CharacterImage.objects.for_owner(owner).filter(character=OuterRef("pk"))),
         chat_count=Count("chats", filter=Q(chats__deleted_at=None)),
         favourite_text=KeyTextTransform(FAVOURITE_KEY, "extensions"),
@@ -43,7 +43,7 @@ def character_tags(owner: Owner) -> list[str]:
     """Return the tags of the owner's characters, those of the most characters first."""
     counts = Counter(
         tag
-        for tags in Character.objects.for_owner(owner).values_list("tags", flat=True)
+        for tags in Character.objects.for_owner(owner).own().values_list("tags", flat=True)
         for tag in tags
         if isinstance(tag, str)
     )

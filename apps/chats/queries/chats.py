@@ -20,13 +20,13 @@ class Overview:
 
 
 def list_chats(owner: Owner, words: str = "", *, tag: str = "", archived: bool | None = False) -> Any:
-    """Return the owner's chats: pinned ones first, then those that were used last.
+    """Return the owner's own chats: pinned ones first, then those that were used last.
 
     Each has ``last_text``, and ``avatar_id`` of its character.
 
     With ``words`` or ``tag``, only those that match. ``archived`` chooses the archive; None means all chats.
     """
-    chats = Chat.objects.for_owner(owner).select_related("character").with_last_text()
+    chats = Chat.objects.for_owner(owner).own().select_related("character").with_last_text()
     chats = chats.annotate(avatar_id=F("character__avatar"))
     if archived is not None:
         chats = chats.filter(archived=archived)
@@ -38,7 +38,7 @@ def list_chats(owner: Owner, words: str = "", *, tag: str = "", archived: bool |
 def overview_of(owner: Owner) -> Overview:
     """Return what the owner's chats can be filtered by, and whether the owner has personas."""
     personas = Persona.objects.for_owner(owner)
-    chats = Chat.objects.for_owner(owner).order_by().annotate(has_personas=Exists(personas))
+    chats = Chat.objects.for_owner(owner).own().order_by().annotate(has_personas=Exists(personas))
     rows = list(chats.values_list("archived", "tags", "has_personas").distinct())
     tags = {tag for _, tags, _ in rows for tag in tags}
     return Overview(

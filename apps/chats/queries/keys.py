@@ -4,6 +4,7 @@ from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from apps.chats.models import Chat
+from apps.common.scoping import OWN_NAMESPACE
 
 
 class ChatKeys(NamedTuple):
@@ -14,6 +15,7 @@ class ChatKeys(NamedTuple):
     story: Any
     character_id: Any
     parent_index: Any
+    namespace: Any
 
 
 ChatOrKeys: TypeAlias = Chat | ChatKeys
@@ -25,7 +27,7 @@ def keys_of_id(owner_id: UUID, chat_id: UUID) -> ChatKeys:
     Without such a chat, they are those of one in which nothing was learnt.
     """
     found = Chat._base_manager.filter(owner=owner_id, pk=chat_id).values_list(*ChatKeys._fields).first()
-    return ChatKeys(*found) if found else ChatKeys(chat_id, owner_id, chat_id, None, None)
+    return ChatKeys(*found) if found else ChatKeys(chat_id, owner_id, chat_id, None, None, OWN_NAMESPACE)
 
 
 def keys_of(chat: Chat) -> ChatKeys:

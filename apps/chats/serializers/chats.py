@@ -8,6 +8,7 @@ from apps.chats.models import Chat
 from apps.chats.serializers.documents import chat_document
 from apps.chats.serializers.fields import OwnedCharacterField, OwnedPersonaField
 from apps.common.api.serializer_fields import JSONObjectField, StrictBooleanField, StrictSerializer, TextField
+from apps.common.scoping import MAX_NAMESPACE_LENGTH
 
 # Fields of a chat that say where it stands in the list. Changing them is no write to the chat.
 ORGANIZATION_FIELDS = ("pinned", "archived", "tags")
@@ -17,6 +18,7 @@ class ChatSerializer(serializers.Serializer[Chat]):
     """A chat in a response."""
 
     id = serializers.UUIDField()
+    namespace = serializers.CharField(help_text="The end user of your application whose it is; empty: your own.")
     title = serializers.CharField()
     character = serializers.UUIDField(allow_null=True)
     user_name = serializers.CharField()
@@ -50,6 +52,11 @@ class ChatCreateSerializer(StrictSerializer):
         required=False, help_text="Default: the default persona, unless there is a `user_name`."
     )
     metadata = JSONObjectField(default=dict)
+    namespace = TextField(
+        required=False,
+        max_length=MAX_NAMESPACE_LENGTH,
+        help_text="The end user of your application whose it is. Default: the character's.",
+    )
     greeting = StrictBooleanField(
         default=False, help_text="Begin with the character's first message; its alternatives become swipes."
     )

@@ -11,6 +11,7 @@ from apps.chats.queries.changes import Changes
 def chat_document(chat: Chat) -> dict[str, Any]:
     return {
         "id": str(chat.pk),
+        "namespace": chat.namespace,
         **details_document(chat),
         "metadata": chat.metadata,
         "integrity": str(chat.integrity),

@@ -45,7 +45,8 @@ def import_card(owner: Owner, file: BinaryIO, *, filename: str) -> CardImportRes
     if parsed.card is None:
         return _import_book(owner, parsed, filename)
     name = title_from_filename(filename) or "Unnamed"
-    namesakes = list(Character.objects.for_owner(owner).filter(name=parsed.card.fields["name"] or name).order_by("pk"))
+    named = Character.objects.for_owner(owner).own().filter(name=parsed.card.fields["name"] or name)
+    namesakes = list(named.order_by("pk"))
     for character in namesakes:
         if character.card == parsed.card.card:
             return CardImportResult(_report(parsed), [character], list(character.lorebooks.all()), existed=True)

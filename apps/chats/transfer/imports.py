@@ -26,7 +26,7 @@ from apps.chats.transfer.carried_lorebooks import import_lorebooks
 from apps.chats.transfer.filenames import MAX_TITLE, title_from_filename
 from apps.chats.transfer.repeats import Match, find_original, match_of, update_original
 from apps.common.problems import Invalid, TooLarge
-from apps.common.scoping import Owner, owner_id_of
+from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
 
 # Speakers of a chat who become participants, or name its character. Messages of further speakers are stored too.
 MAX_SPEAKERS = 50
@@ -185,7 +185,12 @@ def _store(
     header = parsed.header
     require_room_for_chat(owner_id_of(owner))
     chat = Chat.objects.create(
-        owner_id=owner_id_of(owner), title=title, metadata=header.metadata, header_layout=header.layout, import_job=job
+        owner_id=owner_id_of(owner),
+        namespace=character.namespace if character else OWN_NAMESPACE,
+        title=title,
+        metadata=header.metadata,
+        header_layout=header.layout,
+        import_job=job,
     )
     speakers = SpeakerCollector(before)
     carried = CarriedData(parsed.report)
@@ -219,7 +224,8 @@ def _make_group(chat: Chat, speakers: SpeakerCollector, group: ParsedGroup | Non
     chat.is_group = True
     muted = dict(group.members) if group else {}
     names = list(dict.fromkeys([*muted, *speakers.others]))[:MAX_SPEAKERS]
-    named = Character.objects.for_owner(chat.owner_id).filter(name__in=names).order_by("-pk")
+    named = Character.objects.for_owner(chat.owner_id).in_namespace(chat.namespace)
+    named = named.filter(name__in=names).order_by("-pk")
     characters = {character.name: character for character in named}  # of several the oldest
     participants = Participant.objects.bulk_create(
         Participant(

@@ -45,7 +45,8 @@ def find_original(copy: Chat, excluded: Collection[UUID]) -> Chat | None:
     beginning = _keys(copy, MIN_COMMON)
     if not beginning:
         return None
-    chats = Chat.objects.for_owner(copy.owner_id).filter(character=copy.character_id, is_group=copy.is_group)
+    chats = Chat.objects.for_owner(copy.owner_id).in_namespace(copy.namespace)
+    chats = chats.filter(character=copy.character_id, is_group=copy.is_group)
     candidates = _with_message(chats, copy.owner_id, 0, beginning[0]).exclude(pk__in=[copy.pk, *excluded])
     found = [chat for chat in candidates.order_by("-last_used") if _begin_equally(_keys(chat, MIN_COMMON), beginning)]
     if len(found) < 2:

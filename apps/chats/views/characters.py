@@ -57,6 +57,7 @@ def _sheet(
     """Show a character. Whoever has no persona yet is asked for a name where a chat is started."""
     has_personas = list_personas(request.user).exists()
     chats = list_chats(request.user, archived=None).filter(character=character)[:MAX_LISTED_CHATS]
+    same_namespace = Character.objects.for_owner(request.user).in_namespace(character.namespace)
     context = {
         "character": character,
         "image": image_of(character),
@@ -66,7 +67,7 @@ def _sheet(
         "notes": [(key, note) for key, note in character.creator_notes_multilingual.items() if isinstance(note, str)],
         "entries": chat_entries(request.user, chats),
         "name_form": name_form or first_name_form(cast(User, request.user), has_personas=has_personas),
-        "namesakes": Character.objects.for_owner(request.user).filter(name=character.name).exclude(pk=character.pk),
+        "namesakes": same_namespace.filter(name=character.name).exclude(pk=character.pk),
     }
     return render(request, "chats/characters/detail.html", context, status=status)
 

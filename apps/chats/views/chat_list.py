@@ -97,7 +97,7 @@ def delete(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 @require_safe
 def deleted(request: HttpRequest) -> HttpResponse:
     """List the chats in the bin, latest deleted first."""
-    chats = Chat.in_bin.for_owner(request.user).select_related("character").order_by("-deleted_at", "-pk")
+    chats = Chat.in_bin.for_owner(request.user).own().select_related("character").order_by("-deleted_at", "-pk")
     page = Paginator(chats, PAGE_SIZE).get_page(request.GET.get("page"))
     for chat in page:
         chat.purged_at = chat.deleted_at + BIN_PERIOD

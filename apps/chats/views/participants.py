@@ -27,7 +27,8 @@ def index(request: HttpRequest, chat_id: UUID) -> HttpResponse:
         with refused_into(form):
             add_member(request.user, chat.pk, form.cleaned_data["name"])
             return redirect("chats:people", chat_id=chat.pk)
-    names = Character.objects.for_owner(request.user).order_by("name").values_list("name", flat=True).distinct()
+    characters = Character.objects.for_owner(request.user).in_namespace(chat.namespace)
+    names = characters.order_by("name").values_list("name", flat=True).distinct()
     context = {"chat": chat, "people": chat.participants.order_by("position"), "form": form, "names": names[:100]}
     return render(request, "chats/people.html", context, status=400 if form.errors else 200)
 

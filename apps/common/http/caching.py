@@ -5,7 +5,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.cache import patch_vary_headers
 
-API_PREFIXES = ("/api/v1/", "/v1/")
+API_PREFIXES = ("/api/v1/", "/v1/", "/mem0/")
 
 
 class NoStoreMiddleware:

@@ -7,6 +7,7 @@ from django.db.models import Q
 
 from apps.chats.models import Message
 from apps.common.database.ids import uuid7
+from apps.common.scoping import OWN_NAMESPACE
 from apps.exchange.reading.found import FoundMemory
 from apps.exchange.writing.target import Target, source_indexes
 from apps.memories.models import Memory, MemorySource, RetiredReason
@@ -74,10 +75,12 @@ def _same(tier: str, text: str) -> tuple[str, str]:
 
 def _memory(one: FoundMemory, target: Target, messages: Mapping[int, Message]) -> Memory:
     """Return a memory that isn't saved."""
+    whose = target.chat or target.character
     sources = [messages[index] for index in source_indexes(one.span) if index in messages]
     return Memory(
         id=uuid7(),
         owner_id=target.owner_id,
+        namespace=whose.namespace if whose else OWN_NAMESPACE,
         chat=target.chat,
         story=target.chat.story if target.chat else None,
         character=target.character,

@@ -12,6 +12,6 @@ ON CONFLICT DO NOTHING
 
 
 class Migration(migrations.Migration):
-    dependencies = [("extraction", "0002_asked"), ("memories", "0012_words_of_any_script")]
+    dependencies = [("extraction", "0002_asked"), ("memories", "0013_words_of_any_script")]
 
     operations = [migrations.RunSQL(QUEUE, migrations.RunSQL.noop)]

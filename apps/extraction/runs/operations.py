@@ -30,7 +30,8 @@ class Order:
 
     ``from_index`` makes messages from there on count as new once the run begins, ``refused`` those that the model
     refused to read. ``agreed``: a person has agreed to the estimate. ``automatic``: nobody asked for it; of a group it
-    reads no further than to the end of the last round that is over.
+    reads no further than to the end of the last round that is over. ``whole``: the newest reply is read, too, since
+    it won't be swiped any more.
     """
 
     tiers: Sequence[str] = ()
@@ -38,6 +39,7 @@ class Order:
     refused: bool = False
     agreed: bool = False
     automatic: bool = False
+    whole: bool = False
 
 
 @transaction.atomic
@@ -60,7 +62,7 @@ def start_run(owner: Owner, chat: Chat, **options: Any) -> tuple[ExtractionRun, 
 
 
 def _create(chat: Chat, order: Order, tiers: Sequence[str]) -> ExtractionRun:
-    reading, end = _reading(tiers), _end_of(chat, automatic=order.automatic)
+    reading, end = _reading(tiers), _end_of(chat, order)
     again = order.from_index is not None
     new = messages_to_extract(chat, reading, order.from_index or 0, end, again=again)
     expected = estimate(chat, reading, order.from_index or 0, end, again=again)
@@ -88,7 +90,7 @@ def _extended(run: ExtractionRun, chat: Chat, order: Order) -> ExtractionRun:
     A worker that has it lets go at its next heartbeat, so that the next one begins with all of it. What it has read is
     not read again, unless the order says so.
     """
-    asked, end = tiers_of(chat, order.tiers), _end_of(chat)
+    asked, end = tiers_of(chat, order.tiers), _end_of(chat, order)
     tiers = [tier for tier in TIERS if tier in run.tiers or tier in asked]
     begins_again = order.from_index is not None and not _begins_at(run, order.from_index, asked)
     if begins_again:
@@ -139,10 +141,13 @@ def _reading(tiers: Sequence[str]) -> list[str]:
     return [tier for tier in tiers if tier in READING_TIERS]
 
 
-def _end_of(chat: Chat, *, automatic: bool = False) -> int:
+def _end_of(chat: Chat, order: Order) -> int:
+    """Return the index at which what is asked for ends, exclusive."""
     if is_read_only(chat):
         return 0
-    return end_of_rounds(chat) if automatic else end_of_window(chat)
+    if order.whole:
+        return chat.message_count
+    return end_of_rounds(chat) if order.automatic else end_of_window(chat)
 
 
 def _index(message: Message) -> int:

@@ -78,14 +78,14 @@ def threshold(settings: Settings, kind: str) -> int:
 
 
 def _entries(context: Context, tier: str, kind: str) -> list[Memory]:
-    """Return at most MAX_ENTRIES entries to merge, preferring new ones, without pinned and edited ones.
+    """Return at most MAX_ENTRIES entries to merge, preferring new ones, without pinned, edited and expiring ones.
 
     Only what the chat learnt or inherited is merged: a merge with a memory of another story would tell it to the
     branches of this one. What a branch inherited is not new to it.
     """
     character_id = context.character.pk if context.character else None
     rows = active_memories(context.chat, tier, character_id).filter(kind=kind, pinned=False, edited_by="")
-    rows = rows.learnt_in(context.chat).defer("embedding", "lexemes")
+    rows = rows.filter(expires_at=None).learnt_in(context.chat).defer("embedding", "lexemes")
     entries = list(rows.order_by("consolidated", "-pk")[:MAX_ENTRIES])[::-1]
     for entry in entries:
         entry.consolidated = entry.consolidated or entry.chat_id != context.chat.pk

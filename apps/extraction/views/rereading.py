@@ -37,7 +37,7 @@ class RereadForm(forms.Form):
 
 def readable_chats(owner: Owner) -> QuerySet[Chat]:
     """Return the owner's chats from which memories may be made, the latest active first."""
-    chats: QuerySet[Chat] = Chat.objects.for_owner(owner).filter(message_count__gt=1)
+    chats: QuerySet[Chat] = Chat.objects.for_owner(owner).own().filter(message_count__gt=1)
     chats = chats.exclude(memory__mode=ChatMemory.Mode.READ_ONLY)
     return chats.select_related("character").order_by("-last_active", "-pk")
 

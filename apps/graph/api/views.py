@@ -9,7 +9,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats.queries import access_character, access_chat
-from apps.common.api.serializer_fields import StrictSerializer, StrictUUIDField, read_query
+from apps.common.api.serializer_fields import StrictSerializer, StrictUUIDField, TextField, read_query
+from apps.common.scoping import MAX_NAMESPACE_LENGTH, OWN_NAMESPACE
 from apps.graph.queries import Scope, read_graph
 from apps.memories.api.base import get_or_missing
 from apps.memories.models import Memory
@@ -21,6 +22,11 @@ class GraphQuerySerializer(StrictSerializer):
     chat = StrictUUIDField(required=False)
     character = StrictUUIDField(required=False)
     memory = StrictUUIDField(required=False)
+    namespace = TextField(
+        max_length=MAX_NAMESPACE_LENGTH,
+        default=OWN_NAMESPACE,
+        help_text="Of all of a namespace, if nothing else is named.",
+    )
 
 
 class MemoryGraphNodeSerializer(serializers.Serializer[Any]):
@@ -60,5 +66,6 @@ class GraphView(APIView):
             get_or_missing(Memory.objects.for_owner(request.user).present(), pk=query["memory"])
             if "memory" in query
             else None,
+            query["namespace"],
         )
         return Response(read_graph(request.user, scope))

@@ -15,12 +15,13 @@ from apps.instances.operations.items import ItemWriter, keep_version
 from apps.instances.operations.targets import LONG_TERM
 from apps.instances.vector_clock import LOCI
 from apps.memories.models import JournalEntry, Memory
+from apps.memories.visibility import MemoryQuerySet
 
 
 def stamp_changes(owner: Owner) -> ItemWriter:
     """Raise the counter of Loci for each change since the last sync of a locked owner. Return the writer."""
     writer = ItemWriter(owner)
-    _stamp_present(writer, list(_changed(owner, Memory.objects.for_owner(owner).active().filter(tier=LONG_TERM))))
+    _stamp_present(writer, list(_changed(owner, _shared(owner))))
     _stamp_present(writer, list(_changed(owner, JournalEntry.objects.for_owner(owner).present().exclude(text=""))))
     for item in _gone(owner):
         if item.text:  # else it was erased, with a chat that was deleted for good
@@ -28,6 +29,12 @@ def stamp_changes(owner: Owner) -> ItemWriter:
         item.deleted_at = item.changed_at = timezone.now()
         _stamp(writer, item)
     return writer
+
+
+def _shared(owner: Owner) -> MemoryQuerySet:
+    """Return the memories that programs share: lasting ones, but none of an end user of the owner's application."""
+    memories: MemoryQuerySet = Memory.objects.for_owner(owner).own()
+    return memories.active().filter(tier=LONG_TERM)
 
 
 def _changed(owner: Owner, rows: QuerySet[Memory] | QuerySet[JournalEntry]) -> Iterator[Memory | JournalEntry]:
@@ -39,7 +46,7 @@ def _changed(owner: Owner, rows: QuerySet[Memory] | QuerySet[JournalEntry]) -> I
 
 def _gone(owner: Owner) -> list[Item]:
     """Return items whose memory or entry is deleted, retired, superseded or in the bin, or no longer exists."""
-    memories = Memory.objects.for_owner(owner).active().filter(tier=LONG_TERM, pk=OuterRef("target"))
+    memories = _shared(owner).filter(pk=OuterRef("target"))
     entries = JournalEntry.objects.for_owner(owner).present().exclude(text="").filter(pk=OuterRef("target"))
     items = Item.objects.for_owner(owner).present().filter(kind=Item.Kind.MEMORY)
     return list(items.filter(~Exists(memories), ~Exists(entries)).order_by("pk"))

@@ -1,15 +1,19 @@
 """Views of the entity registry."""
 
+from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema
-from rest_framework import mixins, status, viewsets
+from django.db.models import Q, QuerySet
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework import mixins, serializers, status, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.common.api.pagination import NewestFirstPagination
+from apps.common.api.serializer_fields import read_query
+from apps.common.scoping import OWN_NAMESPACE
 from apps.memories.api.base import get_or_missing, read_body
+from apps.memories.api.fields import NamespaceField
 from apps.memories.api.layer_serializers import (
     EntityMergeSerializer,
     EntitySerializer,
@@ -22,6 +26,11 @@ from apps.memories.operations.entity_merges import merge_entities, split_entity,
 from apps.memories.queries.entities import newest_merge
 
 
+class EntityQuery(serializers.Serializer[Any]):
+    namespace = NamespaceField(default=OWN_NAMESPACE, help_text="Default: your own.")
+
+
+@extend_schema_view(list=extend_schema(parameters=[EntityQuery]))
 class EntityViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.GenericViewSet[Entity]):
     """The requester's people, places, things and groups that memories name."""
 
@@ -29,7 +38,12 @@ class EntityViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.G
     pagination_class = NewestFirstPagination
 
     def get_queryset(self) -> QuerySet[Entity]:
-        return Entity.objects.for_owner(self.request.user)
+        entities = Entity.objects.for_owner(self.request.user)
+        if self.action != "list":
+            return entities
+        namespace = read_query(EntityQuery, self.request)["namespace"]
+        of_chat, of_character = Q(chat__namespace=namespace), Q(character__namespace=namespace)
+        return entities.filter(of_chat | of_character)
 
     def get_object(self) -> Entity:
         return get_or_missing(self.get_queryset(), pk=self.kwargs["entity_id"])

@@ -57,12 +57,12 @@ class SceneSerializer(serializers.Serializer[Any]):
 
 
 def memory_export(chat: Chat, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all memories and layers of a chat, superseded and retired entries included, deleted ones not.
+    """Return all memories and layers of a chat, superseded, retired and expired entries included, deleted ones not.
 
     ``settings`` are the chat's memory settings as a document.
     """
-    present = Memory.objects.for_owner(chat.owner_id).present().relevant_to(chat)
-    memories: Any = present.with_history().order_by("pk")
+    undeleted = Memory.objects.for_owner(chat.owner_id).undeleted().relevant_to(chat)
+    memories: Any = undeleted.with_history().order_by("pk")
     inherited: Any = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat)
     knowledge = Knowledge.objects.for_owner(chat.owner_id).filter(chat=chat)
     knowledge = knowledge.select_related("subject", "target").order_by("pk")

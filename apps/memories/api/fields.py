@@ -1,14 +1,21 @@
 """Serializer fields of the memories API."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 from django.core.validators import RegexValidator
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.accounts.instance_names import INSTANCE_NAME
-from apps.common.api.serializer_fields import TextField
+from apps.chats.models import MAX_TAG_LENGTH, MAX_TAGS
+from apps.common.api.serializer_fields import BoundedListField, JSONObjectField, TextField
+from apps.common.scoping import MAX_NAMESPACE_LENGTH
+from apps.memories.memory_filters import MEMORY_FILTER
+
+MAX_METADATA_SIZE = 16_384  # characters
 
 
 class RoundedFloatField(serializers.FloatField):
@@ -37,6 +44,55 @@ class InstanceNameField(TextField):
 def _validate_not_blank(text: str) -> None:
     if not text.strip():
         raise serializers.ValidationError("It must contain more than white space.")
+
+
+class NamespaceField(TextField):
+    """The name of a namespace: of an end user of the requester's application, or empty for the requester's own."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"max_length": MAX_NAMESPACE_LENGTH} | kwargs)
+
+
+@extend_schema_field(
+    {
+        "type": "object",
+        "additionalProperties": True,
+        "description": "Conditions, which all hold: of fields, with operators, joined by `and`, `or` and `not`.",
+        "example": {"tags": {"any": ["work"]}, "metadata.score": {"gte": 3}, "not": {"kind": "event"}},
+    }
+)
+class FilterField(serializers.Field[Q, Any, Any, Any]):
+    """Conditions of memories. Unknown fields and operators are refused by name."""
+
+    def to_internal_value(self, data: Any) -> Q:
+        return MEMORY_FILTER.read(data, (self.field_name or "filter",))
+
+
+class TagField(TextField):
+    """A tag of a memory."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"max_length": MAX_TAG_LENGTH, "allow_blank": False} | kwargs)
+
+
+class TagListField(BoundedListField):
+    """The tags of a memory. Repeated ones are left out."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(child=TagField(), **{"max_length": MAX_TAGS} | kwargs)
+
+    def to_internal_value(self, data: Any) -> list[str]:
+        return list(dict.fromkeys(super().to_internal_value(data)))
+
+
+class MetadataField(JSONObjectField):
+    """A JSON object of a client, of limited size."""
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        metadata = super().to_internal_value(data)
+        if len(json.dumps(metadata)) > MAX_METADATA_SIZE:
+            raise serializers.ValidationError(f"It may have at most {MAX_METADATA_SIZE} characters as JSON.")
+        return metadata
 
 
 class OwnedRelatedField(serializers.PrimaryKeyRelatedField[Any]):

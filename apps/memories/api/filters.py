@@ -7,6 +7,9 @@ from django import forms
 from drf_spectacular.utils import extend_schema_field
 
 from apps.chats.models import Chat
+from apps.common.documents.strict_json import JSONError, loads
+from apps.common.scoping import MAX_NAMESPACE_LENGTH, OWN_NAMESPACE
+from apps.memories.memory_filters import MEMORY_FILTER
 from apps.memories.models import Memory
 from apps.memories.visibility import MemoryQuerySet
 
@@ -16,6 +19,27 @@ class IndexFilter(django_filters.Filter):
     """A message index; unlike NumberFilter it takes no fractions."""
 
     field_class = forms.IntegerField
+
+
+class ConditionsField(forms.CharField):
+    """Conditions in JSON."""
+
+    def clean(self, value: Any) -> Any:
+        text = super().clean(value)
+        try:
+            return MEMORY_FILTER.read(loads(text), ("filter",)) if text else None
+        except JSONError as error:
+            raise forms.ValidationError(str(error)) from None
+
+
+@extend_schema_field({"type": "string", "maxLength": 20_000})
+class ConditionsFilter(django_filters.Filter):
+    """Conditions in JSON, as the search takes them in its body."""
+
+    field_class = ConditionsField
+
+    def filter(self, qs: Any, value: Any) -> Any:
+        return qs.filter(value) if value else qs
 
 
 class MemoryFilterForm(forms.Form):
@@ -41,6 +65,12 @@ class MemoryFilter(django_filters.FilterSet):
         help_text="Without one, active and superseded memories: a retired one may say what was deleted.",
     )
     at = IndexFilter(min_value=0, max_value=2**31 - 1)
+    namespace = django_filters.CharFilter(
+        max_length=MAX_NAMESPACE_LENGTH,
+        help_text="Of an end user of your application. Without it, your own, or that of the chat or the character.",
+    )
+    filter = ConditionsFilter(help_text="Conditions in JSON, as in a search.")
+    expired = django_filters.BooleanFilter(help_text="Also those that have expired.")
 
     class Meta:
         model = Memory
@@ -55,7 +85,11 @@ class MemoryFilter(django_filters.FilterSet):
     def filter_queryset(self, queryset: MemoryQuerySet) -> MemoryQuerySet:
         """Apply the filters. ``chat``, ``state`` and ``at`` are one condition: a state in a chat at a message."""
         chat_id, state, at = (self.form.cleaned_data.pop(name) for name in ("chat", "state", "at"))
+        expired, namespace = (self.form.cleaned_data.pop(name) for name in ("expired", "namespace"))
         memories: MemoryQuerySet = super().filter_queryset(queryset)
+        memories = memories if expired else memories.present()
+        if namespace or not (chat_id or self.form.cleaned_data["character"]):
+            memories = memories.in_namespace(namespace or OWN_NAMESPACE)
         if chat_id is None:
             return memories.filter(state=state) if state else memories.exclude(state=Memory.State.RETIRED)
         chat = Chat.objects.for_owner(self.request.user).filter(pk=chat_id).first()

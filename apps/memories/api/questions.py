@@ -13,6 +13,7 @@ from rest_framework.response import Response
 
 from apps.common.api.pagination import NewestFirstPagination
 from apps.common.api.serializer_fields import ChoiceField, StrictSerializer
+from apps.common.scoping import OWN_NAMESPACE
 from apps.memories.api.base import get_or_missing, read_body
 from apps.memories.api.serializers import MemorySerializer
 from apps.memories.models import Question
@@ -68,7 +69,9 @@ class QuestionViewSet(mixins.ListModelMixin, viewsets.GenericViewSet[Question]):
     filterset_class = QuestionFilter
 
     def get_queryset(self) -> QuerySet[Question]:
-        return questions_of(self.request.user)
+        questions = questions_of(self.request.user)
+        is_of_all = self.action == "list" and not self.request.query_params.keys() & {"chat", "character"}
+        return questions.filter(first__namespace=OWN_NAMESPACE) if is_of_all else questions
 
     def get_object(self) -> Question:
         return get_or_missing(self.get_queryset(), pk=self.kwargs["question_id"])

@@ -10,8 +10,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.accounts.authentication import instance_of
-from apps.chats.models import Character, Message
-from apps.chats.queries import access_chat
+from apps.chats.models import Message
+from apps.chats.queries import access_character, access_chat
 from apps.chats.serializers import MessageSerializer
 from apps.common.api.serializer_fields import (
     BoundedListField,
@@ -22,8 +22,9 @@ from apps.common.api.serializer_fields import (
     TextField,
 )
 from apps.common.metrics import timed
-from apps.memories.api.base import get_or_missing
-from apps.memories.api.fields import RoundedFloatField
+from apps.common.problems import Invalid
+from apps.common.scoping import OWN_NAMESPACE
+from apps.memories.api.fields import FilterField, NamespaceField, RoundedFloatField
 from apps.memories.api.journal_serializers import JournalEntrySerializer
 from apps.memories.api.serializers import MemorySerializer
 from apps.memories.models import Memory
@@ -60,6 +61,8 @@ class SearchSerializer(StrictSerializer):
     limit = StrictIntegerField(min_value=1, max_value=MAX_RESULTS, default=10)
     min_score = NumberField(min_value=0, max_value=1, default=0.0)
     preset = ChoiceField(sorted(PRESETS), default="default")
+    namespace = NamespaceField(allow_null=True, default=None, help_text="Default: that of the chat or the character.")
+    filter = FilterField(allow_null=True, default=None, source="where")
     kind = ChoiceField(Memory.Kind.choices, allow_null=True, default=None, help_text="Only memories of this kind.")
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
@@ -109,6 +112,20 @@ class SearchResponseSerializer(serializers.Serializer[SearchResponse]):
     results = ResultSerializer(many=True)
 
 
+def _namespace_of(request: Request, query: SearchQuery) -> str:
+    """Return what is searched: the namespace of the chat and the character, which is the named one, if any is.
+
+    Raise Missing, and Invalid if they are of several.
+    """
+    chat = access_chat(request.user, query.chat) if query.chat else None
+    character = access_character(request.user, query.character) if query.character else None
+    named = [row.namespace for row in (chat, character) if row] + [query.namespace]
+    namespaces = {namespace for namespace in named if namespace is not None}
+    if len(namespaces) > 1:
+        raise Invalid.at("/namespace", "The chat and the character must be of this namespace.")
+    return namespaces.pop() if namespaces else OWN_NAMESPACE
+
+
 class SearchView(APIView):
     """Search memories, messages and the journal. It only reads, but is a POST because queries can be long."""
 
@@ -120,10 +137,7 @@ class SearchView(APIView):
         body.is_valid(raise_exception=True)
         query = body.search_query()
         query = query if query.instance is not None else replace(query, instance=instance_of(request) or None)
-        if query.chat:
-            access_chat(request.user, query.chat)
-        if query.character:
-            get_or_missing(Character.objects.for_owner(request.user), pk=query.character)
+        query = replace(query, namespace=_namespace_of(request, query))
         with timed("loci_search_seconds"):
             response = search(request.user, query)
         return Response(SearchResponseSerializer(response).data)

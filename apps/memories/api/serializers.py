@@ -12,11 +12,14 @@ from apps.common.api.serializer_fields import (
     StrictBooleanField,
     StrictIntegerField,
     StrictSerializer,
+    StrictUUIDField,
 )
-from apps.memories.api.fields import NonBlankTextField, OwnedRelatedField
+from apps.memories.api.fields import MetadataField, NamespaceField, NonBlankTextField, OwnedRelatedField, TagListField
 from apps.memories.models import Inheritance, Memory, MemorySource
+from apps.memories.queries.history import HistoryEvent
 
 MAX_TEXT_LENGTH = 4000
+MAX_BATCH = 1000  # memories
 
 
 class MemorySerializer(serializers.Serializer[Memory]):
@@ -57,6 +60,10 @@ class MemorySerializer(serializers.Serializer[Memory]):
     witnessed_by = serializers.ListField(
         child=serializers.UUIDField(), help_text="Participants of a group who were there; empty: everybody."
     )
+    namespace = serializers.CharField(help_text="The end user of your application whose it is; empty: your own.")
+    metadata = serializers.JSONField()
+    tags = serializers.ListField(child=serializers.CharField())
+    expires_at = serializers.DateTimeField(allow_null=True)
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
 
@@ -111,6 +118,9 @@ class MemoryUpdateSerializer(StrictSerializer):
     importance = StrictIntegerField(min_value=1, max_value=3, required=False)
     pinned = StrictBooleanField(required=False)
     hidden = StrictBooleanField(required=False)
+    metadata = MetadataField(required=False, help_text="Replaces what there was.")
+    tags = TagListField(required=False)
+    expires_at = serializers.DateTimeField(required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if not attrs:
@@ -137,11 +147,55 @@ class MemoryCreateSerializer(StrictSerializer):
         default=list,
         max_length=100,
     )
+    namespace = NamespaceField(required=False, help_text="Default: that of the chat or the character.")
+    metadata = MetadataField(default=dict)
+    tags = TagListField(default=list)
+    expires_at = serializers.DateTimeField(allow_null=True, default=None)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs["tier"] == Memory.Tier.SESSION and attrs["chat"] is None:
             raise serializers.ValidationError({"chat": ["A session memory belongs to a chat."]})
         return attrs
+
+
+class BatchUpdateSerializer(MemoryUpdateSerializer):
+    """A change of one of several memories."""
+
+    id = StrictUUIDField()
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if len(attrs) == 1:
+            raise serializers.ValidationError("Name at least one field to change.")
+        return attrs
+
+
+class BatchSerializer(StrictSerializer):
+    """Changes of several memories: all of them, or none."""
+
+    update = BoundedListField(child=BatchUpdateSerializer(), default=list, max_length=MAX_BATCH)  # type: ignore[assignment]
+    delete = BoundedListField(child=StrictUUIDField(), default=list, max_length=MAX_BATCH)
+
+
+class BatchResultSerializer(serializers.Serializer[Any]):
+    updated = MemorySerializer(many=True)
+    deleted = serializers.ListField(child=serializers.UUIDField())
+
+
+class HistoryEventSerializer(serializers.Serializer[HistoryEvent]):
+    """What happened to a memory, or to one that it replaced or that replaced it."""
+
+    event = ChoiceField(HistoryEvent.KINDS)
+    memory = serializers.UUIDField()
+    text = serializers.CharField(help_text="As it was after that.")
+    former_text = serializers.CharField(allow_null=True, help_text="As it was before a correction.")
+    by = serializers.CharField(help_text="Who wrote or corrected it; empty: a run.")
+    successor = serializers.UUIDField(allow_null=True, help_text="The memory that superseded it.")
+    reason = serializers.CharField(help_text="Why it was superseded or retired, where that is known.")
+    at = serializers.DateTimeField(allow_null=True, help_text="Null for an earlier correction, whose time is not kept.")
+
+
+class HistorySerializer(serializers.Serializer[Any]):
+    results = HistoryEventSerializer(many=True)
 
 
 class MergeSerializer(StrictSerializer):

@@ -6,6 +6,7 @@ from django.urls import path
 
 from apps.memories.api import layers
 from apps.memories.api.entities import EntityViewSet
+from apps.memories.api.namespaces import NamespaceListView
 from apps.memories.api.questions import QuestionViewSet
 from apps.memories.api.search import SearchView
 from apps.memories.api.tombstones import TombstonesView
@@ -16,10 +17,12 @@ MEMORY_ACTIONS: dict[str, Any] = {"get": "retrieve", "patch": "partial_update", 
 CHANGE_ACTIONS: dict[str, Any] = {"patch": "partial_update", "delete": "destroy"}
 
 urlpatterns = [
+    path("namespaces/", NamespaceListView.as_view(), name="api-namespaces"),
     path("memories/", MemoryViewSet.as_view(LIST_ACTIONS), name="api-memories"),
     path("memories/search/", SearchView.as_view(), name="api-search"),
     path("memories/tombstones/", TombstonesView.as_view(), name="api-memory-tombstones"),
     path("memories/merge/", MemoryViewSet.as_view({"post": "merge"}), name="api-memories-merge"),
+    path("memories/batch/", MemoryViewSet.as_view({"post": "batch"}), name="api-memories-batch"),
     path("memories/questions/", QuestionViewSet.as_view({"get": "list"}), name="api-questions"),
     path(
         "memories/questions/<uuid:question_id>/settle/",
@@ -32,6 +35,7 @@ urlpatterns = [
         name="api-question-reopen",
     ),
     path("memories/<uuid:memory_id>/", MemoryViewSet.as_view(MEMORY_ACTIONS), name="api-memory"),
+    path("memories/<uuid:memory_id>/history/", MemoryViewSet.as_view({"get": "history"}), name="api-memory-history"),
     path("memories/<uuid:memory_id>/split/", MemoryViewSet.as_view({"post": "split"}), name="api-memory-split"),
     path("chats/<uuid:chat_id>/summary/", layers.SummaryView.as_view(), name="api-summary"),
     path("chats/<uuid:chat_id>/arcs/", layers.ArcViewSet.as_view(LIST_ACTIONS), name="api-arcs"),

@@ -14,6 +14,9 @@ from apps.memories import operations
 from apps.memories.api.base import get_or_missing, read_body
 from apps.memories.api.filters import MemoryFilter
 from apps.memories.api.serializers import (
+    BatchResultSerializer,
+    BatchSerializer,
+    HistorySerializer,
     MemoriesSerializer,
     MemoryCreateSerializer,
     MemorySerializer,
@@ -22,6 +25,7 @@ from apps.memories.api.serializers import (
     SplitSerializer,
 )
 from apps.memories.models import Memory
+from apps.memories.queries.history import history_of
 from apps.memories.visibility import MemoryQuerySet
 
 
@@ -37,7 +41,7 @@ class MemoryViewSet(
 
     def get_queryset(self) -> MemoryQuerySet:
         memories: MemoryQuerySet = Memory.objects.for_owner(self.request.user).with_history()
-        return memories if self.action == "destroy" else memories.present()
+        return memories if self.action == "destroy" else memories.undeleted()
 
     def get_object(self) -> Memory:
         return get_or_missing(self.get_queryset(), pk=self.kwargs["memory_id"])
@@ -60,6 +64,19 @@ class MemoryViewSet(
         """Delete the memory. To delete it again changes nothing."""
         if instance.deleted_at is None:
             operations.delete_memory(instance)
+
+    @extend_schema(responses=HistorySerializer)
+    def history(self, request: Request, memory_id: UUID) -> Response:
+        """Return what happened to a memory, and to those that it replaced or that replaced it, oldest first."""
+        return Response(HistorySerializer({"results": history_of(self.get_object())}).data)
+
+    @extend_schema(request=BatchSerializer, responses=BatchResultSerializer)
+    def batch(self, request: Request) -> Response:
+        """Change and delete several memories: all of them, or none."""
+        body = read_body(BatchSerializer, request)
+        deleted = operations.apply_batch(request.user, editor=str(request.user), **body)
+        updated = self.get_queryset().filter(pk__in=[change["id"] for change in body["update"]]).order_by("pk")
+        return Response(BatchResultSerializer({"updated": updated, "deleted": deleted}).data)
 
     @extend_schema(request=MergeSerializer, responses={201: MemorySerializer})
     def merge(self, request: Request) -> Response:

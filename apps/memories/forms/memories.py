@@ -221,8 +221,8 @@ class SearchForm(forms.Form):
         renamed = {"since": data.get("from", ""), "until": data.get("to", "")}
         super().__init__(data.dict() | {name: value for name, value in renamed.items() if value})
         for name, rows, label in (
-            ("character", Character.objects.for_owner(owner).order_by("name"), "name"),
-            ("chat", Chat.objects.for_owner(owner).order_by("-last_active", "-pk"), "title"),
+            ("character", Character.objects.for_owner(owner).own().order_by("name"), "name"),
+            ("chat", Chat.objects.for_owner(owner).own().order_by("-last_active", "-pk"), "title"),
         ):
             field: Any = self.fields[name]
             field.queryset = rows

@@ -15,8 +15,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from pgvector.django import HalfVectorField
 
-from apps.chats.models import Character, Chat, Message, Swipe
-from apps.common.scoping import OwnedModel
+from apps.chats.models import MAX_TAG_LENGTH, MAX_TAGS, Character, Chat, Message, Swipe
+from apps.common.scoping import OwnedModel, namespace_field
 from apps.memories.masking import MASK
 from apps.memories.quotations import quoted_speaker
 from apps.memories.visibility import MemoryManager, MemoryWithBinManager
@@ -130,6 +130,7 @@ class Memory(StoryModel):
         SESSION = "session"
         PERMANENT = "permanent"
 
+    namespace = namespace_field()
     character = models.ForeignKey(Character, on_delete=models.CASCADE, null=True, blank=True, related_name="memories")
     chat = models.ForeignKey(Chat, on_delete=models.SET_NULL, null=True, blank=True, related_name="memories")
     tier = models.CharField(max_length=16, choices=Tier.choices)
@@ -174,6 +175,12 @@ class Memory(StoryModel):
     version = models.PositiveIntegerField(default=1)
     source_instance = models.CharField(max_length=100, blank=True, default="")
     participating_instances = ArrayField(models.CharField(max_length=100), default=list, blank=True)
+    # Plain JSON, whose keys filters read; the order of keys is not kept.
+    metadata = models.JSONField(default=dict, blank=True, help_text="Data of a client, for its filters.")
+    tags = ArrayField(models.CharField(max_length=MAX_TAG_LENGTH), default=list, blank=True)
+    expires_at = models.DateTimeField(
+        null=True, blank=True, help_text="From then on it is neither found, listed nor told, but still there."
+    )
     embedding = HalfVectorField(null=True, blank=True)
     embedding_model = models.CharField(max_length=220, blank=True, default="")
     lexemes = SearchVectorField(null=True, editable=False)
@@ -204,6 +211,7 @@ class Memory(StoryModel):
             ),
             models.CheckConstraint(condition=Q(chat=None) | Q(story__isnull=False), name="memory_story_of_chat"),
             models.CheckConstraint(condition=Q(importance__range=(1, 3)), name="memory_importance"),
+            models.CheckConstraint(condition=Q(tags__len__lte=MAX_TAGS), name="memory_tags_limit"),
             models.CheckConstraint(condition=Q(confidence__range=(0, 1)), name="memory_confidence"),
             models.CheckConstraint(
                 condition=Q(superseded_by=None) | ~Q(superseded_by=models.F("id")), name="memory_not_its_own_successor"
@@ -216,7 +224,7 @@ class Memory(StoryModel):
             # Comparison of a batch, injection and search read the active memories of a character or a chat.
             models.Index("owner", "character", "tier", "state", name="memory_owner_character"),
             models.Index("owner", "chat", "tier", "state", "id", name="memory_owner_chat_newest"),
-            models.Index(fields=["owner", "-id"], name="memory_owner_newest"),  # for the paginated list
+            models.Index(fields=["owner", "namespace", "-id"], name="memory_owner_newest"),  # for the paginated list
             models.Index("owner", "deleted_at", name="memory_tombstones", condition=Q(deleted_at__isnull=False)),
             # A prompt chooses from the memories of highest standing, from pinned ones and those of trigger words.
             models.Index(
@@ -241,6 +249,12 @@ class Memory(StoryModel):
             # search would have to read.
             GinIndex(Func("owner", "triggers", function="trigger_keys"), name="memory_trigger_keys", fastupdate=False),
         ]
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Set the namespace of a new row, which is that of its chat and its character."""
+        if self._state.adding and (whose := self.chat or self.character):
+            self.namespace = whose.namespace
+        super().save(*args, **kwargs)
 
     @property
     def is_active(self) -> bool:

@@ -10,8 +10,8 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from apps.chats.models import Character, Chat, Message
-from apps.common.problems import Conflict
-from apps.common.scoping import Owner, owner_id_of
+from apps.common.problems import Conflict, Invalid
+from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.models import Inheritance, JournalEntry, Memory, MemorySource, RetiredReason, Supersession
@@ -20,6 +20,7 @@ from apps.memories.signals import memories_written, tombstones_changed
 from apps.memories.trigger_words import after_rewriting
 from apps.memories.witnesses import participants_of, witnessed_by_all_of
 
+DATA = ("metadata", "tags", "expires_at")  # columns that say nothing about the text
 MAX_FORMER_TEXTS = 5  # of a memory that a person corrected again and again
 
 
@@ -36,14 +37,19 @@ def create_memory(
     importance: int = 2,
     sources: Sequence[Message] = (),
     source_instance: str = "",
+    namespace: str | None = None,
+    **data: Any,
 ) -> Memory:
     """Create a memory that a person wrote. Without ``character``, it belongs to the chat's character.
 
-    In a group, only those who witnessed all of ``sources`` know it.
+    In a group, only those who witnessed all of ``sources`` know it. ``data`` are columns of DATA. Raise Invalid if the
+    chat and the character are not of the namespace, which is by default theirs.
     """
+    namespace = _namespace_of(chat, character, namespace)
     said_here = chat is not None and all(message.chat_id == chat.pk for message in sources)
     memory = Memory(
         owner_id=owner_id_of(owner),
+        namespace=namespace,
         chat=chat,
         character=character or (chat.character if chat else None),
         tier=tier,
@@ -54,6 +60,7 @@ def create_memory(
         source_instance=source_instance,
         valid_from=latest_message(sources),
         witnessed_by=witnessed_by_all_of(sources, participants_of(chat)) if chat and sources and said_here else [],
+        **data,
     )
     set_text(memory, text)
     memory.save()
@@ -62,21 +69,32 @@ def create_memory(
     return memory
 
 
+def _namespace_of(chat: Chat | None, character: Character | None, namespace: str | None) -> str:
+    """Return the namespace of a memory: the given one, else that of its chat and character. Raise Invalid."""
+    for name, row in (("chat", chat), ("character", character)):
+        if row is not None:
+            namespace = row.namespace if namespace is None else namespace
+            if row.namespace != namespace:
+                raise Invalid.at(f"/{name}", gettext("It is of another namespace."))
+    return OWN_NAMESPACE if namespace is None else namespace
+
+
 def edit_memory(memory: Memory, *, editor: str, **changes: Any) -> Memory:
-    """Set text, kind, importance, pinned or hidden as a person's correction, and increment the version.
+    """Set text, kind, importance, pinned or hidden as a person's correction, or DATA, and increment the version.
 
     Only these columns are saved, since a run may have changed other columns in the meantime.
     """
     if memory.withheld and changes.get("hidden") is False:
         raise Conflict(gettext("Moderators have hidden this. You can answer their decision in the settings."))
-    changed = [*changes, "edited_by", "version", "updated_at"]
+    corrects = not set(changes) <= set(DATA)  # else it stays as it was said, and may still be read again
+    changed = [*changes, *(["edited_by"] if corrects else []), "version", "updated_at"]
     if "text" in changes:
         memory.former_texts = _former_texts(memory, changes["text"])
         set_text(memory, changes.pop("text"))
         changed += ["former_texts", "triggers", "lexemes", "embedding", "embedding_model"]
     for name, value in changes.items():
         setattr(memory, name, value)
-    memory.edited_by = editor
+    memory.edited_by = editor if corrects else memory.edited_by
     memory.version = F("version") + 1
     memory.save(update_fields=changed)
     memory.refresh_from_db(fields=["version"])

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext
 
-from apps.chats.models import Chat, Message
+from apps.chats.models import MAX_TAGS, Chat, Message
 from apps.common.problems import Conflict, Invalid
 from apps.common.scoping import Owner
 from apps.memories.models import Inheritance, Memory, MemorySource, RetiredReason
@@ -39,6 +39,8 @@ def obstacle_to_merge(memories: Sequence[Memory]) -> str:
     """Return why memories can't become one, or an empty string."""
     if len({(memory.tier, memory.character_id) for memory in memories}) > 1:
         return gettext("They must be of one tier and of one character.")
+    if len({memory.namespace for memory in memories}) > 1:
+        return gettext("They must be of one namespace.")
     if len({tuple(memory.witnessed_by) for memory in memories}) > 1:
         return gettext("They were not witnessed by the same people.")
     chats = {(memory.story, memory.chat_id) for memory in memories if memory.story}
@@ -145,6 +147,11 @@ def _successor(
     own = [member for member in members if member.pk not in inheritances]
     memory = Memory(
         owner_id=newest.owner_id,
+        namespace=newest.namespace,
+        metadata={key: value for member in members for key, value in member.metadata.items()},
+        tags=list(dict.fromkeys(tag for member in members for tag in member.tags))[:MAX_TAGS],
+        # Nothing that is to be forgotten outlives its day in another memory.
+        expires_at=min((member.expires_at for member in members if member.expires_at), default=None),
         chat=chat or newest.chat,
         story=newest.story,
         character_id=newest.character_id,

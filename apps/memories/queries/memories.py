@@ -46,7 +46,7 @@ def memories_between(chat: Chat, start: int, end: int) -> MemoryQuerySet:
 
 def replacement_chain(memory: Memory) -> list[Memory]:
     """Return the memory with its predecessors and successors, oldest first."""
-    memories = Memory.objects.for_owner(memory.owner_id).present().select_related("valid_to", "valid_from")
+    memories = Memory.objects.for_owner(memory.owner_id).undeleted().select_related("valid_to", "valid_from")
     predecessors: list[Memory] = []
     level = [memory.pk]
     while level and len(predecessors) < MAX_CHAIN_LENGTH:

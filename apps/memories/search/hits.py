@@ -8,12 +8,14 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
+from django.db.models import Q
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, TruncDate
 from django.utils import timezone
 
 from apps.chats.queries.keys import ChatOrKeys
 from apps.common.database.replica import reading_connection
+from apps.common.scoping import OWN_NAMESPACE
 from apps.memories.journal.periods import Granularity
 from apps.memories.models import Memory
 from apps.memories.search.bm25 import grouped
@@ -59,7 +61,7 @@ class SearchScope:
     """Scope of a search: all rows of an owner, a chat, a character, or a chat plus its character's long-term memories.
 
     ``instance`` is the client whose memories rank higher. ``before`` excludes messages from this index on.
-    ``kind``, ``since``, ``until`` and ``witness`` are filters as in SearchQuery.
+    ``kind``, ``since``, ``until``, ``witness``, ``namespace`` and ``where`` are filters as in SearchQuery.
     """
 
     owner_id: UUID
@@ -72,6 +74,13 @@ class SearchScope:
     since: dt.date | None = None
     until: dt.date | None = None
     witness: Collection[UUID] | None = None
+    namespace: str | None = OWN_NAMESPACE
+    where: Q | None = None
+
+    @property
+    def only_memories(self) -> bool:
+        """Return whether a filter is set that neither messages nor journal entries can meet."""
+        return self.kind is not None or self.where is not None
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -83,6 +92,7 @@ class SearchScope:
             "before": self.before,
             "since": self.since,
             "until": self.until,
+            "namespace": self.chat.namespace if self.chat else self.namespace,
         }
 
 
@@ -124,7 +134,7 @@ def find_messages(
     scope: SearchScope, terms: EncodedQuery, preset: Preset, parsed: ParsedQuery, speakers: Sequence[Speaker]
 ) -> list[Hit]:
     """Return the messages of the scope that any retriever finds."""
-    if MESSAGES not in scope.tiers or scope.kind:
+    if MESSAGES not in scope.tiers or scope.only_memories:
         return []
     mean_lengths = _mean_turn_lengths(speakers)
     scanned = f"memories_passage p WHERE {_messages_condition(scope)}"
@@ -181,8 +191,13 @@ def _memory_hit(row: dict[str, Any], parsed: ParsedQuery, entity_share: float, i
 
 
 def find_entries(scope: SearchScope, terms: EncodedQuery, preset: Preset, parsed: ParsedQuery) -> list[Hit]:
-    """Return the journal entries of the scope that any retriever finds; none of a character, whom no entry names."""
-    if JOURNAL not in scope.tiers or scope.kind or (scope.character and not scope.chat):
+    """Return the journal entries of the scope that any retriever finds.
+
+    None name a character, and none tell of an end user of the owner's application.
+    """
+    if JOURNAL not in scope.tiers or scope.only_memories or (scope.character and not scope.chat):
+        return []
+    if scope.namespace != OWN_NAMESPACE and not scope.chat:
         return []
     scanned = f"memories_journalentry p WHERE {_entries_condition(scope)}"
     rows = best_rows(ENTRIES, scanned, preset, scope.parameters | terms.parameters)
@@ -202,9 +217,12 @@ def _entry_hit(row: dict[str, Any], parsed: ParsedQuery, instance: str | None) -
 
 def _entity_shares(scope: SearchScope, query: str, memory_ids: Sequence[UUID]) -> dict[UUID, float]:
     """Return, for each memory, the share of the query's entities that it names."""
-    sql = "SELECT id, name FROM memories_entity WHERE owner_id = %s AND strpos(%s, lower(name)) > 0"
+    sql = "SELECT id, name FROM memories_entity WHERE owner_id = %(owner)s AND strpos(%(query)s, lower(name)) > 0"
+    if scope.parameters["namespace"] is not None:
+        sql += f" AND (chat_id IS NULL OR chat_id IN ({_CHATS}{_IN_NAMESPACE}))"
+        sql += f" AND (character_id IS NULL OR character_id IN ({_CHARACTERS}{_IN_NAMESPACE}))"
     with reading_connection().cursor() as cursor:
-        cursor.execute(sql, [scope.owner_id, query.lower()])
+        cursor.execute(sql, scope.parameters | {"query": query.lower()})
         rows = cursor.fetchall()
     # Entities of different chats can share a name. In queries, names of things often lack capital letters.
     names_by_id = {pk: name.casefold() for pk, name in rows if mentions(query.casefold(), name.casefold())}
@@ -221,6 +239,8 @@ def _entity_shares(scope: SearchScope, query: str, memory_ids: Sequence[UUID]) -
 
 
 _CHATS = "SELECT id FROM chats_chat WHERE owner_id = %(owner)s"
+_CHARACTERS = "SELECT id FROM chats_character WHERE owner_id = %(owner)s"
+_IN_NAMESPACE = " AND namespace = %(namespace)s"
 _MESSAGES = "SELECT id FROM chats_message WHERE owner_id = %(owner)s"
 
 
@@ -231,7 +251,8 @@ def _passages_condition(scope: SearchScope) -> str:
     elif scope.character:
         conditions.append(f"p.chat_id IN ({_CHATS} AND deleted_at IS NULL AND character_id = %(character)s)")
     else:
-        conditions.append(f"p.chat_id NOT IN ({_CHATS} AND deleted_at IS NOT NULL)")
+        in_namespace = _IN_NAMESPACE if scope.namespace is not None else ""
+        conditions.append(f"p.chat_id IN ({_CHATS} AND deleted_at IS NULL{in_namespace})")
     if days := _days_condition(scope, "coalesce(sent_at, created_at)"):
         conditions.append(f"p.message_id IN ({_MESSAGES} AND {days})")
     return " AND ".join(conditions)
@@ -273,7 +294,12 @@ def _memories_in(scope: SearchScope) -> MemoryQuerySet:
         rows = rows.learnt_in(scope.chat).filter(state_here=Memory.State.ACTIVE)
     else:
         rows = rows.active().without_copies()
-        rows = rows.filter(character=scope.character) if scope.character else rows
+        if scope.character:
+            rows = rows.filter(character=scope.character)
+        elif scope.namespace is not None:
+            rows = rows.in_namespace(scope.namespace)
+    if scope.where is not None:
+        rows = rows.filter(scope.where)
     if scope.witness is not None:
         rows = rows.filter(is_known_to(scope.character, list(scope.witness)))
     if scope.kind:

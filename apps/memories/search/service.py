@@ -9,12 +9,13 @@ from uuid import UUID
 
 import numpy as np
 import structlog
+from django.db.models import Q
 
 from apps.chats.models import Message
 from apps.chats.queries.keys import keys_of_id
 from apps.common.database.concurrent_reads import read_concurrently
 from apps.common.database.replica import from_replica
-from apps.common.scoping import Owner, owner_id_of
+from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.models import JournalEntry, Memory
@@ -48,6 +49,8 @@ class SearchQuery:
     With both, a chat and its character's long-term memories are searched. ``before`` excludes messages from this
     index on. ``kind`` narrows to memories of that kind, ``since`` and ``until`` to what was said from one day to the
     other, inclusive, in UTC, and ``witness``, ids of the character in a group, to memories that it has or witnessed.
+    ``namespace`` is what is searched without a chat: the owner's own, unless it is named. None, which searches all
+    namespaces, is for a ``where`` that names them. ``where`` narrows to memories that meet a condition.
     """
 
     query: str
@@ -63,6 +66,8 @@ class SearchQuery:
     since: dt.date | None = None
     until: dt.date | None = None
     witness: Collection[UUID] | None = None
+    namespace: str | None = OWN_NAMESPACE
+    where: Q | None = None
 
     def scope(self, owner_id: UUID) -> SearchScope:
         """Return the rows of the owner that are searched."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.db.models import Exists, F, OuterRef, Q
 
 from apps.chats.models import Message, Swipe
-from apps.common.scoping import Owner
+from apps.common.scoping import OWN_NAMESPACE, Owner
 
 MAX_WORDS = 10
 MAX_RESULTS = 10
@@ -20,8 +20,8 @@ class UnindexedMessages:
 
 
 def find_unindexed(owner: Owner, words: str) -> UnindexedMessages:
-    """Search the owner's messages that the index lacks, such as those of a chat that was imported a minute ago."""
-    messages = Message.objects.for_owner(owner).filter(chat__deleted_at=None)
+    """Search the owner's own messages that the index lacks, such as those of a chat that was imported a minute ago."""
+    messages = Message.objects.for_owner(owner).filter(chat__deleted_at=None, chat__namespace=OWN_NAMESPACE)
     waiting = messages.exclude(passage__message_rev=F("rev"))
     count = waiting.count()
     if not count:

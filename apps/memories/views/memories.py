@@ -45,7 +45,7 @@ UNDO_EXPIRED = _("This edit can no longer be undone.")
 def index(request: HttpRequest) -> HttpResponse:
     """List the memories that match the filters in the query string, pinned ones first, then newest first."""
     form = FilterForm(request.GET)
-    own_memories = Memory.objects.for_owner(request.user)
+    own_memories = Memory.objects.for_owner(request.user).own()
     rows = form.apply(own_memories.with_history()).order_by("-pinned", "-pk")
     if not form.values().get("chat"):
         rows = rows.without_copies()
@@ -64,8 +64,11 @@ def _recent_books(request: HttpRequest) -> dict[str, Any]:
     has_memories = Exists(Memory.objects.for_owner(request.user).active().filter(chat=OuterRef("pk")))
     is_remembered = Exists(Memory.objects.for_owner(request.user).active().filter(character=OuterRef("pk")))
     return {
-        "chats": Chat.objects.for_owner(request.user).filter(has_memories).order_by("-updated_at")[:LISTED_BOOKS],
-        "characters": Character.objects.for_owner(request.user).filter(is_remembered).order_by("name")[:LISTED_BOOKS],
+        "chats": Chat.objects.for_owner(request.user).own().filter(has_memories).order_by("-updated_at")[:LISTED_BOOKS],
+        "characters": Character.objects.for_owner(request.user)
+        .own()
+        .filter(is_remembered)
+        .order_by("name")[:LISTED_BOOKS],
     }
 
 
@@ -73,7 +76,7 @@ def _recent_books(request: HttpRequest) -> dict[str, Any]:
 @require_safe
 def welcome(request: HttpRequest) -> HttpResponse:
     """Render the last step of the welcome: the most important of the first memories of the user's chats."""
-    memories = Memory.objects.for_owner(request.user).active().filter(chat__isnull=False, hidden=False)
+    memories = Memory.objects.for_owner(request.user).own().active().filter(chat__isnull=False, hidden=False)
     memory = memories.select_related("valid_from").order_by("-importance", "pk").first()
     has_model = generation_connection(request.user) is not None
     return render(request, "memories/_welcome.html", {"memory": memory, "has_model": has_model})

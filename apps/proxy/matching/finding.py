@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from apps.chats.models import Chat
 from apps.common.database.compiled_queries import CompiledQuery
-from apps.common.scoping import Owner, owner_id_of
+from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
 from apps.proxy.matching.comparison import Compared, Request, compare
 from apps.proxy.matching.folded import instruction_keys
 from apps.proxy.matching.plans import Plan
@@ -19,9 +19,14 @@ MAX_FOUND = 50  # chats with an equal user turn, latest first
 CANDIDATES = 5  # chats that are compared with a request, or in which its instructions are sought
 
 
+def is_found() -> Q:
+    """Return the condition of rows whose chat is found by what a client sends, and not only by its id."""
+    return Q(chat__deleted_at=None, chat__namespace=OWN_NAMESPACE)
+
+
 def _latest(owner_id: Any, fingerprints: Any, story: Any, character_id: Any) -> QuerySet[ProxiedChat]:
     """Return what clients know of chats that share a message with these fingerprints, the latest first."""
-    found = ProxiedChat.objects.for_owner(owner_id).filter(chat__deleted_at=None, fingerprints__overlap=fingerprints)
+    found = ProxiedChat.objects.for_owner(owner_id).filter(is_found(), fingerprints__overlap=fingerprints)
     if story is not None:
         found = found.filter(chat__story=story)
     if character_id is not None:
@@ -60,7 +65,7 @@ def has_sent(owner: Owner, client: str, instructions: Sequence[str]) -> bool:
     """Return whether a client has sent all these instructions in one of its latest chats."""
     owner_id = owner_id_of(owner)
     keys = set(instruction_keys(owner_id, instructions))
-    latest = ProxiedChat.objects.for_owner(owner).filter(client=client, chat__deleted_at=None).order_by("-updated_at")
+    latest = ProxiedChat.objects.for_owner(owner).filter(is_found(), client=client).order_by("-updated_at")
     return any(keys.issubset(known) for known in latest.values_list("instructions", flat=True)[:CANDIDATES])
 
 

@@ -14,7 +14,7 @@ from apps.chats.queries import access_chat
 from apps.common.problems import Missing
 from apps.common.scoping import Owner, owner_id_of
 from apps.proxy.matching.comparison import Compared, Request, compare, entries_of
-from apps.proxy.matching.finding import find_chat
+from apps.proxy.matching.finding import find_chat, is_found
 from apps.proxy.matching.folded import KEPT_INSTRUCTIONS, end_keys, instruction_keys
 from apps.proxy.matching.keys import key_of, keys_of
 from apps.proxy.matching.plans import Entry, Plan
@@ -100,7 +100,7 @@ def _without_placeholder(owner: Owner, turns: Sequence[Turn]) -> Sequence[Turn]:
     if len(turns) < 2 or turns[1].is_user or turns[0] != Turn(True, PLACEHOLDER):
         return turns
     key = key_of(owner_id_of(owner), is_user=True, text=PLACEHOLDER)
-    is_said = ProxiedChat.objects.for_owner(owner).filter(fingerprints__contains=[key], chat__deleted_at=None).exists()
+    is_said = ProxiedChat.objects.for_owner(owner).filter(is_found(), fingerprints__contains=[key]).exists()
     return turns if is_said else turns[1:]
 
 

@@ -65,6 +65,6 @@ def character_of(owner: User, headers: Mapping[str, str], opening: str) -> Chara
     """Return the character that the client names, else the owner's whose name the opening has most often, or None."""
     if name := character_name(headers):
         return find_or_create_character(owner, name[:200])
-    characters = Character.objects.for_owner(owner).only("name", "owner_id").order_by("pk")
+    characters = Character.objects.for_owner(owner).own().only("name", "owner_id").order_by("pk")
     named = [(count, character) for character in characters if (count := mentions(opening, character.name))]
     return max(named, key=lambda item: item[0])[1] if named else None

@@ -23,7 +23,7 @@ from apps.llm.models import Connection
 from apps.llm.operations import record_usage
 from apps.llm.tokens import count_tokens
 from apps.llm.usage.limits import check_limit
-from apps.proxy.matching.finding import has_sent
+from apps.proxy.matching.finding import has_sent, is_found
 from apps.proxy.models import ProxiedChat
 from apps.proxy.operations.replies import store_reply
 from apps.proxy.operations.requests import StoredRequest, store_request
@@ -114,7 +114,7 @@ def _is_apart(
         return True
     if len(turns) > 1 or named_chat(headers):
         return False
-    recent = ProxiedChat.objects.for_owner(owner).filter(chat__deleted_at=None).order_by("-updated_at")
+    recent = ProxiedChat.objects.for_owner(owner).filter(is_found()).order_by("-updated_at")
     texts = []
     for chat_id in recent.values_list("chat_id", flat=True)[:RECENT_CHATS]:
         messages = Message.objects.for_owner(owner).filter(chat=chat_id, is_system=False).with_swipes()

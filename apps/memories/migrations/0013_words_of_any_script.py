@@ -27,6 +27,6 @@ def batch_after(cursor, table, text, last):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("memories", "0011_former_texts")]
+    dependencies = [("memories", "0012_namespaces_and_metadata")]
 
     operations = [migrations.RunPython(write_lexemes, migrations.RunPython.noop)]

@@ -1,0 +1,80 @@
+"""Add what a client of mem0 sends: as memories as they are, or as messages that are read."""
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+
+from apps.chats.models import Chat
+from apps.chats.operations import append_messages
+from apps.common.problems import Invalid
+from apps.common.scoping import Owner, owner_id_of
+from apps.extraction.tasks import request_run
+from apps.mem0.ids import Ids, chat_of
+from apps.mem0.messages import SYSTEM, parsed_message
+from apps.mem0.models import Mem0Event
+from apps.memories.models import Memory
+from apps.memories.operations import create_memory
+
+MAX_TEXT_LENGTH = 4000  # of a memory
+
+
+@dataclass(frozen=True)
+class Addition:
+    """Messages to add with ids, and what the memories from them are to have."""
+
+    ids: Ids
+    messages: Sequence[dict[str, Any]]
+    metadata: dict[str, Any] = field(default_factory=dict)
+    tags: Sequence[str] = ()
+    expires_at: dt.datetime | None = None
+    at: dt.datetime | None = None
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return {"metadata": self.metadata, "tags": list(self.tags), "expires_at": self.expires_at}
+
+
+@transaction.atomic
+def store_as_they_are(owner: Owner, addition: Addition) -> Mem0Event:
+    """Store the text of each message as a memory, without the system's. Raise Invalid for a text that is too long."""
+    chat = chat_of(owner, addition.ids)
+    memories = []
+    for number, message in enumerate(addition.messages):
+        if len(message["content"]) > MAX_TEXT_LENGTH:
+            detail = f"A memory has at most {MAX_TEXT_LENGTH} characters. Longer texts are for infer=true."
+            raise Invalid.at(f"/messages/{number}/content", detail)
+        if message["role"] != SYSTEM:
+            memories.append(_store(owner, chat, message["content"], addition))
+    return Mem0Event.objects.create(
+        owner_id=owner_id_of(owner), chat=chat, memories=[memory.pk for memory in memories], **addition.data
+    )
+
+
+def _store(owner: Owner, chat: Chat, text: str, addition: Addition) -> Memory:
+    memory = create_memory(
+        owner,
+        text=text,
+        tier=Memory.Tier.LONG_TERM,
+        kind=Memory.Kind.FACT,
+        editor=str(owner),
+        chat=chat,
+        **addition.data,
+    )
+    if addition.at is not None:
+        Memory.objects.for_owner(owner).filter(pk=memory.pk).update(created_at=addition.at)
+    return memory
+
+
+@transaction.atomic
+def append_and_read(owner: Owner, addition: Addition) -> Mem0Event:
+    """Append the messages to the chat of the ids, and start a run that reads them to the last one."""
+    chat = chat_of(owner, addition.ids)
+    parsed = [parsed_message(message, chat, addition.at) for message in addition.messages]
+    stored = append_messages(owner, chat.pk, parsed).messages
+    run, _ = request_run(owner, chat, asked=True, whole=True)
+    return Mem0Event.objects.create(
+        owner_id=owner_id_of(owner), chat=chat, run=run, first=stored[0], last=stored[-1], **addition.data
+    )

@@ -1,0 +1,75 @@
+"""Memories and events in the shape that mem0's clients read."""
+
+import hashlib
+from typing import Any
+
+from apps.chats.dates import timestamp
+from apps.mem0.events import memories_of, status_of
+from apps.mem0.models import Mem0Chat, Mem0Event
+from apps.memories.models import Memory
+from apps.memories.queries.history import HistoryEvent
+
+EVENTS = {"added": "ADD", "corrected": "UPDATE", "superseded": "UPDATE", "retired": "DELETE"}
+
+
+def ids_of(memory: Memory) -> dict[str, str | None]:
+    """Return the ids with which a memory was added. It must be loaded with its chat."""
+    place: Mem0Chat | None = getattr(memory.chat, "mem0", None) if memory.chat else None
+    ids = {"user_id": memory.namespace, "agent_id": place and place.agent}
+    ids |= {"app_id": place and place.app, "run_id": place and place.run}
+    return {name: value or None for name, value in ids.items()}
+
+
+def memory_document(memory: Memory) -> dict[str, Any]:
+    return {
+        "id": str(memory.pk),
+        "memory": memory.text,
+        **ids_of(memory),
+        "hash": hashlib.md5(memory.text.encode(), usedforsecurity=False).hexdigest(),
+        "metadata": memory.metadata or None,
+        "categories": memory.tags,
+        "immutable": False,
+        "expiration_date": memory.expires_at.date().isoformat() if memory.expires_at else None,
+        "created_at": timestamp(memory.created_at),
+        "updated_at": timestamp(memory.updated_at),
+    }
+
+
+def event_document(event: Mem0Event) -> dict[str, Any]:
+    run = event.run
+    started, finished = (run.started_at, run.finished_at) if run else (event.created_at, event.created_at)
+    latency = (finished - event.created_at).total_seconds() * 1000 if finished else None
+    return {
+        "id": str(event.pk),
+        "event_type": "ADD",
+        "status": status_of(event),
+        "payload": {},
+        "metadata": event.metadata,
+        "results": [added_document(memory) for memory in memories_of(event)],
+        "error": run.error or None if run else None,
+        "created_at": timestamp(event.created_at),
+        "updated_at": timestamp(finished or started or event.created_at),
+        "started_at": timestamp(started),
+        "completed_at": timestamp(finished),
+        "latency": latency,
+    }
+
+
+def added_document(memory: Memory) -> dict[str, Any]:
+    return {"id": str(memory.pk), "memory": memory.text, "data": {"memory": memory.text}, "event": "ADD"}
+
+
+def history_document(number: int, memory: Memory, event: HistoryEvent) -> dict[str, Any]:
+    return {
+        "id": f"{event.memory}-{number}",
+        "memory_id": str(event.memory),
+        "input": [],
+        "old_memory": event.former_text,
+        "new_memory": None if event.event == "retired" else event.text,
+        "event": EVENTS[event.event],
+        "metadata": memory.metadata or None,
+        "categories": memory.tags,
+        "user_id": memory.namespace or None,
+        "created_at": timestamp(event.at or memory.created_at),
+        "updated_at": timestamp(event.at or memory.updated_at),
+    }

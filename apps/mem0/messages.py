@@ -1,0 +1,66 @@
+"""Read the messages that a client of mem0 adds."""
+
+import datetime as dt
+from typing import Any
+
+from django.utils import timezone
+
+from apps.chats.dates import timestamp
+from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
+from apps.chats.models import Chat
+from apps.common.problems import Invalid
+
+USER, SYSTEM = "user", "system"
+ROLES = (USER, "assistant", SYSTEM)
+
+
+def read_messages(value: Any) -> list[dict[str, Any]]:
+    """Return messages with ``role``, ``content`` as a text, and ``name``. Raise Invalid."""
+    if isinstance(value, str):
+        value = [{"role": USER, "content": value}]
+    if not isinstance(value, list) or not value or len(value) > 1000:
+        raise Invalid.at("/messages", "It must be a list of 1 to 1000 messages.")
+    return [_message(item, f"/messages/{number}") for number, item in enumerate(value)]
+
+
+def _message(item: Any, pointer: str) -> dict[str, Any]:
+    if not isinstance(item, dict):
+        raise Invalid.at(pointer, "It must be an object with role and content.")
+    role, name = item.get("role", USER), item.get("name") or ""
+    if role not in ROLES:
+        raise Invalid.at(f"{pointer}/role", f"It must be one of: {', '.join(ROLES)}.")
+    if not isinstance(name, str):
+        raise Invalid.at(f"{pointer}/name", "It must be a text.")
+    return {"role": role, "name": name[:200], "content": _text(item.get("content"), f"{pointer}/content")}
+
+
+def _text(content: Any, pointer: str) -> str:
+    """Return the text of a content, which may be a list of parts. Pictures and files are refused, not left out."""
+    parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    texts = []
+    for number, part in enumerate(parts):
+        text = part.get("text") if isinstance(part, dict) and part.get("type") == "text" else None
+        if not isinstance(text, str):
+            detail = "It must be a text: pictures and files are not supported."
+            raise Invalid.at(f"{pointer}/{number}" if isinstance(content, list) else pointer, detail)
+        texts.append(text)
+    text = "\n".join(texts)
+    if not text.strip():
+        raise Invalid.at(pointer, "It must contain more than white space.")
+    return text
+
+
+def parsed_message(message: dict[str, Any], chat: Chat, at: dt.datetime | None) -> ParsedMessage:
+    """Return a message as the chat stores it."""
+    at, is_user = at or timezone.now(), message["role"] == USER
+    character = chat.character.name if chat.character else "Assistant"
+    return ParsedMessage(
+        name=message["name"] or ((chat.user_name or "User") if is_user else character),
+        is_user=is_user,
+        is_system=message["role"] == SYSTEM,
+        send_date=timestamp(at),
+        sent_at=at,
+        swipe_id=0,
+        swipes=(ParsedSwipe(message["content"]),),
+        layout="",
+    )
