@@ -4,6 +4,7 @@ import base64
 import json
 import secrets
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -75,7 +76,7 @@ def retry(delivery: Delivery) -> None:
 
 def announce(owner_id: UUID, event: str, subjects: Sequence[UUID], ids: Mapping[str, Any]) -> None:
     """Note an event for the webhooks that want to be told of it. Without ``ids``, a subject is a memory."""
-    parameters = {
+    parameters: dict[str, Any] = {
         "owner": owner_id,
         "event": str(event),
         "data": json.dumps(ids, default=_text),
@@ -94,7 +95,7 @@ def send_soon(webhook_ids: Any) -> None:
     from apps.webhooks.tasks import deliver
 
     for webhook_id in sorted(webhook_ids):
-        transaction.on_commit(lambda webhook_id=webhook_id: deliver.delay(webhook_id=str(webhook_id)))
+        transaction.on_commit(partial(deliver.delay, webhook_id=str(webhook_id)))
 
 
 def checked(url: str) -> str:

@@ -40,10 +40,5 @@ def on_run_changed(job: ExtractionRun, state: str, **kwargs: Any) -> None:
 def on_recall_saved(instance: Recall, created: bool, raw: bool, **kwargs: Any) -> None:
     """Announce a recall that was made for a turn."""
     if created and not raw:
-        message = instance.message
-        announce(
-            instance.owner_id,
-            Event.RECALL_MADE,
-            [instance.pk],
-            {"recall": instance.pk, "message": message.pk, "chat": message.chat_id},
-        )
+        ids = {"recall": instance.pk, "message": instance.message_id, "chat": instance.chat_id}
+        announce(instance.owner_id, Event.RECALL_MADE, [instance.pk], ids)

@@ -24,11 +24,15 @@ def list_characters(owner: Owner, words: str = "", tag: str = "") -> QuerySet[Ch
 
     With ``words``, those whose name or tags contain them; with a ``tag``, those that have it.
     """
-    characters = Character.objects.for_owner(owner).own().annotate(
-        has_image=Exists(CharacterImage.objects.for_owner(owner).filter(character=OuterRef("pk"))),
-        chat_count=Count("chats", filter=Q(chats__deleted_at=None)),
-        favourite_text=KeyTextTransform(FAVOURITE_KEY, "extensions"),
-        tag_text=Cast("tags", models.TextField()),
+    characters = (
+        Character.objects.for_owner(owner)
+        .own()
+        .annotate(
+            has_image=Exists(CharacterImage.objects.for_owner(owner).filter(character=OuterRef("pk"))),
+            chat_count=Count("chats", filter=Q(chats__deleted_at=None)),
+            favourite_text=KeyTextTransform(FAVOURITE_KEY, "extensions"),
+            tag_text=Cast("tags", models.TextField()),
+        )
     )
     if words:
         characters = characters.filter(Q(name__icontains=words) | Q(tag_text__icontains=words))
