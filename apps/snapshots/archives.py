@@ -86,7 +86,7 @@ class Manifest:
 
 
 class TableFileSerializer(StrictSerializer):
-    table = serializers.RegexField(r"\A[a-z_]+\.[A-Za-z_]+\Z", max_length=100)
+    table = serializers.RegexField(r"\A[a-z0-9_]+\.[A-Za-z0-9_]+\Z", max_length=100)
     rows = serializers.IntegerField(min_value=0)
     bytes = serializers.IntegerField(min_value=0)
     sha256 = serializers.RegexField(r"\A[0-9a-f]{64}\Z")
