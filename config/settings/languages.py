@@ -3,7 +3,7 @@
 from config.env import ROOT
 
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("zh-hans", "简体中文")]
 LOCALE_PATHS = [ROOT / "locale"]
 TIME_ZONE = "UTC"
 USE_I18N = True

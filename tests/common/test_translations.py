@@ -1,8 +1,7 @@
-"""The German texts: complete, and on every page for those who read German."""
+"""The German and Chinese texts: complete, and on every page for those who read them."""
 
 import ast
 import re
-import shutil
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -24,19 +23,25 @@ from config.env import ROOT
 from tests.contract.test_owner_scope import routes, things_of_alice, url_of
 from tests.e2e.test_accessibility import NO_PAGES
 
-CATALOGUES = ROOT / "locale" / "de" / "LC_MESSAGES"
-DOMAINS = ("django", "djangojs")
+LANGUAGES = {"de": "de", "zh-hans": "zh_Hans"}  # with their folders
+CATALOGUES = [(language, domain) for language in LANGUAGES for domain in ("django", "djangojs")]
 FUNCTIONS = {"gettext": 1, "gettext_lazy": 1, "gettext_noop": 1, "_": 1, "ngettext": 2, "ngettext_lazy": 2}
 PLACEHOLDERS = re.compile(r"%\(\w+\)s|\{\w*\}|</?\w+[^>]*>|&[#\w]+;")
 Message = tuple[str | None, str]  # context and text
 
 
-def catalogue(domain: str) -> polib.POFile:
-    return polib.pofile(CATALOGUES / f"{domain}.po")
+def path_of(language: str, file: str) -> Path:
+    return ROOT / "locale" / LANGUAGES[language] / "LC_MESSAGES" / file
+
+
+def catalogue(language: str, domain: str) -> polib.POFile:
+    return polib.pofile(path_of(language, f"{domain}.po"))
 
 
 def texts_of(entry: Any) -> list[tuple[str, str]]:
     """Return the pairs of an English text and its translation."""
+    if entry.msgid_plural and len(entry.msgstr_plural) == 1:
+        return [(entry.msgid_plural, entry.msgstr_plural[0])]  # Chinese has one form
     if entry.msgid_plural:
         return [(entry.msgid, entry.msgstr_plural[0]), (entry.msgid_plural, entry.msgstr_plural[1])]
     return [(entry.msgid, entry.msgstr)]
@@ -78,31 +83,33 @@ def used_messages(domain: str) -> set[Message]:
     return found | {message for path in templates for message in messages_in_template(path.read_text())}
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_the_catalogue_has_what_is_used_and_nothing_else(domain: str) -> None:
-    assert {(entry.msgctxt, entry.msgid) for entry in catalogue(domain)} == used_messages(domain)
+@pytest.mark.parametrize(("language", "domain"), CATALOGUES)
+def test_the_catalogue_has_what_is_used_and_nothing_else(language: str, domain: str) -> None:
+    assert {(entry.msgctxt, entry.msgid) for entry in catalogue(language, domain)} == used_messages(domain)
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_every_entry_is_translated(domain: str) -> None:
-    unfinished = [entry.msgid for entry in catalogue(domain) if entry.fuzzy or not all(dict(texts_of(entry)).values())]
+@pytest.mark.parametrize(("language", "domain"), CATALOGUES)
+def test_every_entry_is_translated(language: str, domain: str) -> None:
+    unfinished = [
+        entry.msgid for entry in catalogue(language, domain) if entry.fuzzy or not all(dict(texts_of(entry)).values())
+    ]
     assert unfinished == []
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_placeholders_and_markup_are_the_same(domain: str) -> None:
-    pairs = [pair for entry in catalogue(domain) for pair in texts_of(entry)]
+@pytest.mark.parametrize(("language", "domain"), CATALOGUES)
+def test_placeholders_and_markup_are_the_same(language: str, domain: str) -> None:
+    pairs = [pair for entry in catalogue(language, domain) for pair in texts_of(entry)]
     different = [
-        text for text, german in pairs if sorted(PLACEHOLDERS.findall(text)) != sorted(PLACEHOLDERS.findall(german))
+        text for text, other in pairs if sorted(PLACEHOLDERS.findall(text)) != sorted(PLACEHOLDERS.findall(other))
     ]
     assert different == []
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_the_compiled_catalogue_is_that_of_the_texts(domain: str) -> None:
-    compiled = polib.mofile(CATALOGUES / f"{domain}.mo")
+@pytest.mark.parametrize(("language", "domain"), CATALOGUES)
+def test_the_compiled_catalogue_is_that_of_the_texts(language: str, domain: str) -> None:
+    compiled = polib.mofile(path_of(language, f"{domain}.mo"))
     assert {(entry.msgctxt, *texts_of(entry)) for entry in compiled} == {
-        (entry.msgctxt, *texts_of(entry)) for entry in catalogue(domain)
+        (entry.msgctxt, *texts_of(entry)) for entry in catalogue(language, domain)
     }
 
 
@@ -129,14 +136,14 @@ class VisibleTexts(HTMLParser):
             self.texts.append(" ".join(data.split()))
 
 
-def english_texts() -> set[str]:
-    """Return the English texts without placeholders that are other words in German."""
-    pairs = {pair for entry in catalogue("django") for pair in texts_of(entry)}
-    german = {text for _, text in pairs}
-    return {text.strip() for text, _ in pairs if text not in german and "%(" not in text}
+def english_texts(language: str) -> set[str]:
+    """Return the English texts without placeholders that are other words in the language."""
+    pairs = {pair for entry in catalogue(language, "django") for pair in texts_of(entry)}
+    translated = {text for _, text in pairs}
+    return {text.strip() for text, _ in pairs if text not in translated and "%(" not in text}
 
 
-def german_pages(client: Client, ids: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def pages_in(language: str, client: Client, ids: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for route in sorted(set(routes(get_resolver()))):
         if route.startswith(NO_PAGES):
             continue
@@ -144,20 +151,22 @@ def german_pages(client: Client, ids: dict[str, Any]) -> Iterator[tuple[str, str
             path = url_of(route, ids)
         except KeyError:
             continue
-        reply = client.get(path, headers={"accept-language": "de"})
+        reply = client.get(path, headers={"accept-language": language})
         if reply.status_code == 200 and not reply.streaming and b"</html>" in reply.content:
             yield path, reply.content.decode()
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("account", ["filled", "empty", "none"])
-def test_no_english_is_left_on_a_german_page(account: str) -> None:
+@pytest.mark.parametrize(
+    ("language", "account"), [("de", "filled"), ("de", "empty"), ("de", "none"), ("zh-hans", "filled")]
+)
+def test_no_english_is_left_on_a_page(language: str, account: str) -> None:
     client, ids = Client(), things_of_alice() if account == "filled" else {}
     if account != "none":
         client.force_login(ids["user"] if ids else User.objects.create_user("alice@example.com"))
-    english, left = english_texts(), {}
-    for path, page in german_pages(client, {"task": next(iter(TASKS)), **ids}):
-        assert '<html lang="de"' in page
+    english, left = english_texts(language), {}
+    for path, page in pages_in(language, client, {"task": next(iter(TASKS)), **ids}):
+        assert f'<html lang="{language}"' in page
         parser = VisibleTexts()
         parser.feed(page)
         if found := english & set(parser.texts):
@@ -264,4 +273,4 @@ def test_stored_reasons_of_a_recall_are_shown_in_german(why: str, german: str) -
 def test_no_tool_of_gettext_is_needed_to_install() -> None:
     recipes = [ROOT / "Makefile", ROOT / "Dockerfile"]
     assert not any("compilemessages" in Path(path).read_text() for path in recipes if path.exists())
-    assert shutil.which("msgfmt") is None or (CATALOGUES / "django.mo").exists()
+    assert all(path_of(language, f"{domain}.mo").exists() for language, domain in CATALOGUES)

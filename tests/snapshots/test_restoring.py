@@ -227,14 +227,14 @@ def test_forced_writes_keep_ten_snapshots() -> None:
 def test_no_row_of_another_owner_is_referred_to() -> None:
     """An administrator's import trusts no reference: rows of an archive may name anybody's."""
     alice, bob = UserFactory(), UserFactory()
-    theirs = make_chat(bob, "Secret.")
+    theirs = make_chat(bob, "Secret.").messages.get()
     chat = make_chat(alice, "The key is lost.")
     memory = make_memory(chat, "The key is lost.")
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE memories_memory SET chat_id = %s WHERE id = %s", [theirs.pk, memory.pk])
+        cursor.execute("UPDATE memories_memory SET valid_from_id = %s WHERE id = %s", [theirs.pk, memory.pk])
     snapshot = made(alice)
     assert restored(snapshot).state == "succeeded"
-    assert not Memory._base_manager.filter(owner=alice, chat=theirs).exists()
+    assert not Memory._base_manager.filter(owner=alice, valid_from=theirs).exists()
     assert UUID(str(chat.pk)) == Chat.objects.for_owner(alice).get().pk
 
 
