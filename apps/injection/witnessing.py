@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from apps.chats.models import Character, Chat, Message, Participant
+from apps.chats.operations.characters import check_namespace
 from apps.common.problems import Invalid
 from apps.memories.models import Memory
 from apps.memories.witnesses import Said, ids_in_story, is_known_to, participant_of, participants_of, witnesses
@@ -87,6 +88,7 @@ def speaker_or_default(chat: Chat, character: Character | None) -> Character | N
 
 
 def require_member(chat: Chat, character: Character | None) -> None:
-    """Raise Invalid if a character is to speak in a group without being in it: nothing tells what they witnessed."""
+    """Raise Invalid if a character is of another namespace, or not in the group: nothing tells what they witnessed."""
+    check_namespace(character, chat.namespace)
     if character is not None and chat.is_group and participant_of(chat, character) is None:
         raise Invalid.at("/character", f"{character.name} doesn't take part in this chat.")

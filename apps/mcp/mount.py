@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError
@@ -91,7 +90,7 @@ class McpMount:
 async def _check(scope: Scope, headers: Mapping[str, str]) -> None:
     """Raise NotSignedIn, ForeignPage, OnlyPosts, or Unavailable if the database can't be reached."""
     origin, host = headers.get("origin", ""), headers.get("host", "")
-    if origin and origin not in settings.CORS_ALLOWED_ORIGINS and urlsplit(origin).netloc != host:
+    if origin and origin not in settings.CORS_ALLOWED_ORIGINS and origin not in (f"http://{host}", f"https://{host}"):
         raise ForeignPage(f"Pages of {origin[:200]} may not use Loci. The setting CORS_ORIGINS names those that may.")
     if scope["method"] != "POST":
         raise OnlyPosts("Send messages by POST. Replies come as its response.")

@@ -17,6 +17,7 @@ from apps.mem0.messages import SYSTEM, parsed_message
 from apps.mem0.models import Mem0Event
 from apps.memories.models import Memory
 from apps.memories.operations import create_memory
+from apps.memories.operations.memories import Vector, vectors_of
 
 MAX_TEXT_LENGTH = 4000  # of a memory
 
@@ -40,20 +41,20 @@ class Addition:
 @transaction.atomic
 def store_as_they_are(owner: Owner, addition: Addition) -> Mem0Event:
     """Store the text of each message as a memory, without the system's. Raise Invalid for a text that is too long."""
-    chat = chat_of(owner, addition.ids)
-    memories = []
     for number, message in enumerate(addition.messages):
         if len(message["content"]) > MAX_TEXT_LENGTH:
             detail = f"A memory has at most {MAX_TEXT_LENGTH} characters. Longer texts are for infer=true."
             raise Invalid.at(f"/messages/{number}/content", detail)
-        if message["role"] != SYSTEM:
-            memories.append(_store(owner, chat, message["content"], addition))
+    texts = [message["content"] for message in addition.messages if message["role"] != SYSTEM]
+    vectors = vectors_of(owner, texts)  # a server may take its time for them, and nobody waits for a lock meanwhile
+    chat = chat_of(owner, addition.ids)
+    memories = [_store(owner, chat, text, vector, addition) for text, vector in zip(texts, vectors, strict=True)]
     return Mem0Event.objects.create(
         owner_id=owner_id_of(owner), chat=chat, memories=[memory.pk for memory in memories], **addition.data
     )
 
 
-def _store(owner: Owner, chat: Chat, text: str, addition: Addition) -> Memory:
+def _store(owner: Owner, chat: Chat, text: str, vector: Vector, addition: Addition) -> Memory:
     memory = create_memory(
         owner,
         text=text,
@@ -61,6 +62,7 @@ def _store(owner: Owner, chat: Chat, text: str, addition: Addition) -> Memory:
         kind=Memory.Kind.FACT,
         editor=str(owner),
         chat=chat,
+        vector=vector,
         **addition.data,
     )
     if addition.at is not None:

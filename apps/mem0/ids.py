@@ -78,7 +78,7 @@ def erase_entity(owner: Owner, kind: str, name: str) -> None:
     One that isn't there, or no longer, is deleted already: a client that deletes all of them takes the chats of a run
     with its user.
     """
-    if kind not in Ids._fields or not name:
+    if kind not in Ids._fields or not name or "\x00" in name:
         raise Missing("There is no such kind of entity.")
     if kind == "user":
         with suppress(Missing):

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import Count, Max, Min, Q
 
+from apps.common.documents.strict_json import JSONError, loads, storage_errors
 from apps.common.problems import Invalid
 from apps.common.scoping import Owner
 from apps.mem0.filters import ENTITIES, condition_of, only_user
@@ -33,12 +34,17 @@ def filters_of(body: Mapping[str, Any]) -> Any:
 
 def _parsed(text: str) -> Any:
     """Return the filters of a query string: JSON, or Python's notation, which the client makes of a dictionary."""
-    for parse in (json.loads, ast.literal_eval):
+    text = text[:20_000]
+    try:
         try:
-            return parse(text[:20_000])
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-    raise Invalid.at("/filters", "It must be JSON.")
+            document = loads(text)
+        except JSONError:
+            document = loads(json.dumps(ast.literal_eval(text)))
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        raise Invalid.at("/filters", "It must be JSON.") from None
+    if errors := list(storage_errors(document)):
+        raise Invalid(errors[0].detail, errors=errors)
+    return document
 
 
 def where(body: Mapping[str, Any]) -> Q:
@@ -63,13 +69,14 @@ def listed(owner: Owner, body: Mapping[str, Any]) -> MemoryQuerySet:
 
 def found(owner: Owner, body: Mapping[str, Any]) -> list[tuple[Memory, float]]:
     """Return the memories that a search finds with their scores, best first."""
+    condition = where(body)  # refuses what is no filter, before its user is sought
     query = SearchQuery(
         body["query"].strip(),
         tiers=TIERS,
         limit=body.get("limit") or body["top_k"],
         min_score=body["threshold"],
         namespace=only_user(filters_of(body)),
-        where=where(body),
+        where=condition,
     )
     results = [(result.memory, result.score) for result in search(owner, query).results if result.memory]
     places = {memory.pk: memory for memory in _with_places(owner, [memory for memory, _ in results])}

@@ -59,7 +59,7 @@ class AddSerializer(IdsSerializer):
     categories = TagListField(default=list)
     expiration_date = MomentField(ends=True, required=False, allow_null=True)
     timestamp = MomentField(required=False, allow_null=True)
-    filters = serializers.DictField(required=False, allow_null=True)
+    filters = IdsSerializer(required=False, allow_null=True)
 
 
 class FiltersSerializer(IdsSerializer):

@@ -69,15 +69,17 @@ class Filter:
         if field is None:
             names = ", ".join([*self._known, *self._words])
             raise refused(path, f"There is no field {key!r} to filter by. Known are: {names}.")
-        return self._compared(field, value, path)
+        return self._compared(field, value, path, budget, depth)
 
-    def _compared(self, field: Field, value: Any, path: Path) -> Q:
+    def _compared(self, field: Field, value: Any, path: Path, budget: "_Budget", depth: int) -> Q:
         """Return the condition of a field: several operators hold together."""
         comparisons = value if isinstance(value, dict) else {"eq": value}
         if not comparisons:
             raise refused(path, "It must name an operator.")
         condition = Q()
-        for operator, operand in comparisons.items():
+        for number, (operator, operand) in enumerate(comparisons.items()):
+            if number:  # the first is counted with its field
+                budget.spend(path, depth)
             if operator not in field:
                 raise refused(
                     (*path, operator), f"There is no operator {operator!r} here. Known are: {', '.join(field)}."

@@ -33,10 +33,17 @@ def metadata_field(keys: list[str]) -> Field:
         return compares_json(keys, operator, value)
 
     def one_of(value: Any, path: Path) -> Q:
-        condition = Q(pk__in=[])
-        for one in list_of(value, path):
-            condition |= compares_json(keys, "eq", one)
-        return condition
+        within = Func(F("metadata"), *map(Value, keys), function="jsonb_extract_path")
+        values = Cast(Value(json.dumps(list_of(value, path))), JSONField())
+        return Q(
+            Func(
+                within,
+                values,
+                template="coalesce(%(expressions)s)), false)",
+                arg_joiner=" IN (SELECT jsonb_array_elements(",
+                output_field=BooleanField(),
+            )
+        )
 
     fields: dict[str, Any] = {name: partial(compared, name) for name in ("eq", *ORDERED, "contains")}
     fields |= {"ne": lambda value, path: ~compares_json(keys, "eq", value), "in": one_of}

@@ -12,9 +12,10 @@ class WebhooksConfig(AppConfig):
         from apps.extraction.models import ExtractionRun
         from apps.injection.models import Recall
         from apps.memories.models import Memory
-        from apps.memories.signals import memories_written
+        from apps.memories.signals import memories_changed, memories_written
 
         post_save.connect(on_demand("apps.webhooks.receivers:on_memory_saved"), sender=Memory)
         memories_written.connect(on_demand("apps.webhooks.receivers:on_memories_written"))
+        memories_changed.connect(on_demand("apps.webhooks.receivers:on_memories_changed"))
         job_changed.connect(on_demand("apps.webhooks.receivers:on_run_changed"), sender=ExtractionRun)
         post_save.connect(on_demand("apps.webhooks.receivers:on_recall_saved"), sender=Recall)

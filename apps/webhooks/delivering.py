@@ -8,6 +8,7 @@ import datetime as dt
 import hashlib
 import hmac
 import json
+import time
 from typing import Any
 
 import httpx2
@@ -16,7 +17,6 @@ from django.utils import timezone
 
 from apps.common.database.connections import release_connection
 from apps.llm.encryption import Undecryptable
-from apps.llm.generation import unwatched
 from apps.llm.http.addresses import AddressNotAllowed
 from apps.llm.http.transport import ALLOWED_HEADERS, CancellationChecker, CheckedTransport
 from apps.llm.operations import address_policy
@@ -74,8 +74,14 @@ def _call(webhook: Webhook, delivery: Delivery) -> tuple[int | None, str]:
     body = json.dumps(document_of(delivery), ensure_ascii=False).encode()
     headers = signed(webhook.secret, str(delivery.pk), int(timezone.now().timestamp()), body)
     release_connection()
+    deadline = time.monotonic() + TIMEOUT
+
+    def watch() -> None:  # a host may have many addresses, of which none answers
+        if time.monotonic() > deadline:
+            raise TimeoutError
+
     transport = CheckedTransport(
-        address_policy(), CancellationChecker(unwatched, TIMEOUT), allowed_headers=frozenset(HEADERS)
+        address_policy(), CancellationChecker(watch, TIMEOUT), allowed_headers=frozenset(HEADERS)
     )
     try:
         with (
@@ -85,7 +91,7 @@ def _call(webhook: Webhook, delivery: Delivery) -> tuple[int | None, str]:
             status = reply.status_code
     except AddressNotAllowed as error:
         return None, str(error)[:500]
-    except httpx2.TimeoutException:
+    except (httpx2.TimeoutException, TimeoutError):
         return None, f"No reply within {TIMEOUT:g} seconds."
     except httpx2.HTTPError as error:
         return None, f"The receiver can't be reached. {error}"[:500]

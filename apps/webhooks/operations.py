@@ -23,7 +23,8 @@ from apps.webhooks.models import Delivery, Webhook
 
 MAX_WEBHOOKS = 10  # of an owner
 SECRET_BYTES = 32
-# One statement, which adds little to a write of an owner without webhooks.
+# One statement, which adds little to a write of an owner without webhooks. What is pending already is locked, so that
+# it is not sent before this write is committed.
 ANNOUNCE = """
     INSERT INTO webhooks_delivery
         (id, owner_id, webhook_id, event, subject, data, state, attempts, due_at, error, created_at)
@@ -32,7 +33,8 @@ ANNOUNCE = """
     FROM webhooks_webhook AS webhook,
         unnest(%(ids)s::uuid[], %(subjects)s::uuid[], %(datas)s::jsonb[]) AS told (id, subject, data)
     WHERE webhook.owner_id = %(owner)s AND webhook.active AND %(event)s = ANY (webhook.events)
-    ON CONFLICT DO NOTHING
+    ON CONFLICT (webhook_id, event, subject) WHERE state = 'pending' AND attempts = 0
+        DO UPDATE SET due_at = EXCLUDED.due_at
     RETURNING webhook_id
 """
 
@@ -76,6 +78,7 @@ def retry(delivery: Delivery) -> None:
 
 def announce(owner_id: UUID, event: str, subjects: Sequence[UUID], ids: Mapping[str, Any]) -> None:
     """Note an event for the webhooks that want to be told of it. Without ``ids``, a subject is a memory."""
+    subjects = sorted(set(subjects))  # one order of locks
     parameters: dict[str, Any] = {
         "owner": owner_id,
         "event": str(event),

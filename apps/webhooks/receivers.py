@@ -26,8 +26,14 @@ def on_memory_saved(
     announce(instance.owner_id, event, [instance.pk], ids)
 
 
-def on_memories_written(owner_id: UUID, ids: Iterable[UUID], **kwargs: Any) -> None:
-    """Announce memories that were written at once, which send no signals of their own."""
+def on_memories_written(owner_id: UUID, ids: Iterable[UUID], created: bool = False, **kwargs: Any) -> None:
+    """Announce memories that were inserted at once. Others were announced when they were saved."""
+    if created:
+        announce(owner_id, Event.MEMORY_ADDED, list(ids), {})
+
+
+def on_memories_changed(owner_id: UUID, ids: Iterable[UUID], **kwargs: Any) -> None:
+    """Announce memories that were changed at once, which send no signals of their own."""
     announce(owner_id, Event.MEMORY_CHANGED, list(ids), {})
 
 
@@ -37,8 +43,10 @@ def on_run_changed(job: ExtractionRun, state: str, **kwargs: Any) -> None:
         announce(job.owner_id, Event.RUN_ENDED, [job.pk], {"run": job.pk, "chat": job.chat_id, "state": state})
 
 
-def on_recall_saved(instance: Recall, created: bool, raw: bool, **kwargs: Any) -> None:
+def on_recall_saved(
+    instance: Recall, created: bool, raw: bool, update_fields: Iterable[str] | None = None, **kwargs: Any
+) -> None:
     """Announce a recall that was made for a turn."""
-    if created and not raw:
+    if not raw and (created or "message" in (update_fields or ())):  # its message may come later
         ids = {"recall": instance.pk, "message": instance.message_id, "chat": instance.chat_id}
         announce(instance.owner_id, Event.RECALL_MADE, [instance.pk], ids)

@@ -45,7 +45,14 @@ UPLOAD_ROUTES = {
     *("chats:import", "characters:import", "exchange:chat", "exchange:character", "snapshots:upload"),
 }
 RATE_LIMIT_SCOPES = {
-    "search": {"api-search"},
-    "generation": {"api-reply", "replies:panel", "proxy-chat-completions", "api-connection-test", "llm:test"},
+    "search": {"api-search", "mem0-search", "mem0-search-v1", "mem0-search-v2"},
+    "generation": {
+        "api-reply",
+        "api-answer",
+        "replies:panel",
+        "proxy-chat-completions",
+        "api-connection-test",
+        "llm:test",
+    },
     "imports": UPLOAD_ROUTES | {"api-snapshot-restore", "snapshots:restore"},
 }

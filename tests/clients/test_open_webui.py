@@ -45,7 +45,7 @@ def stored(owner: User) -> list[tuple[bool, list[str], str]]:
 
 def outlet(made: Any, *messages: dict[str, Any]) -> None:
     body = OPEN | {"messages": list(messages)}
-    assert in_thread(made.outlet(body, {"name": "Ada"})) == body
+    assert in_thread(lambda: made.outlet(body, {"name": "Ada"})) == body
 
 
 def test_turns_edits_and_other_replies_are_stored_as_they_are_shown(web_server: WebServer) -> None:
@@ -73,7 +73,7 @@ def test_what_is_remembered_stands_in_the_next_prompt(web_server: WebServer) -> 
         owner_id=ada.pk, chat=chat, tier="long_term", kind="fact", text="Ada builds boats.", pinned=True
     )
     asked = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "What do I build?"}]
-    body = in_thread(made.inlet({"messages": asked, "model": "llama"}, {"name": "Ada"}, OPEN))
+    body = in_thread(lambda: made.inlet({"messages": asked, "model": "llama"}, {"name": "Ada"}, OPEN))
     assert "Ada builds boats." in str(body["messages"])
     assert body["messages"][0]["content"].startswith("Be kind.")
     assert body["messages"][-1]["content"] == "What do I build?"
@@ -87,8 +87,8 @@ def test_without_loci_and_for_tasks_the_request_is_left_as_it_is() -> None:
 
     body = {"messages": [{"role": "user", "content": "Hello."}]}
     made = filter_function(None, UserFactory())
-    assert in_thread(made.inlet(body, {}, OPEN, emit)) == body
+    assert in_thread(lambda: made.inlet(body, {}, OPEN, emit)) == body
     assert "can't be reached" in told[0]["data"]["description"]
-    assert in_thread(made.inlet(body, {}, OPEN | {"task": "title_generation"}, emit)) == body
-    assert in_thread(made.inlet(body, {}, {"chat_id": "local:1"}, emit)) == body
+    assert in_thread(lambda: made.inlet(body, {}, OPEN | {"task": "title_generation"}, emit)) == body
+    assert in_thread(lambda: made.inlet(body, {}, {"chat_id": "local:1"}, emit)) == body
     assert len(told) == 1

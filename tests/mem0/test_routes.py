@@ -1,11 +1,14 @@
 """What mem0's client sends is answered as it expects."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from tests.mem0.conftest import SdkRequests
 from tests.queues import drain
+
+MANY = dict.fromkeys(map(str, range(200)), 1)
 
 
 def test_a_token_is_known_by_mem0s_header_and_no_address_is_told(alice: SdkRequests) -> None:
@@ -132,3 +135,24 @@ def test_what_is_not_supported_says_so(alice: SdkRequests) -> None:
     assert alice.refused("post", "/v3/memories/add/", body)["errors"][0]["pointer"] == "/custom_instructions"
     picture = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]}]
     assert "pictures" in alice.refused("post", "/v3/memories/add/", {"messages": picture, "user_id": "ann"})["detail"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("v2/memories/search/", {"query": "x", "filters": ["a"]}),
+        ("v2/memories/search/", {"query": "x", "filters": "5"}),
+        ("v2/memories/search/", {"query": "x", "filters": "{'metadata': {'x': {1, 2}}}"}),
+        ("v2/memories/search/", {"query": "x", "filters": '{"AND":' * 450}),
+        ("v2/memories/search/", {"query": "x", "filters": '{"user_id": "a\\u0000"}'}),
+        (
+            "v2/memories/search/",
+            {"query": "x", "filters": {"user_id": "a", "metadata": dict.fromkeys(map(str, range(200)), 1)}},
+        ),
+        ("v3/memories/add/", {"messages": "Hi.", "agent_id": "cook", "filters": {"AND": [{"user_id": "alice"}]}}),
+        ("v3/memories/add/", {"messages": "Hi.", "filters": {"user_id": {"in": ["x"]}}}),
+        ("v3/memories/add/", {"messages": "Hi.", "filters": {"user_id": "x" * 256}}),
+    ],
+)
+def test_filters_that_are_none_are_refused_by_name(alice: SdkRequests, path: str, body: dict[str, Any]) -> None:
+    assert alice.refused("post", f"/{path}", body)["errors"]

@@ -38,7 +38,7 @@ class RetryMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        has_body = request.method not in SAFE_METHODS and request.path.startswith(API_PREFIX)
+        has_body = request.method not in SAFE_METHODS and request.path.startswith((API_PREFIX, "/mem0/"))
         body = rewindable_body(request) if has_body else None
         request.can_be_repeated = True  # type: ignore[attr-defined]
         response = self.get_response(request)

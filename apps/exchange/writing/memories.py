@@ -36,7 +36,8 @@ def write_memories(found: Iterable[FoundMemory], target: Target) -> None:
     _set_states(kept, target.memory_ids)
     Memory.objects.bulk_create([memory for memory, _ in kept], batch_size=BATCH_SIZE)
     if kept:
-        memories_written.send(Memory, owner_id=kept[0][0].owner_id, ids=[memory.pk for memory, _ in kept])
+        ids = [memory.pk for memory, _ in kept]
+        memories_written.send(Memory, owner_id=kept[0][0].owner_id, ids=ids, created=True)
     _link(kept, target, messages)
     target.written["memories"] += len(kept)
 

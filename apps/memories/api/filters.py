@@ -7,7 +7,7 @@ from django import forms
 from drf_spectacular.utils import extend_schema_field
 
 from apps.chats.models import Chat
-from apps.common.documents.strict_json import JSONError, loads
+from apps.common.documents.strict_json import JSONError, loads, storage_errors
 from apps.common.scoping import MAX_NAMESPACE_LENGTH, OWN_NAMESPACE
 from apps.memories.memory_filters import MEMORY_FILTER
 from apps.memories.models import Memory
@@ -27,9 +27,12 @@ class ConditionsField(forms.CharField):
     def clean(self, value: Any) -> Any:
         text = super().clean(value)
         try:
-            return MEMORY_FILTER.read(loads(text), ("filter",)) if text else None
+            document = loads(text) if text else None
         except JSONError as error:
             raise forms.ValidationError(str(error)) from None
+        if errors := list(storage_errors(document)):
+            raise forms.ValidationError(errors[0].detail)
+        return MEMORY_FILTER.read(document, ("filter",)) if text else None
 
 
 @extend_schema_field({"type": "string", "maxLength": 20_000})

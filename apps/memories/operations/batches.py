@@ -10,8 +10,8 @@ from django.utils import timezone
 from apps.common.problems import FieldError, Invalid
 from apps.common.scoping import Owner, owner_id_of
 from apps.memories.models import Memory
-from apps.memories.operations.memories import edit_memory
-from apps.memories.signals import tombstones_changed
+from apps.memories.operations.memories import edit_memory, vectors_of
+from apps.memories.signals import memories_changed, tombstones_changed
 
 
 @transaction.atomic
@@ -22,18 +22,21 @@ def apply_batch(
 
     Raise Invalid for what isn't there, or is named twice, and Conflict as ``edit_memory``.
     """
+    vectors = iter(vectors_of(owner, [change["text"] for change in update if "text" in change]))
     names = [("update", number, change["id"]) for number, change in enumerate(update)]
     names += [("delete", number, memory_id) for number, memory_id in enumerate(delete)]
     rows = Memory.objects.for_owner(owner).undeleted().filter(pk__in=[memory_id for *_, memory_id in names])
-    memories = {row.pk: row for row in rows.select_for_update().order_by("pk")}
+    memories = {row.pk: row for row in rows.defer("embedding").select_for_update().order_by("pk")}
     _check(names, set(memories))
     for change in update:
         changes = {name: value for name, value in change.items() if name != "id"}
-        edit_memory(memories[change["id"]], editor=editor, **changes)
+        vector = next(vectors) if "text" in changes else None
+        edit_memory(memories[change["id"]], editor=editor, vector=vector, **changes)
     if delete:
         now = timezone.now()
         Memory.objects.for_owner(owner).filter(pk__in=delete).update(deleted_at=now, updated_at=now)
         tombstones_changed.send(Memory, owner_id=owner_id_of(owner))
+        memories_changed.send(Memory, owner_id=owner_id_of(owner), ids=list(delete))
     return list(delete)
 
 

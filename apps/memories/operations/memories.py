@@ -16,11 +16,12 @@ from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.models import Inheritance, JournalEntry, Memory, MemorySource, RetiredReason, Supersession
 from apps.memories.search.lexemes import Lexemes
-from apps.memories.signals import memories_written, tombstones_changed
+from apps.memories.signals import memories_changed, memories_written, tombstones_changed
 from apps.memories.trigger_words import after_rewriting
 from apps.memories.witnesses import participants_of, witnessed_by_all_of
 
 DATA = ("metadata", "tags", "expires_at")  # columns that say nothing about the text
+Vector = tuple[Any, str]  # of a text, with the model that computed it
 MAX_FORMER_TEXTS = 5  # of a memory that a person corrected again and again
 
 
@@ -38,11 +39,13 @@ def create_memory(
     sources: Sequence[Message] = (),
     source_instance: str = "",
     namespace: str | None = None,
+    vector: Vector | None = None,
     **data: Any,
 ) -> Memory:
     """Create a memory that a person wrote. Without ``character``, it belongs to the chat's character.
 
-    In a group, only those who witnessed all of ``sources`` know it. ``data`` are columns of DATA. Raise Invalid if the
+    In a group, only those who witnessed all of ``sources`` know it. ``vector`` is that of the text, if it was computed
+    before. ``data`` are columns of DATA. Raise Invalid if the
     chat and the character are not of the namespace, which is by default theirs.
     """
     namespace = _namespace_of(chat, character, namespace)
@@ -62,7 +65,7 @@ def create_memory(
         witnessed_by=witnessed_by_all_of(sources, participants_of(chat)) if chat and sources and said_here else [],
         **data,
     )
-    set_text(memory, text)
+    set_text(memory, text, vector)
     memory.save()
     link_sources(memory.owner_id, memory.pk, sources)
     memories_written.send(Memory, owner_id=memory.owner_id, ids=[memory.pk])
@@ -79,7 +82,7 @@ def _namespace_of(chat: Chat | None, character: Character | None, namespace: str
     return OWN_NAMESPACE if namespace is None else namespace
 
 
-def edit_memory(memory: Memory, *, editor: str, **changes: Any) -> Memory:
+def edit_memory(memory: Memory, *, editor: str, vector: Vector | None = None, **changes: Any) -> Memory:
     """Set text, kind, importance, pinned or hidden as a person's correction, or DATA, and increment the version.
 
     Only these columns are saved, since a run may have changed other columns in the meantime.
@@ -90,7 +93,7 @@ def edit_memory(memory: Memory, *, editor: str, **changes: Any) -> Memory:
     changed = [*changes, *(["edited_by"] if corrects else []), "version", "updated_at"]
     if "text" in changes:
         memory.former_texts = _former_texts(memory, changes["text"])
-        set_text(memory, changes.pop("text"))
+        set_text(memory, changes.pop("text"), vector)
         changed += ["former_texts", "triggers", "lexemes", "embedding", "embedding_model"]
     for name, value in changes.items():
         setattr(memory, name, value)
@@ -111,7 +114,7 @@ def _former_texts(memory: Memory, text: str) -> list[str]:
     return [*former, memory.text][-MAX_FORMER_TEXTS:] if text != memory.text else former
 
 
-def set_text(memory: Memory | JournalEntry, text: str) -> None:
+def set_text(memory: Memory | JournalEntry, text: str, vector: Vector | None = None) -> None:
     """Set the text of a memory or an entry, its lexemes, and its embedding if a model is available. Save nothing.
 
     A memory is recalled by the words of its new text, no longer by those that only the former one had.
@@ -120,11 +123,18 @@ def set_text(memory: Memory | JournalEntry, text: str) -> None:
         memory.triggers = list(after_rewriting(memory.triggers, memory.text, text))
     memory.text = text
     memory.lexemes = Lexemes(text)
+    memory.embedding, memory.embedding_model = vector or vectors_of(memory.owner_id, [text])[0]
+
+
+def vectors_of(owner: Owner, texts: Sequence[str]) -> list[Vector]:
+    """Return the vector of each text with its model: None and "" without one. Call it before rows are locked."""
+    if not texts:
+        return []
     try:
-        embedder = embedder_for(memory.owner_id)
-        memory.embedding, memory.embedding_model = embedder.embed([text])[0], embedder.model
+        embedder = embedder_for(owner)
+        return [(vector, embedder.model) for vector in embedder.embed(texts)]
     except EmbeddingUnavailable:
-        memory.embedding, memory.embedding_model = None, ""
+        return [(None, "")] * len(texts)
 
 
 def delete_memory(memory: Memory) -> None:
@@ -164,6 +174,7 @@ def supersede(chat: Chat, target: UUID, successor: Memory, reason: str = "", *, 
         inherited.exclude(state=Memory.State.SUPERSEDED).update(**fields)
     else:
         own.exclude(state=Memory.State.SUPERSEDED).update(**fields, updated_at=timezone.now())
+        memories_changed.send(Memory, owner_id=chat.owner_id, ids=[target])
 
 
 def undo_supersede(chat: Chat, target: UUID, successor: UUID) -> None:

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.common.scoping import Owner, owner_id_of
 from apps.memories.models import Memory
-from apps.memories.signals import tombstones_changed
+from apps.memories.signals import memories_changed, tombstones_changed
 
 # Of each changed memory, by id: its version after the change, and the values that it had before.
 FormerValues = dict[str, dict[str, Any]]
@@ -34,6 +34,8 @@ def change_memories(owner: Owner, ids: Iterable[UUID], *, editor: str, **changes
     changed.update(**changes, edited_by=editor, version=F("version") + 1, updated_at=timezone.now())
     if former and "deleted_at" in changes:
         tombstones_changed.send(Memory, owner_id=owner_id_of(owner))
+    if former:
+        memories_changed.send(Memory, owner_id=owner_id_of(owner), ids=[UUID(pk) for pk in former])
     return former
 
 

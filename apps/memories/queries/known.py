@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from apps.accounts.models import User
 from apps.chats.models import Character, Chat, Persona
-from apps.common.scoping import Owner
+from apps.common.scoping import OWN_NAMESPACE, Owner
 from apps.common.words import Words
 from apps.memories.models import Entity, Memory
 
@@ -53,14 +53,15 @@ class Known:
 def names_of_user(user: User) -> list[str]:
     """Return the names under which the user speaks: of personas, in chats, and of the account."""
     personas = Persona.objects.for_owner(user).order_by("-is_default", "pk").values_list("name", flat=True)
-    in_chats = Chat.objects.for_owner(user).order_by("user_name").values_list("user_name", flat=True).distinct()
+    in_chats = Chat.objects.for_owner(user).own().order_by("user_name").values_list("user_name", flat=True).distinct()
     return list(dict.fromkeys(name for name in (*personas, *in_chats, user.name) if name.strip()))
 
 
 def known_about(owner: Owner, names: Sequence[str], character: Character | None = None) -> Known:
     """Return what memories say about somebody with these names; with a ``character``, only in its registry."""
     entities = _entities(owner, names, character)
-    rows = Memory.objects.for_owner(owner).active().without_copies()
+    namespace = character.namespace if character else OWN_NAMESPACE
+    rows = Memory.objects.for_owner(owner).in_namespace(namespace).active().without_copies()
     rows = rows.filter(pk__in=rows.filter(entities__in=entities).values("pk"), kind__in=list(SECTIONS))
     found = _each_once(rows.with_history().order_by("-pinned", "-importance", "-confidence", "-pk")[:MAX_READ])
     sections = []
@@ -78,6 +79,8 @@ def _entities(owner: Owner, names: Sequence[str], character: Character | None) -
     rows = Entity.objects.for_owner(owner)
     if character is not None:
         rows = rows.filter(character=character)
+    else:
+        rows = rows.filter(Q(chat__namespace=OWN_NAMESPACE) | Q(character__namespace=OWN_NAMESPACE))
     folded = [name.upper() for name in names]
     aliases = Cast(Upper(Cast("aliases", TextField())), ArrayField(TextField()))
     rows = rows.alias(folded_name=Upper("name"), folded=aliases)
