@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from threading import Event, Thread
+from time import monotonic
 from types import FrameType
 from typing import Any
 
@@ -29,6 +30,7 @@ from config.celery import app, apply_niceness_to_session, configure_logging, mak
 
 SWITCH_INTERVAL = 0.001  # seconds that a task computes while another waits; by default five times as long
 GIVE_BACK_INTERVAL = 60  # seconds
+STOP_SECONDS = 30  # that tasks have to end, once a part of the process has ended unasked
 
 logger = logging.getLogger(__name__)
 
@@ -83,8 +85,11 @@ def run() -> int:
         give_back()
     state.should_stop = os.EX_OK
     beat.stop()
+    deadline = None if asked.is_set() else monotonic() + STOP_SECONDS
     for thread in threads:
-        thread.join()
+        thread.join(None if deadline is None else max(deadline - monotonic(), 0))
+    if any(thread.is_alive() for thread in threads):
+        os._exit(os.EX_SOFTWARE)  # a pool's threads would keep the process; others claim what has no heartbeat
     return os.EX_OK if asked.is_set() else os.EX_SOFTWARE
 
 

@@ -90,3 +90,11 @@ def _from_named_month(match: re.Match[str]) -> dt.datetime:
             raise ValueError("the hour is not between 1 and 12")
         hour = hour % 12 + (12 if match["half"].lower() == "pm" else 0)
     return dt.datetime(int(match["year"]), month, int(match["day"]), hour, int(match["minute"]), tzinfo=dt.UTC)
+
+
+def day_of(moment: dt.datetime, zone: dt.tzinfo) -> dt.date:
+    """Return the day of a moment in a time zone; in UTC at the ends of the calendar, where the zone has none."""
+    try:
+        return moment.astimezone(zone).date()
+    except OverflowError:
+        return moment.date()

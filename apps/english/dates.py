@@ -51,8 +51,8 @@ def with_dates(text: str, said_on: dt.date) -> str:
 def _with_date(match: re.Match[str], said_on: dt.date) -> str:
     try:
         date = _date_of(match, said_on)
-    except OverflowError:
-        date = ""  # before the year 1
+    except (KeyError, OverflowError, ValueError):
+        date = ""  # before the year 1; "laſt", which the pattern finds too; a number of thousands of digits
     return f"{match[0]} ({date})" if date else match[0]
 
 

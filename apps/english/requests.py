@@ -27,7 +27,7 @@ _CALL_ME = re.compile(
     rf"{_ADDRESS}(?:from now on,?\s+)?(?:please )?(?:always )?call me (?-i:[A-Z]).*", re.IGNORECASE | re.DOTALL
 )
 _TASK = re.compile(
-    r"^\W*(?:please\W+|(?:can|could|would) you (?:please )?)?"
+    r"^[^\w\n]*(?:please\W+|(?:can|could|would) you (?:please )?)?"
     r"(?:translate|summari[sz]e|paraphrase|rephrase|rewrite|proofread|transcribe)\b[^.!?:：\n]{0,60}[:：]",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -33,6 +33,11 @@ def is_upgrade() -> bool:
     return bool(applied) and bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
 
 
+def begun(home: Path) -> Path:
+    """Return the file that is there from the dump of an upgrade until its last migration: no try makes another dump."""
+    return home / "before-upgrades" / "begun"
+
+
 def dumps(home: Path) -> list[Path]:
     """Return the dumps, oldest first."""
     return sorted((home / "before-upgrades").glob("*.dump"))
@@ -42,6 +47,8 @@ def dump(home: Path) -> Path:
     """Write a dump of the database, and delete all but the last KEPT. Raise EmbeddedPostgresError."""
     folder = home / "before-upgrades"
     folder.mkdir(mode=0o700, exist_ok=True)
+    for left in folder.glob("*.new"):  # of a dump that was killed
+        left.unlink()
     target = folder / f"{dt.datetime.now(dt.UTC):%Y-%m-%d-%H%M%S}.dump"
     unfinished = target.with_suffix(".new")
     try:
@@ -66,8 +73,10 @@ def restore(home: Path, source: Path) -> None:
         with source.open("rb") as file:
             _run(home, ["pg_restore", "--exit-on-error", f"--dbname={RESTORED}"], stdin=file)
         server.execute(f"DROP DATABASE IF EXISTS {UPGRADED}")
-        server.execute(f"ALTER DATABASE {DATABASE} RENAME TO {UPGRADED}")
-        server.execute(f"ALTER DATABASE {RESTORED} RENAME TO {DATABASE}")
+        with server.transaction():
+            server.execute(f"ALTER DATABASE {DATABASE} RENAME TO {UPGRADED}")
+            server.execute(f"ALTER DATABASE {RESTORED} RENAME TO {DATABASE}")
+    begun(home).unlink(missing_ok=True)
 
 
 def _maintenance(home: Path) -> "psycopg.Connection[tuple[object, ...]]":

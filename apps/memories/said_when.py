@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
+from apps.chats.dates import day_of
 from apps.common.text_languages import ENGLISH, language_of
 from apps.english.dates import with_dates
 
@@ -46,7 +47,7 @@ _AMBIGUOUS = frozenset({"hier"})  # here, in German and Dutch
 
 def dated(text: str, sent_at: dt.datetime, zone: dt.tzinfo) -> str:
     """Return a statement with a date after each relative one, as its author meant it, whose time zone is ``zone``."""
-    said_on = sent_at.astimezone(zone).date()
+    said_on = day_of(sent_at, zone)
     language = language_of(text, default="")
     if language != ENGLISH:
         text = _with_dates(text, said_on, language)
@@ -58,7 +59,10 @@ def _with_dates(text: str, said_on: dt.date, language: str) -> str:
     unspaced = language in _UNSPACED
 
     def with_date(match: re.Match[str]) -> str:
-        date = _date_of(match[0].lower(), said_on, language)
+        try:
+            date = _date_of(match[0].lower(), said_on, language)
+        except (KeyError, OverflowError):  # "geſtern", which the pattern finds too; a day outside the calendar
+            return match[0]
         return f"{match[0]}（{date}）" if unspaced else f"{match[0]} ({date})"
 
     return _pattern(language).sub(with_date, text)

@@ -12,6 +12,7 @@ MIN_LETTERS = 4  # minimum length of a word that is taken from a memory's text
 UNSPACED_LENGTHS = range(2, 7)  # of a word in a script without spaces between words
 MAX_OWN_WORDS, MAX_WORDS = 6, 12  # words from a memory's text, and together with those that a run adds
 
+MAX_UNSPACED = 4_000  # characters at the end of a message in which words without spaces are looked for
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
@@ -30,7 +31,7 @@ def trigger_words(text: str) -> list[str]:
 def words_said(text: str) -> list[str]:
     """Return the trigger words in a message, and all that could be one within a run without spaces."""
     words = trigger_words(text)
-    runs = UNSPACED.findall(unicodedata.normalize("NFKC", text))
+    runs = UNSPACED.findall(unicodedata.normalize("NFKC", text[-MAX_UNSPACED:]))
     parts = (
         run[at : at + length] for run in runs for length in UNSPACED_LENGTHS for at in range(len(run) - length + 1)
     )

@@ -1,6 +1,7 @@
 """Put the rows of an archive in the place of an owner's."""
 
 from collections.abc import Callable
+from typing import Any
 from uuid import UUID
 
 from django.db import DataError, IntegrityError, connection, transaction
@@ -15,6 +16,7 @@ from apps.common import jobs
 from apps.extraction.tasks import on_embedding_changed, request_index_job
 from apps.instances.operations.restoring import SyncState, continue_clocks
 from apps.memories.models import Passage
+from apps.memories.search.lexemes import Lexemes
 from apps.snapshots.archives import Archive, damaged
 from apps.snapshots.identifiers import Renaming
 from apps.snapshots.models import Snapshot
@@ -104,8 +106,21 @@ def _follow_up(scope: Scope, before: dict[UUID, Chat]) -> None:
             chat.rev = max(chat.rev, earlier.rev)
             record_change(chat, ChatChange.Kind.IMPORT)
         request_index_job(chat)
+    _divide_again(scope)
     on_embedding_changed(scope.owner_id)
     chat_list_changed.send(sender=Chat, owner_id=scope.owner_id)
+
+
+def _divide_again(scope: Scope) -> None:
+    """Write the lexemes of memories and journal entries anew: an older archive has those of an older search."""
+    texts: dict[str, Callable[[Any], str]] = {
+        "memories.Memory": lambda row: row.text,
+        "memories.JournalEntry": lambda row: f"{row.title}\n{row.text}",
+    }
+    for table in scope.tables:
+        if text := texts.get(table.label):
+            for row in table.rows.exclude(lexemes=None).defer("embedding", "lexemes").iterator():
+                table.rows.filter(pk=row.pk).update(lexemes=Lexemes(text(row)))
 
 
 def _chats(scope: Scope) -> QuerySet[Chat]:

@@ -28,8 +28,8 @@ export class Api {
   }
 
   /** One request, made once. @returns {Promise<any>} the reply's body; rejects with a Refusal */
-  async ask(method, path, body) {
-    const options = body === undefined ? {} : { body: JSON.stringify(body), key: newKey() };
+  async ask(method, path, body, key = newKey()) {
+    const options = body === undefined ? {} : { body: JSON.stringify(body), key };
     const reply = await this.#quick.request(method, path, options).catch(() => null);
     if (!reply) throw new Refusal(0);
     if (reply.status >= 300) throw new Refusal(reply.status, reply.body);

@@ -1,5 +1,6 @@
 // Which chat of Loci is SillyTavern's: found by its place, made where there is none, or branched off.
 import { docOf, isTold, metadataOf, placeOf } from "./messages.js";
+import { newKey } from "./sync/transport.js";
 
 const TAG = "SillyTavern";
 const MAX_TITLE = 200;
@@ -33,6 +34,7 @@ export function shownChat(context) {
 /** Characters and chats of Loci by what SillyTavern calls them. `kept` is stored with SillyTavern's settings. */
 export class Bindings {
   #api;
+  #keys = new Map(); // of requests that make a chat
   #kept;
   #save;
 
@@ -91,7 +93,15 @@ export class Bindings {
   /** Forget which chat it is, so that it is stored again. */
   forget(place) {
     delete this.#kept.chats[place];
+    this.#keys.clear();
     this.#save();
+  }
+
+  /** A request that makes a chat: one that is repeated has the same key, and makes no second one. */
+  #make(path, body) {
+    const request = `${path} ${JSON.stringify(body)}`;
+    if (!this.#keys.has(request)) this.#keys.set(request, newKey());
+    return this.#api.ask("POST", path, body, this.#keys.get(request));
   }
 
   #keep(kind, key, id) {
@@ -119,7 +129,7 @@ export class Bindings {
       if (results.length < 200) break;
     }
     if (at === 0) return null;
-    const { id, metadata } = await this.#api.ask("POST", `chats/${parent}/branch/`, { at: at - 1, title: shown.title });
+    const { id, metadata } = await this.#make(`chats/${parent}/branch/`, { at: at - 1, title: shown.title });
     await this.#api.ask("PATCH", `chats/${id}/`, { tags: [TAG] });
     await this.#place(id, metadata, shown);
     return id;
@@ -135,7 +145,7 @@ export class Bindings {
     const card = cards.find((one) => one.avatar === avatar);
     const character = card ? await this.character(card) : null;
     const body = { title, character, user_name: userName, metadata: metadataOf(metadata, place) };
-    const { id } = await this.#api.ask("POST", "chats/", body);
+    const { id } = await this.#make("chats/", body);
     await this.#api.ask("PATCH", `chats/${id}/`, { tags: [TAG] });
     return id;
   }

@@ -151,6 +151,7 @@ export class Companion extends EventTarget {
 
   async #leave() {
     this.#turn += 1;
+    this.macros = {};
     this.#wake();
     const { mirror } = this;
     this.mirror = null;
@@ -208,9 +209,10 @@ export class Companion extends EventTarget {
    */
   async remember(contextTokens, type) {
     if (type === "quiet") return;
+    this.macros = {}; // those of another turn, or of another member
     const { mirror, context } = this;
     const turn = context.chat.findLast((message) => message.is_user && !message.is_system);
-    if (!mirror) return fillSlots(context, this.isOff ? [] : kept(context.chat));
+    if (!mirror) return fillSlots(context, this.isOff ? [] : kept(context));
     this.reconcile(INCOMPLETE.has(type));
     const isThere = await mirror.flush(FLUSH);
     try {
@@ -220,7 +222,7 @@ export class Companion extends EventTarget {
       this.macros = prompt.macros;
       if (turn && prompt.recall) this.keep(turn, prompt.recall);
     } catch {
-      fillSlots(context, kept(context.chat));
+      fillSlots(context, kept(context));
     }
   }
 
@@ -276,8 +278,9 @@ export class Companion extends EventTarget {
 
 const pause = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 
-/** What was recalled for the last turn, or for the one before it that has a recall. @param {object[]} chat */
-function kept(chat) {
+/** What was recalled for the last turn, or for the one before it that has a recall. @param {object} context of SillyTavern */
+function kept({ chat, groupId }) {
+  if (groupId) return []; // it was for one member, and another may not know it
   const recall = chat.findLast(({ is_user, extra }) => is_user && extra?.[RECALL])?.extra[RECALL];
   return recall?.text ? fallbackSlots(recall.text) : [];
 }

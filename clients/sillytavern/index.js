@@ -3,6 +3,7 @@ import { drawCards } from "./cards.js";
 import { Companion } from "./companion.js";
 import { addPanel } from "./panel.js";
 import { settingsIn } from "./settings.js";
+import { withoutMacros } from "./slots.js";
 
 const LOOK = 2_000; // ms: hiding messages, and what other extensions write, is told by no event
 const MACROS = [
@@ -23,7 +24,7 @@ function start() {
     requestAnimationFrame(() => { drawing = false; drawPanel(); drawCards(companion); });
   };
   companion.addEventListener("changed", draw);
-  for (const name of MACROS) registerMacro?.(name, () => companion.macros?.[name] ?? "", "What Loci remembers");
+  for (const name of MACROS) registerMacro?.(name, () => withoutMacros(companion.macros?.[name] ?? ""), "What Loci remembers");
   const on = (type, action) => type && eventSource.on(type, (...given) => { action(...given); });
   const soon = () => { companion.reconcileSoon(); draw(); };
   on(eventTypes.CHAT_CHANGED, () => { companion.follow(); draw(); });

@@ -27,7 +27,7 @@ export function promptsOf(slots) {
 export const fallbackSlots = (text) => [{ name: "recall", text, position: "in_chat", depth: FALLBACK_DEPTH, role: "system" }];
 
 /** What somebody said is material, also where it looks like a macro. */
-const withoutMacros = (text) => text.replaceAll("{{", "{ {");
+export const withoutMacros = (text) => text.replaceAll(/\{(?=\{)/g, "{ ");
 
 /** Put slots into the next prompt, in place of the last ones. @param {object} context of SillyTavern @param {object[]} slots */
 export function fillSlots(context, slots) {

@@ -44,7 +44,7 @@ _TIE = re.compile(
     r"(?=[^\W\d_a-z])"
 )
 _TIES_SAID = {"mother": ("mum", "mom", "mam"), "father": ("dad", "papa"), "daughter": ("girl", "kid"), "son": ("boy",)}
-_DIGITS = re.compile(r"\d+")
+_DIGITS = re.compile(r"\d{1,18}")
 _LETTER = re.compile(r"\w")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]")
 _CHAT_WORDS = re.compile(
@@ -94,7 +94,7 @@ def is_enough(reply: str, said: Said) -> bool:
 def _cleaned(line: Line, said: Said, notes: Sequence[str]) -> str:
     """Return a line's text without numbers, tags and marks, with names in place of a pronoun at its beginning."""
     text = clean_line(_TAG.sub("", _NUMBER.sub("", line.text)))
-    text = _USER.sub(said.user, text) if said.user else text
+    text = _USER.sub(lambda _: said.user, text) if said.user else text
     text = _TIE.sub(lambda match: match[0] if _names_tie(match["tie"], said) else "", text)
     pronoun = _PRONOUN.match(text)
     subject = _subject(notes[-1], said) if notes else ""

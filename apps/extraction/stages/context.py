@@ -13,6 +13,7 @@ from uuid import UUID
 import numpy as np
 from django.utils import timezone
 
+from apps.chats.dates import day_of
 from apps.chats.models import Character, Chat, Message, Participant
 from apps.extraction.jobs.embedding_jobs import embed_texts
 from apps.extraction.models import ExtractionRun
@@ -73,7 +74,7 @@ def turns_material(
             "speaker": turn.name,
             "is_user": turn.is_user,
             "text": masked(turn.mes),
-            "date": turn.sent_at.astimezone(zone).date() if dates and turn.sent_at else None,
+            "date": day_of(turn.sent_at, zone) if dates and turn.sent_at else None,
         }
         for number, turn in turns.items()
     ]

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from apps.chats.dates import day_of
 from apps.chats.models import Character, Message
 from apps.english.clauses import split_speaker
 from apps.english.requests import requests_in
@@ -288,7 +289,7 @@ def _named_in(text: str, names: Mapping[str, str]) -> list[str]:
 def _dated(candidate: Candidate, turns: Mapping[int, Message], zone: dt.tzinfo) -> Candidate:
     """Return a candidate whose text has dates after words such as "yesterday", if all its sources are of one day."""
     sent = [at for number in candidate.sources if (at := turns[number].sent_at)]
-    is_of_one_day = len(sent) == len(candidate.sources) and len({at.astimezone(zone).date() for at in sent}) == 1
+    is_of_one_day = len(sent) == len(candidate.sources) and len({day_of(at, zone) for at in sent}) == 1
     return replace(candidate, text=dated(candidate.text, sent[0], zone)) if is_of_one_day else candidate
 
 

@@ -81,7 +81,9 @@ def _entities(owner: Owner, names: Sequence[str], character: Character | None) -
         rows = rows.filter(character=character)
     else:
         rows = rows.filter(Q(chat__namespace=OWN_NAMESPACE) | Q(character__namespace=OWN_NAMESPACE))
-    folded = [name.upper() for name in names]
+    # Postgres changes character by character: ß stays.
+    folded = ["".join(c.upper() if len(c.upper()) == 1 else c for c in name) for name in names]
+    folded += [name.upper() for name in names]
     aliases = Cast(Upper(Cast("aliases", TextField())), ArrayField(TextField()))
     rows = rows.alias(folded_name=Upper("name"), folded=aliases)
     return list(rows.filter(Q(folded_name__in=folded) | Q(folded__overlap=folded)).order_by("pk"))

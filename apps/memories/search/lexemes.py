@@ -25,6 +25,7 @@ MAX_CHARACTERS = 200_000  # a tsvector may take 1 MB
 MAX_OTHER_CHARACTERS = 80_000  # of a script whose letters take more bytes, or of a language that is stored twice
 MAX_QUERY_LEXEMES = 1000  # prose of 20,000 characters has fewer
 FEW_WORDS = 200  # characters; a longer text of some language has one of its function words
+MAX_BYTES = 2046  # of a lexeme: to_tsvector leaves out longer ones, a cast refuses them
 MAX_TIMES = 255  # of a lexeme in a tsvector
 
 Part = tuple[str, str]  # SQL with a placeholder, and its value
@@ -91,7 +92,7 @@ def _parts(text: str, language: str, day: str = "") -> Iterator[Part]:
     text = text[:MAX_OTHER_CHARACTERS]
     plain = folded(text)
     found = chain(pairs(plain), characters(plain), codes(text), date_lexemes(f"{plain} {day}"))
-    if counted := Counter(found):
+    if counted := Counter(each for each in found if len(each.encode()) <= MAX_BYTES):
         yield "%s::tsvector", " ".join(f"{_quoted(each)}:{_positions(times)}" for each, times in counted.items())
 
 

@@ -59,7 +59,8 @@ def parse_query(query: str, speakers: Sequence[Speaker], *, separate_names: bool
         return ParsedQuery(query, sentences_of(query))
     if kind_of(query) == "dialogue":
         lines = _LINE.findall(query[-MAX_DIVIDED:])
-        return ParsedQuery(query, tuple(text for _, text in lines[-MAX_LINES:]), frozenset(n for n, _ in lines), True)
+        names = list(dict.fromkeys(name for name, _ in reversed(lines)))[:MAX_LINES]
+        return ParsedQuery(query, tuple(text for _, text in lines[-MAX_LINES:]), frozenset(names), True)
     text = _remove_names([speaker.name for speaker in speakers], query)
     return ParsedQuery(text, sentences_of(text), subjects_of(query, speakers))
 

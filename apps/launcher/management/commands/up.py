@@ -105,10 +105,13 @@ def as_ordinary_process(function: Callable[[], None]) -> None:
 def prepare() -> None:
     """Check the settings, migrate, collect the static files, and make the account of the demo."""
     BaseCommand().check()
-    if settings.EMBEDDED_DATABASE and upgrades.is_upgrade():
+    begun = upgrades.begun(settings.LOCI_HOME)
+    if settings.EMBEDDED_DATABASE and upgrades.is_upgrade() and not begun.exists():
         print_status("Keeping a copy of the data from before the upgrade …")
         print_status(f"  {upgrades.dump(settings.LOCI_HOME)}; `manage.py undo_upgrade` brings it back.")
+        begun.touch()
     call_command("migrate", interactive=False, verbosity=0)
+    begun.unlink(missing_ok=True)
     collect_if_changed()
     delete_heartbeats()
     if settings.DEMO:
