@@ -6,7 +6,7 @@ class Mem0Config(AppConfig):
 
     def ready(self) -> None:
         from apps.common.jobs import job_changed
+        from apps.common.on_demand import on_demand
         from apps.extraction.models import ExtractionRun
-        from apps.mem0.events import on_run_changed
 
-        job_changed.connect(on_run_changed, sender=ExtractionRun)
+        job_changed.connect(on_demand("apps.mem0.events:on_run_changed"), sender=ExtractionRun)

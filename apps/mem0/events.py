@@ -4,6 +4,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from apps.common.jobs.models import OPEN_STATES
 from apps.common.scoping import Owner
 from apps.extraction.models import ExtractionRun
 from apps.mem0.models import Mem0Event
@@ -36,7 +37,7 @@ def memories_of(event: Mem0Event) -> QuerySet[Memory]:
 
 def on_run_changed(job: ExtractionRun, state: str, **kwargs: Any) -> None:
     """Give the memories of a run that has ended what its adds ask for, in the transaction that ends it."""
-    if state not in (ExtractionRun.State.SUCCEEDED, ExtractionRun.State.FAILED, ExtractionRun.State.CANCELLED):
+    if state in OPEN_STATES:
         return
     for event in events_of(job.owner_id).filter(run=job).order_by("pk"):
         if event.metadata or event.tags or event.expires_at:

@@ -78,7 +78,7 @@ def _pattern(language: str) -> re.Pattern[str]:
 
 def _words(table: Mapping[str, Mapping[str, int]], language: str) -> dict[str, int]:
     if language:
-        return dict(table[language])
+        return dict(table.get(language, {}))
     spaced = {word: step for name, words in table.items() if name not in _UNSPACED for word, step in words.items()}
     return {word: step for word, step in spaced.items() if word not in _AMBIGUOUS}
 

@@ -79,10 +79,12 @@ def retry(delivery: Delivery) -> None:
 def announce(owner_id: UUID, event: str, subjects: Sequence[UUID], ids: Mapping[str, Any]) -> None:
     """Note an event for the webhooks that want to be told of it. Without ``ids``, a subject is a memory."""
     subjects = sorted(set(subjects))  # one order of locks
+    if not subjects:
+        return
     parameters: dict[str, Any] = {
         "owner": owner_id,
         "event": str(event),
-        "data": json.dumps(ids, default=_text),
+        "data": json.dumps(ids, default=str),
         "ids": [uuid7() for _ in subjects],
         "subjects": list(subjects),
         "datas": [json.dumps({} if ids else {"memory": str(subject)}) for subject in subjects],
@@ -113,7 +115,3 @@ def _once(events: Sequence[str]) -> list[str]:
     if not events:
         raise Invalid.at("/events", gettext("Choose at least one."))
     return list(dict.fromkeys(events))
-
-
-def _text(value: Any) -> str | None:
-    return str(value)

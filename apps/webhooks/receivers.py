@@ -13,6 +13,7 @@ from apps.webhooks.operations import announce
 
 # Columns of which a change is told: others follow from searches, votes and new vectors.
 TOLD = {"text", "state", "kind", "importance", "hidden", "pinned", "expiration", "deleted_at"}
+TOLD |= {"tags", "metadata", "expires_at"}
 
 
 def on_memory_saved(

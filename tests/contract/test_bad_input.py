@@ -10,6 +10,7 @@ from drf_spectacular.generators import SchemaGenerator
 from rest_framework.test import APIClient
 
 from apps.extraction.models import ExtractionRun
+from apps.webhooks.models import Webhook
 
 BASE = "/api/v1/"
 JSON, JSON_PATCH = "application/json", "application/json-patch+json"
@@ -165,26 +166,33 @@ def lists_by_cursor() -> list[str]:
     ]
 
 
+def ids_of_lists(alice: APIClient, chat: dict[str, Any]) -> dict[str, Any]:
+    owner = alice.user.pk
+    run = ExtractionRun.objects.create(owner_id=owner, chat_id=chat["id"])
+    webhook = Webhook.objects.create(owner_id=owner, url="https://example.com/", events=["memory.added"])
+    return {"chat_id": chat["id"], "run_id": run.pk, "webhook_id": webhook.pk}
+
+
 @pytest.mark.parametrize("content", [None, "p=abc", "p=", "p=a%00b", "p=2026-13-01", "o=-1", "o=x", "r=x"])
 def test_a_cursor_that_no_page_gave_is_a_400_in_every_list(
     alice: APIClient, chat: dict[str, Any], content: str | None
 ) -> None:
     """None is a cursor that isn't even base64 of ASCII; the others are base64 of what can't be a place in a list."""
     cursor = "\u00e9" if content is None else base64.b64encode(content.encode()).decode()
-    run = ExtractionRun.objects.create(owner_id=alice.user.pk, chat_id=chat["id"])
+    ids = ids_of_lists(alice, chat)
     paths = lists_by_cursor()
     assert len(paths) >= 10
     for path in paths:
-        reply = alice.get(path.format(chat_id=chat["id"], run_id=run.pk), {"cursor": cursor})
+        reply = alice.get(path.format(**ids), {"cursor": cursor})
         assert (reply.status_code, reply["Content-Type"]) == (400, "application/problem+json"), path
         assert [error["pointer"] for error in reply.json()["errors"]] == ["/cursor"]
 
 
 @pytest.mark.parametrize("limit", ["null", "-1", "0", "1.5", "\u0663"])
 def test_a_limit_that_is_no_number_is_a_400_in_every_list(alice: APIClient, chat: dict[str, Any], limit: str) -> None:
-    run = ExtractionRun.objects.create(owner_id=alice.user.pk, chat_id=chat["id"])
+    ids = ids_of_lists(alice, chat)
     for path in lists_by_cursor():
-        reply = alice.get(path.format(chat_id=chat["id"], run_id=run.pk), {"limit": limit})
+        reply = alice.get(path.format(**ids), {"limit": limit})
         assert (reply.status_code, [error["pointer"] for error in reply.json()["errors"]]) == (400, ["/limit"]), path
 
 

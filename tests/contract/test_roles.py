@@ -32,6 +32,9 @@ PUBLIC = re.compile(
 )
 # POST requests that only read.
 READS = ("api/v1/memories/search/", "api/v1/sync/pull/")
+READS_OF_MEM0 = {f"mem0/{path}/" for path in ("v2/memories", "v3/memories")}
+READS_OF_MEM0 |= {f"mem0/v{number}/memories/search/" for number in (1, 2, 3)}
+API = ("api/", "mem0/")
 OPEN_TO_SUSPENDED = (*READS, "api/v1/notices/", "api/v1/snapshots/", "accounts/")
 
 
@@ -46,6 +49,7 @@ def found(things: dict[str, Any]) -> dict[str, str]:
     others = {"category": "self", "filename": "notes.md", "task": "scenes", "action": "pin"}
     others |= {"undo_id": uuid4(), "change_id": uuid4(), "object_id": things["user"].pk, "content_type_id": 1}
     others |= {"app_label": "chats", "case_id": uuid4(), "look_id": uuid4(), "id": uuid4(), "key": "x"}
+    others |= {"kind": "user", "name": "ann"}
     ids = {**others, **things}
     addresses = {}
     for route in sorted(set(routes(get_resolver()))):
@@ -83,7 +87,7 @@ def test_nobody_gets_in(found: dict[str, str]) -> None:
     for route, method, status, reply in statuses(Client(), found):
         if PUBLIC.match(route):
             fine = status < 500 or (route, status) == ("readyz/", 503)  # no worker runs
-        elif route.startswith("api/"):
+        elif route.startswith(API):
             fine = status in (401, 405)
         else:
             fine = status in (403, 404, 405) or (status == 302 and "/login/" in reply["Location"])
@@ -94,12 +98,14 @@ def test_nobody_gets_in(found: dict[str, str]) -> None:
 
 def test_a_token_that_may_read_does_not_write(found: dict[str, str], things: dict[str, Any]) -> None:
     client = client_of(things["user"], scope=ApiToken.Scope.READ)
-    api = {route: address for route, address in found.items() if route.startswith("api/v1/")}
+    api = {route: address for route, address in found.items() if route.startswith(("api/v1/", "mem0/"))}
     wrong = [
         (method, route, status)
         for route, method, status, _ in statuses(client, api)
-        if (method in UNSAFE and status not in (403, 405) and not route.startswith(READS))
-        or (method == "get" and status in (401, 403) and route.startswith("api/"))
+        if (
+            method in UNSAFE and status not in (403, 405) and not route.startswith(READS) and route not in READS_OF_MEM0
+        )
+        or (method == "get" and status in (401, 403))
     ]
     assert wrong == []
 
@@ -115,10 +121,10 @@ def test_a_suspended_user_reads_and_does_not_write(
     # Streams give the test's own connection back.
     found = {route: address for route, address in found.items() if not re.search(r"events/|browser", route)}
     for prefix, client in (("api/", api), ("", page)):
-        part = {route: address for route, address in found.items() if route.startswith("api/") == bool(prefix)}
+        part = {route: address for route, address in found.items() if route.startswith(API) == bool(prefix)}
         for route, method, status, reply in statuses(client, part, methods):
             view = reply.resolver_match.view_name if reply.resolver_match else ""
-            is_open = route.startswith(OPEN_TO_SUSPENDED) or view in OPEN_VIEWS
+            is_open = route.startswith(OPEN_TO_SUSPENDED) or view in OPEN_VIEWS or route in READS_OF_MEM0
             if method in UNSAFE and not is_open and status not in (403, 405):
                 wrong.append((method, route, status))
             if method == "get" and status == 403 and not route.startswith(("admin/", "accounts/")):
@@ -133,7 +139,7 @@ def test_a_moderator_is_a_stranger_outside_of_the_admin_site(in_admin_site: bool
     chosen = (lambda route: route.startswith("admin/")) if in_admin_site else routes_with_ids().__contains__
     mine = {route: found[route] for route in found if chosen(route)}
     for prefix, client in (("api/", client_of(moderator)), ("", signed_in(moderator))):
-        part = {route: address for route, address in mine.items() if route.startswith("api/") == bool(prefix)}
+        part = {route: address for route, address in mine.items() if route.startswith(API) == bool(prefix)}
         for route, method, status, _ in statuses(client, part):
             if not route.startswith("admin/") and status not in (404, 405):
                 wrong.append((method, route, status))

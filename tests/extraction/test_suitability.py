@@ -17,7 +17,7 @@ from apps.extraction.prompts.overrides import set_template
 from apps.extraction.prompts.rendering import TASKS, default_template
 from apps.extraction.suitability.expectations import Expectation, Statement
 from apps.extraction.suitability.running import Report, question_count, run
-from apps.extraction.suitability.scenarios import WAYS, trials
+from apps.extraction.suitability.scenarios import trials
 from apps.extraction.suitability.scoring import TrialResult, score_reply
 from apps.llm.backends.builtin import BuiltinBackend
 from apps.llm.generation import Completion, GenerationFailed, GenerationRequest, Watch, unwatched
@@ -204,8 +204,8 @@ def test_copied_examples_score_zero_with_a_hint(task: str) -> None:
 def test_expectations_differ_from_the_examples_of_prompts() -> None:
     for trial in TRIALS.values():
         assert any(one.description == "It copied the examples of the prompt." for one in trial.forbidden)
-        # The prompt of a reading has its examples in its forms, a plain question none.
-        assert ("Oswin" in default_template(trial.task)) == (trial.task not in WAYS)
+        # A plain question has its example in an exchange before it.
+        assert ("Oswin" in default_template(trial.task)) == (trial.task != "plain")
         assert "oswin" not in json.dumps(trial.material).lower()
 
 

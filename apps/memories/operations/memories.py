@@ -184,7 +184,8 @@ def undo_supersede(chat: Chat, target: UUID, successor: UUID) -> None:
     superseded = {"superseded_by": successor, "state": Memory.State.SUPERSEDED}
     restored = {"superseded_by": None, "state": Memory.State.ACTIVE, "valid_to": None}
     memories = Memory.objects.for_owner(chat.owner_id).filter(pk=target, **superseded)
-    memories.update(**restored, updated_at=timezone.now())
+    if memories.update(**restored, updated_at=timezone.now()):
+        memories_changed.send(Memory, owner_id=chat.owner_id, ids=[target])
     Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat, memory=target, **superseded).update(**restored)
     others = list(links.filter(memory=target).values_list("successor_id", flat=True))
     update_superseded_by_another_story(chat.owner_id, others)

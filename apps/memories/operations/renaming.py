@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from apps.memories.models import Entity, Memory
 from apps.memories.search.lexemes import Lexemes
+from apps.memories.signals import memories_changed
 from apps.memories.trigger_words import after_rewriting
 
 BATCH_SIZE = 500  # memories in one statement
@@ -33,4 +34,5 @@ def rename_in_memories(entity: Entity, former: str) -> int:
     Memory.with_bin.for_owner(entity.owner_id).bulk_update(
         changed, ["text", "triggers", "lexemes", "updated_at"], batch_size=BATCH_SIZE
     )
+    memories_changed.send(Memory, owner_id=entity.owner_id, ids=[memory.pk for memory in changed])
     return len(changed)
