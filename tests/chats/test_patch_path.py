@@ -17,8 +17,10 @@ from tests.factories import UserFactory, make_chat
 APPS = f"{Path(apps.chats.__file__).parent.parent}/"
 VIEW = "sync/api/views.py"
 MOST = 17  # modules
-# The database's connection and its router, which every statement passes, as it passes Django's own.
+# The database's connection and its router, which every statement passes, as it passes Django's own; and what calls a
+# receiver of a signal.
 CONNECTION = ("common/database/postgresql/base.py", "common/database/restriction.py", "common/database/replica.py")
+PASSED = (*CONNECTION, "common/on_demand.py")
 
 
 @contextmanager
@@ -34,7 +36,7 @@ def entered_modules() -> Iterator[list[str]]:
         module = path.removeprefix(APPS)
         if event == "call" and module == VIEW and not entered:
             views.append(frame)
-        if event == "call" and views and module not in (*entered, *CONNECTION):
+        if event == "call" and views and module not in (*entered, *PASSED):
             entered.append(module)
         if event == "return" and views and frame is views[0]:
             views.clear()

@@ -206,7 +206,8 @@ def test_expectations_differ_from_the_examples_of_prompts() -> None:
         assert any(one.description == "It copied the examples of the prompt." for one in trial.forbidden)
         # A plain question has its example in an exchange before it.
         assert ("Oswin" in default_template(trial.task)) == (trial.task != "plain")
-        assert "oswin" not in json.dumps(trial.material).lower()
+        told = {name: value for name, value in trial.material.items() if name != "forms"}
+        assert "oswin" not in json.dumps(told).lower()
 
 
 @pytest.mark.parametrize(
