@@ -35,12 +35,11 @@ class Environment(environ.FileAwareEnv):
 env = Environment()
 
 
-def one_of(name: str, default: str, *others: str) -> str:
-    """Return the variable, which has one of some values. Raise ImproperlyConfigured for any other."""
-    value = env.str(name, default="") or default
-    if value not in (default, *others):
-        raise ImproperlyConfigured(f"{name} must be one of {', '.join((default, *others))}, not {value!r}.")
-    return value
+def one_of(name: str, value: str, *choices: str) -> str:
+    """Return the value of a variable, or the first choice for an empty one. Raise ImproperlyConfigured for others."""
+    if value and value not in choices:
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join(choices)}, not {value!r}.")
+    return value or choices[0]
 
 
 def loci_home() -> Path:

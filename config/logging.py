@@ -43,6 +43,7 @@ ROUTINE_TASKS = {
     "apps.extraction.tasks.sweep_jobs",
     "apps.extraction.tasks.sweep_runs",
     "apps.replies.tasks.sweep_generations",
+    "apps.webhooks.tasks.sweep_deliveries",
 }
 
 # Paths of health probes. Their requests, one every few seconds, are not logged.

@@ -8,7 +8,7 @@ LOCI_HOME = loci_home()
 LOCI_PORT = env.int("LOCI_PORT", default=8000)
 LOCI_HOST = env.str("LOCI_HOST", default="127.0.0.1")
 LOCI_URL = env.str("LOCI_URL", default="") or f"http://127.0.0.1:{LOCI_PORT}"
-LOCI_FORM = one_of("LOCI_FORM", "small", "large")
+LOCI_FORM = one_of("LOCI_FORM", env.str("LOCI_FORM", default="small"), "small", "large")
 WEB_CONCURRENCY = env.int("WEB_CONCURRENCY", default=1 if LOCI_FORM == "small" else 2)
 DISK_WARNING_MEGABYTES = env.int("DISK_WARNING_MEGABYTES", default=1024)
 SERVED_OVER_TLS = urlsplit(LOCI_URL).scheme == "https"
