@@ -22,7 +22,7 @@ TIERS = tuple(Memory.Tier.values)
 
 
 def filters_of(body: Mapping[str, Any]) -> Any:
-    """Return the filters of a request, with the ids that older clients send beside them."""
+    """Return the filters of a request, including the ids that older clients send as separate fields."""
     beside = [{name: body[name]} for name in ENTITIES if body.get(name)]
     filters = body.get("filters") or None
     if isinstance(filters, str):

@@ -112,7 +112,7 @@ def _follow_up(scope: Scope, before: dict[UUID, Chat]) -> None:
 
 
 def _divide_again(scope: Scope) -> None:
-    """Write the lexemes of memories and journal entries anew: an older archive has those of an older search."""
+    """Rewrite the lexemes of memories and journal entries: those of an older archive don't match the present search."""
     texts: dict[str, Callable[[Any], str]] = {
         "memories.Memory": lambda row: row.text,
         "memories.JournalEntry": lambda row: f"{row.title}\n{row.text}",

@@ -115,7 +115,7 @@ def _respond(request: HttpRequest, answer: Any) -> HttpResponse:
     try:
         if len(request.body) > MAX_BODY_BYTES:
             raise ValueError
-        with transaction.atomic(), system_scope():  # nobody is signed in: the code or the token says whose grant it is
+        with transaction.atomic(), system_scope():  # nobody is signed in: the code or the token names the grant
             headers, body, status = answer(
                 request.build_absolute_uri(), "POST", request.body.decode(), {"Content-Type": request.content_type}
             )

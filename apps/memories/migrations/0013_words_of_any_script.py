@@ -1,4 +1,4 @@
-"""Write the lexemes of memories and journal entries anew: with words of any script. Passages: extraction's 0003."""
+"""Rewrite the lexemes of memories and journal entries, for words of any script. Extraction's 0003 does so for passages."""
 
 from django.db import migrations
 

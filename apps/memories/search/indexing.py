@@ -26,7 +26,7 @@ from apps.memories.models import Passage
 from apps.memories.search.lexemes import MAX_CHARACTERS, Lexemes
 from apps.memories.search.words import word_count
 
-FORMAT = "2"  # of passages; those of another are written anew, with the vectors that they have
+FORMAT = "2"  # of passages; passages of another format are rewritten, and keep their vectors
 SESSION_GAP = dt.timedelta(hours=4)  # a longer gap starts a new session
 OWN_SHARE = 0.5  # weight of a turn in its window's vector; its neighbours share the rest
 COMPARE_BATCH_SIZE = 1000  # messages compared with their passages per query

@@ -1,8 +1,8 @@
 """Words of texts in any script, and what is equal though it is written in another way. Without database access.
 
 Scripts without spaces between words, and Korean, whose words end in particles, are cut into overlapping pairs of
-characters: what is searched for stands in a text if its pairs do. What stands beside them in other scripts is divided
-at spaces and marks. A code, such as ``ADR-0003``, is its parts and what they are together.
+characters: what is searched for stands in a text if its pairs do. Text in other scripts is divided at spaces
+and marks. A code, such as ``ADR-0003``, is its parts and what they are together.
 """
 
 import unicodedata
