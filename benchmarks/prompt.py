@@ -17,12 +17,12 @@ from apps.accounts.models import User
 from apps.chats.models import Chat, Message
 from apps.chats.operations import find_or_create_character
 from apps.common.database.restriction import restricted_to
-from apps.injection.prompts.assembly import Prompt, assemble
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Memory, Passage
 from apps.memories.search import SearchQuery, search
 from apps.memories.search.lexemes import Lexemes
+from apps.prompts.assembly.memory import Prompt, assemble
 from benchmarks.page import chat_with_text
 from benchmarks.search import BATCH, MEMORIES, QUESTIONS, store_memories
 from benchmarks.timing import interleaved, ratio, summary

@@ -11,7 +11,7 @@ urlpatterns = [
     path("", include("apps.replies.api.urls")),
     path("", include("apps.exchange.api.urls")),
     path("", include("apps.graph.api.urls")),
-    path("", include("apps.injection.api.urls")),
+    path("", include("apps.prompts.api.urls")),
     path("", include("apps.journal.api.urls")),
     path("", include("apps.extraction.api.urls")),
     path("", include("apps.memories.api.urls")),

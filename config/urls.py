@@ -54,7 +54,7 @@ urlpatterns = [
     path("mem0/", include("apps.mem0.urls")),
     path("", include("apps.proxy.urls")),
     path("", include("apps.replies.urls")),
-    path("", include("apps.injection.urls")),
+    path("", include("apps.prompts.urls")),
     path("journal/", include("apps.journal.urls")),
     path("", include("apps.chats.urls")),
 ]

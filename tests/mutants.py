@@ -37,7 +37,7 @@ SUITES = {
     "apps/common/jobs/turns.py": "tests/common/test_jobs.py",
     "apps/extraction/progress.py": "tests/extraction/test_progress.py tests/extraction/test_runs.py",
     "apps/extraction/stages/extraction.py": "tests/extraction/test_reading_again.py tests/extraction/test_pipeline.py",
-    "apps/injection/slots/budgets.py": "tests/injection/test_budgets.py",
+    "apps/prompts/slots/budgets.py": "tests/prompts/test_budgets.py",
     "apps/llm/http/addresses.py": "tests/llm/test_addresses.py",
     "apps/memories/operations/invalidation.py": "tests/memories/test_inherited_invalidation.py"
     " tests/memories/test_changed_texts.py tests/extraction/engine/test_changes.py",
@@ -46,7 +46,7 @@ SUITES = {
     "apps/memories/verdicts/judging.py": "tests/memories/test_verdicts.py",
     "apps/memories/verdicts/questions.py": "tests/memories/test_verdicts.py",
     "apps/memories/verdicts/statements.py": "tests/memories/test_verdicts.py",
-    "apps/memories/witnesses.py": "tests/injection/test_group_prompts.py tests/extraction/engine/test_group.py",
+    "apps/memories/witnesses.py": "tests/prompts/test_group_prompts.py tests/extraction/engine/test_group.py",
     "apps/sync/idempotency.py": "tests/contract/test_idempotency.py",
     "apps/sync/settings_documents.py": "tests/contract/test_settings.py tests/sync/test_settings_log.py",
 }

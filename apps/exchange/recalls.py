@@ -14,10 +14,10 @@ from apps.chats.models import Chat, Message, Swipe
 from apps.chats.operations import Patch, patch_messages
 from apps.common.database.ids import uuid7
 from apps.exchange.reading.values import MAX_ITEMS, text_at
-from apps.injection.models import Recall
-from apps.injection.turns import text_hash
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory
+from apps.prompts.models import Recall
+from apps.prompts.turns import text_hash
 
 KEY = "bme_recall"  # in the extra of a message
 BATCH_SIZE = 500

@@ -9,7 +9,7 @@ class RepliesConfig(AppConfig):
         from apps.chats.signals import chat_deleted
         from apps.common.jobs import job_changed
         from apps.common.on_demand import on_demand
-        from apps.injection.prompts.previews import register_preview
+        from apps.prompts.assembly.previews import register_preview
         from apps.replies.models import Generation
 
         attachments.register(
@@ -20,5 +20,5 @@ class RepliesConfig(AppConfig):
             )
         )
         chat_deleted.connect(on_demand("apps.replies.operations:on_chat_deleted"))
-        register_preview(on_demand("apps.replies.prompts.previews:preview_memory"))
+        register_preview(on_demand("apps.replies.previews:preview_memory"))
         job_changed.connect(on_demand("apps.replies.streams:notify_generation_changed"), sender=Generation)

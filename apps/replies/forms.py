@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.chats.forms.fields import TextField
 from apps.chats.models import Character, Chat
+from apps.prompts.assembly.notes import DEFAULT_DEPTH, Note
 from apps.replies.models import (
     MAX_REPETITION_PENALTY,
     MAX_REPLY_TOKENS,
@@ -24,7 +25,6 @@ from apps.replies.models import (
     GenerationPreset,
 )
 from apps.replies.presets import list_presets
-from apps.replies.prompts.notes import DEFAULT_DEPTH, Note
 
 MAX_NOTE_LENGTH = 20_000
 MAX_NOTE_DEPTH = 10_000

@@ -15,9 +15,9 @@ from apps.chats.operations import Patch, append_messages, patch_messages
 from apps.common import jobs
 from apps.common.problems import Conflict, Invalid, Missing
 from apps.common.scoping import Owner
-from apps.injection.turns import visible_messages
-from apps.injection.witnessing import require_member
 from apps.llm.queries import generation_connection
+from apps.prompts.turns import visible_messages
+from apps.prompts.witnessing import require_member
 from apps.replies.continuations import continued
 from apps.replies.models import Generation, GenerationPreset
 from apps.replies.speakers import next_speaker, speaker_of

@@ -8,8 +8,8 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Chat, Message, Participant
 from apps.common.words import Words
-from apps.injection.turns import visible_messages
 from apps.llm.queries import generation_connection
+from apps.prompts.turns import visible_messages
 from apps.replies.models import Generation, GenerationPreset
 from apps.replies.presets import list_presets
 

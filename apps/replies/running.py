@@ -8,15 +8,15 @@ from django.utils.translation import gettext_noop
 from apps.chats.macros import resolve_card_text
 from apps.common import jobs
 from apps.common.problems import Invalid, Problem
-from apps.injection.turns import visible_messages
 from apps.llm.backends import backend_on
 from apps.llm.generation import GenerationFailed, GenerationRequest, PromptMessage, TransientFailure
 from apps.llm.models import Connection
 from apps.llm.queries import generation_connection
+from apps.prompts.assembly.whole import assemble_whole
+from apps.prompts.turns import visible_messages
 from apps.replies.models import Generation
 from apps.replies.operations import settle, update_fields, write_text
 from apps.replies.presets import preset_or_default, reply_tokens_of
-from apps.replies.prompts.assembly import assemble_whole
 from apps.replies.speakers import without_name
 
 INSTRUCTIONS = {

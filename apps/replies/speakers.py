@@ -4,8 +4,8 @@ import re
 
 from apps.chats.models import Character, Chat, Message
 from apps.chats.operations import character_of_participant
-from apps.injection.turns import visible_messages
-from apps.replies.whole_words import is_whole_word
+from apps.prompts.lorebooks.whole_words import is_whole_word
+from apps.prompts.turns import visible_messages
 
 
 def next_speaker(chat: Chat, character: Character | None) -> tuple[str, Character | None]:

@@ -21,9 +21,9 @@ from apps.common.database.restriction import restricted_to
 from apps.common.scoping import system_scope
 from apps.exchange.exporting import markdown_of
 from apps.extraction.models import ExtractionRun
-from apps.injection.models import Recall
 from apps.memories.models import Arc, Entity, Knowledge, Memory, Relationship, Scene, VersionedText
 from apps.memories.queries.memory_book import MemoryBook
+from apps.prompts.models import Recall
 from apps.snapshots.models import MirrorDeletion, MirroredChat
 
 MIRROR = "mirror"  # of STORAGES

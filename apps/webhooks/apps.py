@@ -10,9 +10,9 @@ class WebhooksConfig(AppConfig):
         from apps.common.jobs.transitions import job_changed
         from apps.common.on_demand import on_demand
         from apps.extraction.models import ExtractionRun
-        from apps.injection.models import Recall
         from apps.memories.models import Memory
         from apps.memories.signals import memories_changed, memories_written
+        from apps.prompts.models import Recall
 
         post_save.connect(on_demand("apps.webhooks.receivers:on_memory_saved"), sender=Memory)
         memories_written.connect(on_demand("apps.webhooks.receivers:on_memories_written"))

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from apps.common.jobs.models import OPEN_STATES
 from apps.extraction.models import ExtractionRun
-from apps.injection.models import Recall
 from apps.memories.models import Memory
+from apps.prompts.models import Recall
 from apps.webhooks.models import Event
 from apps.webhooks.operations import announce
 

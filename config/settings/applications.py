@@ -34,7 +34,7 @@ INSTALLED_APPS = [
     "apps.instances",
     "apps.journal",
     "apps.graph",
-    "apps.injection",
+    "apps.prompts",
     "apps.exchange",
     "apps.replies",
     "apps.proxy",

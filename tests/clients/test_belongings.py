@@ -11,7 +11,7 @@ from loci_client import Invalid, NotFound
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import append_messages
-from apps.injection.operations import ensure_recall
+from apps.prompts.operations import ensure_recall
 from apps.snapshots.models import Snapshot
 from apps.snapshots.tasks import run_snapshot_job
 from tests.factories import parsed

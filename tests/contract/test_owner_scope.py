@@ -33,7 +33,6 @@ from apps.chats.operations import (
 )
 from apps.common.scoping import UnscopedQuery, system_scope
 from apps.extraction.models import ExtractionRun, ModelTest
-from apps.injection.models import Recall
 from apps.instances.models import Conflict, Item
 from apps.instances.operations.registration import register
 from apps.llm.browser.calls import create_call
@@ -55,6 +54,7 @@ from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.entity_merges import merge_entities
 from apps.memories.operations.journal import merge_daily
 from apps.moderation.models import Case, Notice, Report
+from apps.prompts.models import Recall
 from apps.proxy.models import ProxiedChat
 from apps.replies.models import Generation
 from apps.replies.presets import create_preset

@@ -12,8 +12,8 @@ from apps.accounts.models import User
 from apps.chats.locking import Guard
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, append_messages, patch_messages
-from apps.injection.models import Recall
-from apps.injection.turns import text_hash
+from apps.prompts.models import Recall
+from apps.prompts.turns import text_hash
 from tests.factories import make_character, make_chat, parsed
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]

@@ -9,11 +9,11 @@ from playwright.sync_api import Locator, Page, expect
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import append_messages
-from apps.injection.models import Recall
-from apps.injection.operations import recall_turn
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Entity, Memory
 from apps.memories.operations.texts import write_version
+from apps.prompts.models import Recall
+from apps.prompts.operations import recall_turn
 from tests.e2e.test_accessibility import DESK, PHONE
 from tests.factories import make_character, make_chat, make_memory, parsed
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from apps.chats.models import Chat
 from apps.chats.transfer.imports import ImportResult, import_chats
-from apps.injection.models import Recall
-from apps.injection.operations import ensure_recall
 from apps.memories.models import Arc, Entity, LedgerEntry, Memory, VersionedText
 from apps.memories.queries.scenes import finished_scenes
+from apps.prompts.models import Recall
+from apps.prompts.operations import ensure_recall
 from tests.factories import UserFactory, make_character, make_chat
 from tests.properties import WITH_DATABASE
 

@@ -11,7 +11,7 @@ from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.transfer.exports import export_jsonl
 from apps.chats.transfer.imports import import_chats
-from apps.injection.models import Recall
+from apps.prompts.models import Recall
 from tests.contract.conftest import client_of
 from tests.exchange.test_imported_chats import GRAPH, RECALL, line
 

@@ -7,9 +7,9 @@ from apps.chats.models import Chat
 from apps.chats.operations import append_messages
 from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
-from apps.injection.prompts.assembly import assemble
 from apps.memories.models import Memory
 from apps.memories.operations import delete_memory, edit_memory
+from apps.prompts.assembly.memory import assemble
 from tests.factories import UserFactory, make_character, make_chat, parsed
 
 OSAKA = "My sister Elena lives in Osaka with her husband Kenji."

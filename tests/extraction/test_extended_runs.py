@@ -17,7 +17,7 @@ from apps.extraction.progress import messages_to_extract
 from apps.extraction.runs import pipeline
 from apps.extraction.settings.operations import change_settings
 from tests.factories import UserFactory, make_character, make_chat, parsed
-from tests.injection.conftest import client_of
+from tests.prompts.conftest import client_of
 
 LINE = "My cousin Anna{n} moved to Port Salt in {year} with {n} dogs."
 

@@ -33,8 +33,8 @@ from apps.llm.models import BrowserCall, Connection, Usage
 from apps.llm.operations import create_connection, delete_connection, set_daily_limit, update_connection, use_for
 from tests.coroutines import in_thread
 from tests.factories import UserFactory
-from tests.injection.conftest import client_of
 from tests.llm.test_calls import Cancelled
+from tests.prompts.conftest import client_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 REQUEST = GenerationRequest("greet", [{"role": "user", "content": "Say hello."}], max_tokens=50, stop=["END"])

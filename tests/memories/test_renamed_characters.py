@@ -5,9 +5,9 @@ import pytest
 from apps.accounts.models import User
 from apps.chats.operations import add_participant, create_persona, update_character, update_chat, update_persona
 from apps.common.scoping import system_scope
-from apps.injection.prompts.assembly import assemble
 from apps.memories.models import Entity, Knowledge, Memory
 from apps.memories.operations.entities import edit_entity, get_or_create_entity
+from apps.prompts.assembly.memory import assemble
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 
 pytestmark = pytest.mark.django_db

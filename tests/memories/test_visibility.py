@@ -10,9 +10,6 @@ from apps.accounts.models import User
 from apps.chats.models import Chat, Message
 from apps.chats.operations import add_participant, append_messages, branch_chat, create_chat, delete_chat
 from apps.extraction.settings.operations import change_settings
-from apps.injection.retrieval.active import active_memories
-from apps.injection.turns import UserTurn
-from apps.injection.witnessing import Viewpoint
 from apps.memories.api.exports import memory_export
 from apps.memories.models import Inheritance, Memory
 from apps.memories.operations.memories import delete_memory, link_sources, set_text, supersede
@@ -21,6 +18,9 @@ from apps.memories.search import SearchQuery, search
 from apps.memories.verdicts import neighbours
 from apps.memories.verdicts.neighbours import Scope, find_neighbours, neighbours_by_words
 from apps.memories.witnesses import NOBODY
+from apps.prompts.retrieval.active import active_memories
+from apps.prompts.turns import UserTurn
+from apps.prompts.witnessing import Viewpoint
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_character, make_chat, parsed
 

@@ -13,8 +13,8 @@ from apps.chats.models import Chat, Message
 from apps.chats.operations import branch_chat
 from apps.chats.operations.lorebooks import create_lorebook
 from apps.chats.operations.personas import create_persona
-from apps.injection.turns import spoken_turns_newest_first
 from apps.moderation.models import Action, Case
+from apps.prompts.turns import spoken_turns_newest_first
 from tests.contract.conftest import client_of
 from tests.contract.test_personas import photo
 from tests.factories import UserFactory, make_character, make_memory

@@ -7,7 +7,6 @@ from apps.accounts.models import User
 from apps.chats.models import Character, Chat, Message
 from apps.chats.operations import branch_chat
 from apps.common.problems import Conflict
-from apps.injection.turns import spoken_turns_newest_first
 from apps.memories.models import Memory
 from apps.memories.operations import create_memory
 from apps.moderation.models import Case, Notice, Report
@@ -17,7 +16,8 @@ from apps.moderation.operations.notices import answer
 from apps.moderation.operations.reports import report
 from apps.moderation.targets import find_target
 from apps.moderation.tasks import send_notice
-from apps.replies.prompts.assembly import assemble_whole
+from apps.prompts.assembly.whole import assemble_whole
+from apps.prompts.turns import spoken_turns_newest_first
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_character, make_chat
 from tests.moderation.conftest import SECRET, signed_in

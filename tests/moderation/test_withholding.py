@@ -18,7 +18,7 @@ from apps.moderation.models import Case
 from apps.moderation.operations.decisions import decide, reverse
 from apps.moderation.operations.reports import report
 from apps.moderation.targets import find_target
-from apps.replies.prompts.assembly import assemble_whole
+from apps.prompts.assembly.whole import assemble_whole
 from tests.factories import make_character, make_memory
 from tests.moderation.conftest import SECRET
 from tests.snapshots.making import made, restored

@@ -18,10 +18,10 @@ from apps.accounts.models import User
 from apps.accounts.operations import create_token
 from apps.chats.message_data.namespaces import is_partial
 from apps.chats.models import Chat, Message
-from apps.injection.models import Recall
 from apps.llm.models import Connection, Usage
 from apps.llm.operations import delete_connection, set_daily_limit
 from apps.llm.tokens import count_tokens
+from apps.prompts.models import Recall
 from apps.proxy.prompts.slots import with_slots
 from tests.conftest import WebServer, missing
 from tests.coroutines import in_thread

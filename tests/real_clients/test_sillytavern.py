@@ -10,8 +10,8 @@ from playwright.sync_api import Page
 
 from apps.accounts.models import User
 from apps.chats.models import Chat, Message
-from apps.injection.models import Recall
 from apps.llm.models import Connection
+from apps.prompts.models import Recall
 from tests.conftest import WebServer
 from tests.factories import make_character, make_chat, make_memory
 from tests.llm.scripted_server import Request, ScriptedServer

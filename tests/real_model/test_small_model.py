@@ -12,11 +12,11 @@ import pytest
 from apps.accounts.models import User
 from apps.extraction.models import ExtractionRun
 from apps.extraction.settings.operations import change_settings
-from apps.injection.prompts.assembly import assemble
 from apps.llm.backends.connected import ConnectedBackend
 from apps.llm.generation import GenerationRequest, PromptMessage
 from apps.llm.models import Connection
 from apps.llm.operations import create_connection, use_for
+from apps.prompts.assembly.memory import assemble
 from tests.extraction.engine.story import read
 from tests.factories import UserFactory
 from tests.real_model.measuring import chat_of, is_told, measure, passages, table

@@ -5,8 +5,8 @@ from rest_framework.test import APIClient
 
 from apps.chats.models import Chat
 from tests.factories import make_character, make_chat
-from tests.injection.conftest import client_of
 from tests.llm.conftest import alice, connect, no_waiting, server  # noqa: F401
+from tests.prompts.conftest import client_of
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from rest_framework.test import APIClient
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from tests.factories import UserFactory, make_chat
-from tests.injection.conftest import client_of
 from tests.llm.scripted_server import Reply, Request, ScriptedServer
+from tests.prompts.conftest import client_of
 
 pytestmark = pytest.mark.django_db
 

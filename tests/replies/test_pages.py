@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from apps.chats.models import Chat
 from apps.chats.operations import patch_metadata
 from apps.common.documents.patches import DocumentPatch
+from apps.prompts.assembly.notes import Note, note_of
 from apps.replies.forms import StopsField
 from apps.replies.models import GenerationPreset
 from apps.replies.operations import UNCHECKED
 from apps.replies.presets import create_preset
-from apps.replies.prompts.notes import Note, note_of
 
 FORM = {"name": "Calm", "is_default": "on", "temperature": "0.5", "top_p": "", "max_tokens": "300"}
 PRESETS = "/settings/presets/"

@@ -8,8 +8,8 @@ from apps.replies.models import GenerationPreset
 from apps.replies.presets import create_preset
 from apps.replies.tasks import run_generation
 from tests.factories import UserFactory
-from tests.injection.conftest import client_of
 from tests.llm.scripted_server import document
+from tests.prompts.conftest import client_of
 
 URL = "/api/v1/generation-presets/"
 

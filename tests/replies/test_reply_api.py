@@ -10,8 +10,8 @@ from apps.replies.models import Generation
 from apps.replies.tasks import run_generation
 from tests.coroutines import in_thread
 from tests.factories import UserFactory
-from tests.injection.conftest import client_of
 from tests.llm.scripted_server import Reply
+from tests.prompts.conftest import client_of
 
 
 def post(api, chat, status=202, **body):

@@ -11,10 +11,10 @@ from apps.chats.models import Message
 from apps.chats.operations import Patch, add_participant, append_messages, patch_messages
 from apps.common import jobs
 from apps.common.scoping import system_scope
-from apps.injection.models import SlotStatistics
-from apps.injection.operations import edit_recall, ensure_recall
-from apps.injection.settings.stores import settings_of
 from apps.llm.queries import generation_connection
+from apps.prompts.models import SlotStatistics
+from apps.prompts.operations import edit_recall, ensure_recall
+from apps.prompts.settings.stores import settings_of
 from apps.replies import running
 from apps.replies.models import Generation
 from apps.replies.operations import UNCHECKED, request_generation, settle, update_fields
@@ -223,7 +223,7 @@ def test_pages_and_the_call_have_the_same_numbers_of_memory(site, chat, connect)
     connect(context_tokens=1200)
     for number in range(40):
         make_memory(chat, f"Fact {number}: the well at milestone {number} has water.", importance=3)
-    settings = reverse("injection:chat-settings", args=[chat.pk])
+    settings = reverse("prompts:chat-settings", args=[chat.pk])
     pages = [site.get(reverse("replies:prompt", args=[chat.pk])), site.get(settings)]
     request_generation(chat.owner_id, chat.pk, mode="reply")
     run_last()
@@ -235,7 +235,7 @@ def test_pages_and_the_call_have_the_same_numbers_of_memory(site, chat, connect)
         assert f"{called.tokens:,} of {called.budget:,} tokens" in page.content.decode()
     totals = [pages[0].context["prompt"].memory.total_tokens, pages[1].context["prompt"].total_tokens]
     assert totals[0] == totals[1]
-    less = site.post(reverse("injection:preview", args=[chat.pk]), {"long_term_budget": "40"}, headers=HTMX)
+    less = site.post(reverse("prompts:preview", args=[chat.pk]), {"long_term_budget": "40"}, headers=HTMX)
     numbers = less.content.decode().split('id="numbers-long_term"')[1].split("</span>")[0]
     assert 'hx-swap-oob="true"' in numbers
     assert int(re.search(r'value="(\d+)"', numbers)[1]) < called.tokens
@@ -244,7 +244,7 @@ def test_pages_and_the_call_have_the_same_numbers_of_memory(site, chat, connect)
 def test_pages_show_the_budget_of_an_edited_text_and_that_it_is_used_whole(site, chat, connect):  # noqa: F811
     connect()
     make_memory(chat, "The well has water.")
-    settings = reverse("injection:chat-settings", args=[chat.pk])
+    settings = reverse("prompts:chat-settings", args=[chat.pk])
     site.post(settings, {"long_term_budget": "60", "adaptive": "off"})
     recall = ensure_recall(chat.owner, chat.pk, chat.messages.filter(is_user=True).latest("index").pk)
     edit_recall(recall, recall.text + "\n- The well is deep." * 100, turn_hash=recall.turn_hash)
@@ -277,7 +277,7 @@ def test_the_page_shows_the_whole_context_as_parts_and_what_was_left_out_of_it(s
     connect(context_tokens=2048)
     for fact in ("The well at the milestone has water.", "Mira keeps a raven in the attic of the mill."):
         make_memory(chat, fact, importance=3)
-    site.post(reverse("injection:chat-settings", args=[chat.pk]), {"long_term_budget": "20", "adaptive": "off"})
+    site.post(reverse("prompts:chat-settings", args=[chat.pk]), {"long_term_budget": "20", "adaptive": "off"})
     append_messages(chat.owner_id, chat.pk, [parsed(f"Well number {n}? " * 20, is_user=True) for n in range(30)])
     page = site.get(reverse("replies:prompt", args=[chat.pk]))
     context, prompt = page.context["map"], page.context["prompt"]

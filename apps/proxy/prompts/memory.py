@@ -10,11 +10,11 @@ import structlog
 
 from apps.chats.models import Character, Chat, Participant
 from apps.chats.operations import character_of_participant
-from apps.injection.prompts.assembly import assemble
-from apps.injection.slots.allocation import CONTEXT_SHARE
-from apps.injection.turns import visible_messages
 from apps.llm.models import Connection
 from apps.llm.tokens import token_counter
+from apps.prompts.assembly.memory import assemble
+from apps.prompts.slots.allocation import CONTEXT_SHARE
+from apps.prompts.turns import visible_messages
 from apps.proxy.prompts.slots import with_slots
 from apps.proxy.requests.folded_prompts import unfolded
 from apps.proxy.requests.nudges import naming_instruction

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from apps.chats.macros import macros_in, resolve_in_order
-from apps.injection.prompts.history import insert_slots
-from apps.injection.slots.filled_slots import FilledSlot
+from apps.prompts.assembly.history import insert_slots
+from apps.prompts.slots.filled_slots import FilledSlot
 from apps.proxy.requests.turns import INSTRUCTION_ROLES, TOOL_ROLES, leading_instructions
 
 Message = dict[str, Any]

@@ -15,7 +15,8 @@ from apps.chats.locking import Guard
 from apps.chats.queries import access_chat
 from apps.common.api.serializer_fields import read_body
 from apps.common.documents.strict_json import CompactJSONRenderer, EventStreamRenderer
-from apps.injection.api.serializers import recall_context
+from apps.prompts.api.serializers import recall_context
+from apps.prompts.assembly.whole import assemble_whole
 from apps.replies import operations
 from apps.replies.answers import answer
 from apps.replies.api.serializers import (
@@ -28,7 +29,6 @@ from apps.replies.api.serializers import (
     SourcedAnswerSerializer,
 )
 from apps.replies.presets import preset_or_default, reply_tokens_of
-from apps.replies.prompts.assembly import assemble_whole
 from apps.replies.queries import access_generation
 from apps.replies.speakers import next_speaker
 from apps.replies.streams import events_since, stream

@@ -11,7 +11,7 @@ from apps.chats.views.access import own_chat
 from apps.common.problems import Invalid
 from apps.llm.backends import backend_for
 from apps.llm.queries import generation_connection
-from apps.replies.prompts.previews import map_of, preview_prompt
+from apps.replies.previews import map_of, preview_prompt
 
 
 @login_required

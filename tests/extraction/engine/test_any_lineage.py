@@ -18,11 +18,11 @@ from apps.accounts.models import User
 from apps.chats.models import Character, Chat, Message
 from apps.chats.operations import NothingToUndo, branch_chat, delete_chat, purge_chat, restore_chat
 from apps.extraction.settings.operations import change_settings
-from apps.injection.retrieval.active import active_memories as active_at
-from apps.injection.turns import find_turn
 from apps.memories.models import Inheritance, Memory, MemorySource
 from apps.memories.queries.memories import active_memories
 from apps.memories.search import SearchQuery, search
+from apps.prompts.retrieval.active import active_memories as active_at
+from apps.prompts.turns import find_turn
 from tests.extraction.engine.story import append, delete, edit, settle, swipe, swipe_back, undo
 from tests.extraction.engine.test_any_order import FACTS, LONG_TERM_ONLY
 from tests.factories import UserFactory, make_character, make_chat

@@ -14,8 +14,8 @@ from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, Scene, Ver
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.story import read, tell
 from tests.factories import UserFactory
-from tests.injection.conftest import client_of
 from tests.llm.scripted_server import ScriptedServer
+from tests.prompts.conftest import client_of
 
 FACT = "[fact:3:permanent:source=0:entity=Alice/character] "
 # What a message says, and what a model writes that takes it for an order.

@@ -7,9 +7,9 @@ import pytest
 from apps.accounts.models import User
 from apps.chats.models import Character, Chat
 from apps.chats.operations import add_participant, append_messages, branch_chat, create_chat
-from apps.injection.retrieval.active import active_memories
-from apps.injection.turns import find_turn
 from apps.memories.models import Knowledge, Memory, Relationship
+from apps.prompts.retrieval.active import active_memories
+from apps.prompts.turns import find_turn
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import tune
 from tests.extraction.engine.story import append, read

@@ -12,8 +12,6 @@ from apps.chats.operations import add_participant, branch_chat, create_chat, del
 from apps.common.problems import Conflict
 from apps.extraction import tasks
 from apps.extraction.settings import modes
-from apps.injection.retrieval.active import active_memories as active_at
-from apps.injection.turns import find_turn
 from apps.memories.models import Arc, Inheritance, Memory, Question, Supersession
 from apps.memories.operations.memories import delete_memory, restore_memory
 from apps.memories.operations.questions import reopen, settle
@@ -23,6 +21,8 @@ from apps.memories.queries.memories import active_memories
 from apps.memories.queries.relationships import relationships_in
 from apps.memories.search import QueryVectors, SearchQuery, search
 from apps.memories.verdicts.neighbours import Scope, find_neighbours
+from apps.prompts.retrieval.active import active_memories as active_at
+from apps.prompts.turns import find_turn
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import tune
 from tests.extraction.engine.story import append, delete, edit, read, swipe, swipe_back, tell

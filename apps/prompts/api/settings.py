@@ -1,0 +1,25 @@
+"""API of the injection settings of a user, a character or a chat."""
+
+from typing import Any
+
+from apps.chats.models import Character, Chat
+from apps.extraction.api.settings import OfCharacter, OfChat, SettingsView
+from apps.prompts.settings.stores import INJECTION_SETTINGS, settings_of, settings_of_owner
+
+
+class InjectionSettingsView(SettingsView):
+    """Injection settings of the requester; subclasses serve those of a character or a chat."""
+
+    store = INJECTION_SETTINGS
+
+    def effective(self, character: Character | None = None, chat: Chat | None = None) -> dict[str, Any]:
+        settings = settings_of(chat) if chat else settings_of_owner(self.request.user, character)
+        return settings.values()
+
+
+class CharacterInjectionSettingsView(OfCharacter, InjectionSettingsView):
+    """Injection settings of a character."""
+
+
+class ChatInjectionSettingsView(OfChat, InjectionSettingsView):
+    """Injection settings of a chat."""

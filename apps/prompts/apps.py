@@ -1,0 +1,41 @@
+from pathlib import Path
+
+from django.apps import AppConfig
+
+
+class PromptsConfig(AppConfig):
+    name = "apps.prompts"
+    # The label is that of the tables, of the rows of django_migrations and of the names in stored archives. Another one
+    # would need them all renamed, and a release that is rolled back would not find its tables.
+    label = "injection"
+
+    def ready(self) -> None:
+        from apps.chats.attachments import Attachment, attachments
+        from apps.chats.pages.plugins import Sample, panels, samples
+        from apps.chats.signals import characters_merged, chat_branched, chat_changed, chat_committed
+        from apps.chats.transfer.carried import Carrier, carriers
+        from apps.common.on_demand import on_demand
+
+        attachments.register(
+            Attachment(
+                "recalls",
+                on_demand("apps.prompts.operations:save_recalls"),
+                on_demand("apps.prompts.operations:restore_recalls"),
+            )
+        )
+        carriers.register(
+            Carrier(
+                "recall",
+                "recall card",
+                on_demand("apps.prompts.carried_recalls:exported_recalls"),
+                on_demand("apps.prompts.carried_recalls:read_recall"),
+                on_demand("apps.prompts.carried_recalls:import_recalls"),
+            )
+        )
+        chat_branched.connect(on_demand("apps.prompts.branches:copy_recalls"))
+        chat_changed.connect(on_demand("apps.prompts.operations:adopt_recall"))
+        chat_committed.connect(on_demand("apps.prompts.operations:recall_appended_turn"))
+        characters_merged.connect(on_demand("apps.prompts.settings.stores:on_characters_merged"))
+        panels.register(on_demand("apps.prompts.cards.panel:recall_panel"))
+        panels.register(on_demand("apps.prompts.repair.panel:repair_panel"))
+        samples.register(Sample("The Salt Road", Path(self.path) / "demo" / "the_salt_road.jsonl"))

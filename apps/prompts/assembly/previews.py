@@ -1,0 +1,45 @@
+"""Register how the next prompt of a chat is previewed, and preview it.
+
+How much room memory has depends on the rest of the prompt, which an app above this one knows.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from apps.chats.models import Chat
+from apps.llm.backends import backend_for
+
+if TYPE_CHECKING:
+    from apps.prompts.assembly.memory import Prompt
+    from apps.prompts.settings.schema import Settings
+
+# Called with a chat and injection settings that need not be stored. Stores nothing. Raises Invalid.
+Preview = Callable[[Chat, "Settings"], "Prompt"]
+
+
+def preview_alone(chat: Chat, settings: "Settings") -> "Prompt":
+    """Return the memory of the next prompt if nothing else stands in it."""
+    from apps.prompts.assembly.memory import assemble
+
+    return assemble(
+        chat,
+        text=None,
+        character=None,
+        context_tokens=backend_for(chat.owner_id).context_tokens,
+        with_history=False,
+        settings=settings,
+        leave_trace=False,
+    )
+
+
+_previews: list[Preview] = [preview_alone]
+
+
+def register_preview(preview: Preview) -> None:
+    """Register ``preview``, which replaces the one before."""
+    _previews[:] = [preview]
+
+
+def preview_memory(chat: Chat, settings: "Settings") -> "Prompt":
+    """Return the memory of the chat's next prompt with ``settings``. Raise Invalid."""
+    return _previews[0](chat, settings)

@@ -1,0 +1,1 @@
+"""What lorebooks say about the recent messages: keys, entries, and where they stand in a prompt."""

@@ -1,0 +1,148 @@
+"""Entries that need no search, as they were before a turn: arcs, relationships, knowledge, ledger, texts, scenes."""
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from apps.chats.models import Character
+from apps.memories.models import Arc, Entity, Knowledge, LayerEntry
+from apps.memories.queries.arcs import arcs_in
+from apps.memories.queries.ledger import ledger_in
+from apps.memories.queries.relationships import relationships_in
+from apps.memories.secrets import has_name
+from apps.prompts.retrieval.story import repair_entries, scene_entries
+from apps.prompts.retrieval.texts import canon_entries, profile_entries, summary_entries
+from apps.prompts.slots.blocks import one_line
+from apps.prompts.slots.definitions import (
+    ARCS,
+    CANON,
+    EPISTEMIC,
+    PROFILES,
+    RELATIONSHIPS,
+    REPAIR,
+    SCENES,
+    SHORT_TERM,
+    STATE_LEDGER,
+)
+from apps.prompts.slots.entries import Entry
+from apps.prompts.turns import UserTurn
+from apps.prompts.witnessing import Viewpoint
+
+Row = TypeVar("Row", bound=LayerEntry)
+
+LEDGER_ORDER = (Entity.Kind.CHARACTER, Entity.Kind.PLACE, Entity.Kind.OBJECT, Entity.Kind.FACTION)
+# Of the character who is asked. What they are unaware of is left out: the line would tell it.
+VERBS = {
+    Knowledge.Kind.KNOWS: "knows",
+    Knowledge.Kind.SUSPECTS: "suspects",
+    Knowledge.Kind.BELIEVES: "believes",
+    Knowledge.Kind.HIDING: "hides",
+}
+
+
+def arc_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
+    """Return the arcs that were open before the turn, oldest first, up to the cap. The oldest are left out first."""
+    arcs = [
+        arc
+        for arc in arcs_in(turn.chat)
+        if _was_open(arc, turn)
+        and (not turn.chat.is_group or arc.chat_id == turn.chat.pk or (character and arc.character_id == character.pk))
+    ]
+    known = _witnessed(turn, character, sorted(arcs, key=lambda arc: arc.pk))
+    newest = known[-turn.memory_settings.arcs_cap :] if known else []
+    return [_entry(arc, "arcs", "arc", arc.text, number) for number, arc in enumerate(newest)]
+
+
+def _was_open(arc: Arc, turn: UserTurn) -> bool:
+    if arc.source and arc.source.chat_id == turn.chat.pk and arc.source.index >= turn.index:
+        return False
+    is_later = arc.until is not None and arc.until.chat_id == turn.chat.pk and arc.until.index >= turn.index
+    return arc.state == Arc.State.OPEN or is_later
+
+
+def relationship_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
+    """Return one line for each pair of people, such as "Mira → Tom: warm (high), wary (low)". The last go first."""
+    pairs = relationships_in(turn.chat, turn.index - 1)
+    rows = [row for pair in pairs for row in pair.descriptors]
+    known = {row.pk for row in _witnessed(turn, character, rows)}
+    if turn.chat.is_group:  # what a member learned in another chat is nothing that the others know
+        own = {row.pk for pair in pairs for row in pair.descriptors if _is_of(pair.subject, character)}
+        known = {row.pk for row in rows if row.pk in known and (row.chat_id == turn.chat.pk or row.pk in own)}
+    entries = []
+    for number, pair in enumerate(pairs):
+        words = [f"{row.descriptor} ({row.magnitude})" for row in pair.descriptors if row.pk in known]
+        if words:
+            line = f"{pair.subject.name} → {pair.target.name}: {', '.join(words)}"
+            entries.append(_entry(pair.descriptors[0], "relationships", "relationship", line, -number))
+    return entries
+
+
+def _is_of(entity: Entity, character: Character | None) -> bool:
+    return character is not None and entity.character_id == character.pk
+
+
+def knowledge_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
+    """Return what the responding character knows, and what they hide, which is left out first."""
+    if character is None:
+        return []
+    kinds = list(VERBS)
+    own = [row for row in turn.knowledge if row.kind in kinds and has_name(row.subject, character.name)]
+    ordered = sorted(own, key=lambda row: (kinds.index(Knowledge.Kind(row.kind)), row.pk))
+    return [_entry(row, "epistemic", row.kind, _knowledge_line(row), -number) for number, row in enumerate(ordered)]
+
+
+def _knowledge_line(row: Knowledge) -> str:
+    origin = f" from {row.target.name}" if row.target else ""
+    return f"{row.subject.name} {VERBS[Knowledge.Kind(row.kind)]}{origin}: {row.text}"
+
+
+def ledger_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
+    """Return one line for each thing, such as "Mira: location: the mill; mood: calm". Factions are left out first."""
+    states = sorted(ledger_in(turn.chat, turn.index - 1), key=lambda state: _rank(state.entity))
+    current = [[field.current for field in state.fields if field.current] for state in states]
+    known = {row.pk for row in _witnessed(turn, character, [row for rows in current for row in rows])}
+    entries = []
+    for number, (state, rows) in enumerate(zip(states, current, strict=True)):
+        values = [f"{row.field}: {row.value}" for row in rows if row.pk in known]
+        if values:
+            line = f"{state.entity.name}: {'; '.join(values)}"
+            entries.append(_entry(rows[0], "state_ledger", state.entity.kind, line, -number))
+    return entries
+
+
+def _rank(entity: Entity) -> int:
+    """Return the position of an entity's kind; unknown kinds are last."""
+    return LEDGER_ORDER.index(entity.kind) if entity.kind in LEDGER_ORDER else len(LEDGER_ORDER)
+
+
+def _witnessed(turn: UserTurn, character: Character | None, rows: Iterable[Row]) -> list[Row]:
+    """Return the rows that don't come from a message of the chat that the character did not witness."""
+    loaded = list(rows)
+    unseen = Viewpoint(turn.chat, character).unheard([row.source_id for row in loaded])
+    return [row for row in loaded if row.source_id not in unseen]
+
+
+def _entry(row: LayerEntry, tier: str, kind: str, line: str, priority: float) -> Entry:
+    return Entry(
+        id=row.pk,
+        tier=tier,
+        kind=kind,
+        line=one_line(line),
+        priority=priority,
+        score=0.0,
+        why="always included",
+        source_message=row.source_id,
+        by_person=bool(row.edited_by),
+    )
+
+
+LAYERS: dict[str, Callable[[UserTurn, Character | None], list[Entry]]] = {
+    CANON.name: canon_entries,
+    SHORT_TERM.name: summary_entries,
+    PROFILES.name: profile_entries,
+    RELATIONSHIPS.name: relationship_entries,
+    ARCS.name: arc_entries,
+    EPISTEMIC.name: knowledge_entries,
+    STATE_LEDGER.name: ledger_entries,
+    SCENES.name: scene_entries,
+    REPAIR.name: repair_entries,
+}

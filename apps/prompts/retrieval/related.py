@@ -1,0 +1,96 @@
+"""Search memories and passages that are related to a turn."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from apps.chats.models import Character, Message
+from apps.memories.search import NO_VECTORS, QueryVectors, RankedHit, SearchQuery, SearchResult, find, load
+from apps.prompts.retrieval.active import active_ids_before
+from apps.prompts.slots.definitions import LONG_TERM, SESSION
+from apps.prompts.turns import UserTurn
+from apps.prompts.witnessing import Viewpoint
+
+MESSAGES_TIER = "messages"  # the tier of passages
+
+VISIBLE_MESSAGES = 20  # visible messages this close to the turn are taken to stand in a history that is not known
+SEARCH_LIMIT = 100  # of memories, and of messages
+MAX_MEMORIES, MAX_MESSAGES = 6, 4  # maximum numbers of results
+MIN_COSINE = 0.2  # cosines of all-MiniLM-L6-v2 below this are noise
+MIN_SHARE_OF_BEST = 0.6  # minimum share of the best cosine
+MIN_SHARED_WORDS = 0.3  # minimum share of the turn's words, used without vectors
+
+
+@dataclass(frozen=True)
+class Related:
+    """What a search for a turn's text found, and the vectors of the text. ``method`` is empty if it has no words.
+
+    ``near`` are the ids of all memories that the search came upon, the results among them.
+    """
+
+    method: str = ""
+    results: list[SearchResult] = field(default_factory=list)
+    vectors: QueryVectors = NO_VECTORS
+    near: Collection[UUID] = ()
+
+    @property
+    def lacks_vectors(self) -> bool:
+        """Return whether no model was available to search with."""
+        return self.method == "text"
+
+
+def search_related(turn: UserTurn, character: Character | None, shown: Collection[UUID] | None = None) -> Related:
+    """Return the results related to the turn's text: memories active just before it, then earlier messages.
+
+    ``shown`` are the messages that stand in the prompt anyway, by default those just before the turn.
+    """
+    if not turn.text.strip():
+        return Related()
+    view = Viewpoint(turn.chat, character)
+    query = SearchQuery(
+        query=turn.text,
+        chat=turn.chat.pk,
+        character=character.pk if character else None,
+        tiers=(LONG_TERM.name, SESSION.name, MESSAGES_TIER),
+        before=turn.index,
+        witness=view.ids,
+    )
+    found = find(turn.owner_id, query)
+    near = [hit.id for hit in found.hits if hit.is_memory]
+    if found.small_talk:
+        return Related(found.method, vectors=found.vectors, near=near)
+    shown = _in_history(turn) if shown is None else shown
+    hits = _best(found.hits, SEARCH_LIMIT, SEARCH_LIMIT)
+    hits = [hit for hit in hits if hit.id not in shown]
+    hits = _above_thresholds(found.method, hits)
+    active = active_ids_before(turn, [hit.id for hit in hits if hit.is_memory])
+    hits = [hit for hit in hits if hit.id in active or not hit.is_memory]
+    if not turn.chat.is_group:
+        # In a group, the rows tell who witnessed them. Else those that are not used need not be loaded.
+        hits = _best(hits, MAX_MEMORIES, MAX_MESSAGES)
+    loaded = load(turn.owner_id, hits, turn.text, with_history=False)
+    known = view.known_of([result.id for result in loaded if result.memory])
+    memories = [result for result in loaded if result.memory and result.id in known][:MAX_MEMORIES]
+    messages = [result for result in loaded if result.message and view.has_heard(result.message)][:MAX_MESSAGES]
+    return Related(found.method, memories + messages, found.vectors, near)
+
+
+def _in_history(turn: UserTurn) -> set[UUID]:
+    """Return the ids of the messages just before the turn that stand in the prompt anyway."""
+    earlier = Message.objects.for_owner(turn.owner_id).filter(chat=turn.chat, is_system=False, index__lt=turn.index)
+    return set(earlier.order_by("-index").values_list("pk", flat=True)[:VISIBLE_MESSAGES])
+
+
+def _best(hits: Sequence[RankedHit], memories: int, messages: int) -> list[RankedHit]:
+    """Return the best memories and the best messages: where all talk is of one thing, messages score above memories."""
+    best = [hit for hit in hits if hit.is_memory][:memories]
+    return best + [hit for hit in hits if not hit.is_memory][:messages]
+
+
+def _above_thresholds(method: str, hits: list[RankedHit]) -> list[RankedHit]:
+    """Return the hits above absolute thresholds; the scores of the search are relative to the best result."""
+    signal = "lexical" if method == "text" else "vector"
+    values = [hit.signals.get(signal, 0.0) for hit in hits]
+    best = max(values, default=0.0)
+    threshold = MIN_SHARED_WORDS if method == "text" else max(MIN_COSINE, MIN_SHARE_OF_BEST * best)
+    return [hit for hit, value in zip(hits, values, strict=True) if value >= threshold]

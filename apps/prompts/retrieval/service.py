@@ -1,0 +1,265 @@
+"""Fill the slots for a turn with active memories and with search results."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from apps.chats.models import Character, Message
+from apps.common.database.concurrent_reads import read_concurrently
+from apps.memories.quotations import quotation
+from apps.memories.search import SearchResult
+from apps.prompts.retrieval.active import ActiveMemory, SourceMessage, active_memories
+from apps.prompts.retrieval.excerpts import excerpt_around
+from apps.prompts.retrieval.layers import LAYERS
+from apps.prompts.retrieval.overlap import QUOTED_SHARE, is_covered, words_of
+from apps.prompts.retrieval.reasons import names_in, reasons
+from apps.prompts.retrieval.related import MESSAGES_TIER, search_related
+from apps.prompts.retrieval.withheld import secrets_of, tellable
+from apps.prompts.slots.blocks import join_blocks, one_line
+from apps.prompts.slots.budgets import CountFunction, FittedItems
+from apps.prompts.slots.definitions import EPISTEMIC, LONG_TERM, RECALLED, SESSION, SLOTS, TRIGGERED
+from apps.prompts.slots.entries import Entry
+from apps.prompts.slots.plan import Plan
+from apps.prompts.turns import UserTurn
+
+_SLOT_NAMES = [slot.name for slot in SLOTS]
+PROTECTION = 5.0  # added to the priority of protected entries; less than the weight of a pinned memory
+PROTECTED_KINDS = {LONG_TERM.name: ("relationship", "preference", "fact"), SESSION.name: ("development", "scene")}
+
+
+@dataclass(frozen=True)
+class RetrievalResult:
+    """The entries retrieved for a turn, by slot name, and the budgets that they were fitted into.
+
+    Without vectors, only words were searched. ``count`` counts the tokens of the user's model.
+    """
+
+    turn: UserTurn
+    fitted: Mapping[str, FittedItems[Entry]]
+    budgets: Mapping[str, int]
+    count: CountFunction
+    has_vectors: bool = True
+
+    @property
+    def text(self) -> str:
+        """Return the text that a recall stores."""
+        return join_blocks(self.fitted[slot.name].text for slot in RECALLED)
+
+    @property
+    def tokens(self) -> int:
+        return self.count(self.text)
+
+    def documents(self) -> list[dict[str, Any]]:
+        """Return the entries in the text as JSON objects, triggered ones first, then by score."""
+        entries = [(entry, slot.name) for slot in RECALLED for entry in self.fitted[slot.name].kept]
+        entries.sort(key=lambda pair: (not pair[0].triggered, -pair[0].score, str(pair[0].id)))
+        return [entry.document(name) for entry, name in entries]
+
+    def left_out(self) -> list[dict[str, Any]]:
+        """Return the entries that no budget had room for as JSON objects, the most important of a slot first.
+
+        Each has the ``budget`` of its slot. One that another slot has room for is not left out.
+        """
+        kept = {entry.id for slot in RECALLED for entry in self.fitted[slot.name].kept}
+        return [
+            {**entry.document(slot.name), "budget": self.budgets[slot.name]}
+            for slot in RECALLED
+            for entry in sorted(self.fitted[slot.name].left_out, key=lambda entry: -entry.priority)
+            if entry.id not in kept
+        ]
+
+
+def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> RetrievalResult:
+    """Fill the slots with what was known just before a turn, within the budgets of ``plan``.
+
+    Raise EmbeddingUnavailable, OperationalError.
+    """
+    related, layers = read_concurrently(
+        partial(search_related, turn, character, plan.surely_shown()), partial(layer_entries, turn, character, plan)
+    )
+    results_by_id = {result.id: result for result in related.results if result.memory}
+    tiers = (LONG_TERM.name, SESSION.name)
+    memories = active_memories(turn, tiers, character, results_by_id, related.vectors, related.near)
+    secrets = secrets_of(turn, character)
+    found = {
+        name: tellable(
+            secrets,
+            # Of two with the same priority, the newer one is kept.
+            (
+                _memory_entry(turn, active, results_by_id.get(active.id), active.priority + number * 1e-9)
+                for number, active in enumerate(rows)
+            ),
+        )
+        for name, rows in memories.items()
+    }
+    always = {active.id for active in memories[LONG_TERM.name] if active.always}
+    entries = layers | {
+        LONG_TERM.name: [entry for entry in found[LONG_TERM.name] if entry.id in always],
+        SESSION.name: found[SESSION.name],
+    }
+    entries = {name: items if plan.slots[name].enabled else [] for name, items in entries.items()}
+    protected = {name: _protect(items, PROTECTED_KINDS.get(name, ())) for name, items in entries.items()}
+    budgets = plan.budgets_for(protected)
+    fitted = fit_in_order(plan, protected, budgets)
+    kept = [entry for name in (LONG_TERM.name, SESSION.name) for entry in fitted[name].kept]
+    kept_ids = {entry.id for entry in kept}
+    left_out = [entry for items in found.values() for entry in items if entry.id not in kept_ids]
+    related_entries = _triggered_entries(turn, related.results, left_out) if plan.slots[TRIGGERED.name].enabled else []
+    related_entries = tellable(secrets, related_entries)
+    fitted[TRIGGERED.name] = fit_triggered(plan, fitted, related_entries, budgets[TRIGGERED.name])
+    by_name = {slot.name: fitted[slot.name] for slot in SLOTS}
+    return RetrievalResult(turn, by_name, budgets, plan.count, not related.lacks_vectors)
+
+
+def layer_entries(turn: UserTurn, character: Character | None, plan: Plan) -> dict[str, list[Entry]]:
+    """Return the entries that no search is needed for and that the character may be told, by slot name."""
+    entries = {name: read(turn, character) if plan.slots[name].enabled else [] for name, read in LAYERS.items()}
+    secrets = secrets_of(turn, character)
+    # What characters suspect or believe is in their own mind, also where they don't know that it is so.
+    return {name: items if name == EPISTEMIC.name else tellable(secrets, items) for name, items in entries.items()}
+
+
+def fit_in_order(
+    plan: Plan, entries: Mapping[str, Sequence[Entry]], budgets: Mapping[str, int], lines: Collection[str] = ()
+) -> dict[str, FittedItems[Entry]]:
+    """Fit the entries into their slots. Leave out those that an earlier slot, or one of ``lines``, says already.
+
+    Slots that the turn does not change come first, so that they don't change for what others say.
+    """
+    seen = {_normalized(line) for line in lines}
+    fitted: dict[str, FittedItems[Entry]] = {}
+    kept: list[Entry] = []
+    for name in sorted(entries, key=_SLOT_NAMES.index):
+        items = _unrepeated(plan.candidates(name, entries[name]), seen)
+        if name == SESSION.name:
+            items = _without_repetitions(items, kept)
+        fitted[name] = plan.fit(name, items, budgets[name])
+        seen |= {_key(entry) for entry in fitted[name].kept}
+        kept += fitted[name].kept if name == LONG_TERM.name else []
+    return fitted
+
+
+def fit_triggered(
+    plan: Plan, others: Mapping[str, FittedItems[Entry]], entries: Sequence[Entry], budget: int
+) -> FittedItems[Entry]:
+    """Fit what is related to the turn, without what other slots say already.
+
+    Leave out passages of messages that stand in the prompt's history anyway.
+    """
+    memories = (items for name, items in others.items() if name in (LONG_TERM.name, SESSION.name))
+    remembered = [entry for items in memories for entry in items.kept]
+    lines = {_key(entry) for items in others.values() for entry in items.kept}
+    entries = _unrepeated(_without_repetitions(entries, remembered), lines)
+    tokens = sum(items.tokens for items in others.values())
+    while True:
+        fitted = plan.fit(TRIGGERED.name, entries, budget)
+        shown = plan.shown(tokens + fitted.tokens) if plan.shown else ()
+        if not any(entry.id in shown for entry in fitted.kept):
+            return fitted
+        # What is left out here makes room for a longer history.
+        entries = [entry for entry in entries if entry.id not in shown]
+
+
+def _protect(entries: Sequence[Entry], kinds: Sequence[str]) -> list[Entry]:
+    """Raise the priority of the best entry of each of ``kinds``, and of the newest one: the current moment."""
+    if not kinds:
+        return list(entries)
+    of_kind = [max((e for e in entries if e.kind == kind), key=lambda e: e.priority, default=None) for kind in kinds]
+    protected = {entry.id for entry in [*of_kind, *entries[-1:]] if entry}
+    return [replace(e, priority=e.priority + PROTECTION) if e.id in protected else e for e in entries]
+
+
+def _unrepeated(entries: Iterable[Entry], seen: Collection[str]) -> list[Entry]:
+    """Return the entries whose text is not in ``seen``, each text once."""
+    first: dict[str, Entry] = {}
+    for entry in entries:
+        if _key(entry) not in seen:
+            first.setdefault(_key(entry), entry)
+    return list(first.values())
+
+
+def _key(entry: Entry) -> str:
+    return _normalized(entry.line)
+
+
+def _normalized(line: str) -> str:
+    return one_line(line).removeprefix("- ").casefold()
+
+
+def _without_repetitions(entries: Sequence[Entry], kept: Sequence[Entry]) -> list[Entry]:
+    """Return the entries that don't repeat any of ``kept``, which are in other slots."""
+    others = [words_of(entry.line) for entry in kept]
+    return [entry for entry in entries if not _is_repeated(entry, others)]
+
+
+def _is_repeated(entry: Entry, others: Iterable[set[str]]) -> bool:
+    share, words = QUOTED_SHARE if entry.tier == MESSAGES_TIER else 1.0, words_of(entry.line)
+    return any(is_covered(words, other, share) for other in others)
+
+
+def _memory_entry(turn: UserTurn, active: ActiveMemory, result: SearchResult | None, priority: float) -> Entry:
+    """Return the entry of a memory, with the score of ``result`` if the search found it."""
+    signals = result.signals if result else {"vector": max(active.similarity, 0.0)}
+    source = _latest_source(turn, active.sources)
+    return Entry(
+        id=active.id,
+        tier=active.tier,
+        kind=active.kind,
+        line=one_line(active.text),
+        priority=priority,
+        score=result.score if result else signals["vector"],
+        why=reasons(
+            names=names_in(turn.text, active.names),
+            origin=_describe_origin(turn, source),
+            signals=signals,
+            pinned=active.pinned,
+            triggers=active.triggers,
+        ),
+        source_message=source.id if source else None,
+        signals=signals,
+        triggered=result is not None or bool(active.triggers),
+        by_person=active.by_person,
+    )
+
+
+def _latest_source(turn: UserTurn, sources: Sequence[SourceMessage]) -> SourceMessage | None:
+    """Return the latest source message before the turn, else the latest one in another chat, else None."""
+    here = [source for source in sources if source.chat_id == turn.chat.pk and source.index < turn.index]
+    elsewhere = [source for source in sources if source.chat_id != turn.chat.pk]
+    return max(here or elsewhere, key=lambda source: source.index, default=None)
+
+
+def _describe_origin(turn: UserTurn, source: SourceMessage | None) -> str:
+    """Return a text such as "214 messages ago" or "in “Another chat”", or an empty string if neither is known."""
+    if source is None or (source.chat_id == turn.chat.pk and source.index >= turn.index):
+        return ""
+    if source.chat_id != turn.chat.pk:
+        return f"in “{source.chat_title}”"
+    distance = turn.index - source.index
+    return f"{distance:,} {'message' if distance == 1 else 'messages'} ago"
+
+
+def _triggered_entries(turn: UserTurn, results: Iterable[SearchResult], left_out: Iterable[Entry]) -> list[Entry]:
+    """Return the passages and the memories left out of other slots that the search found, best first."""
+    passages = [_passage_entry(turn, result.message, result) for result in results if result.message]
+    memories = [replace(entry, priority=entry.score) for entry in left_out if entry.triggered]
+    return sorted(passages + memories, key=lambda entry: -entry.score)
+
+
+def _passage_entry(turn: UserTurn, message: Message, result: SearchResult) -> Entry:
+    source = SourceMessage(message.pk, message.chat_id, message.index, message.chat.title)
+    return Entry(
+        id=message.pk,
+        tier=MESSAGES_TIER,
+        kind="said",
+        line=one_line(quotation(message.name, excerpt_around(message.mes, result.matched_sentence))),
+        priority=result.score,
+        score=result.score,
+        why=reasons(
+            names=names_in(turn.text, [message.name]), origin=_describe_origin(turn, source), signals=result.signals
+        ),
+        source_message=message.pk,
+        signals=result.signals,
+        triggered=True,
+    )

@@ -1,0 +1,82 @@
+"""Render memories as text blocks by templates, and split a text into such blocks."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from django.utils.translation import gettext
+
+from apps.chats.macros import macros_in, resolve_macros
+from apps.prompts.slots.definitions import ENTRIES, Slot
+
+SEPARATOR = "\n\n"
+PLACEHOLDERS = {"entries", "char", "user"}
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+# Tokens by which templates of chats mark roles and turns: "<|im_start|>", "<start_of_turn>", "</s>", "[INST]" …
+_ROLE_TOKEN = re.compile(r"<(?=[|｜]|/?s>|<?/?SYS>|(?:start|end)_of_turn>|[be]os>)|\[(?=/?INST\])", re.IGNORECASE)
+
+
+def one_line(text: str) -> str:
+    """Return ``text`` without line breaks, control characters and the tokens of roles.
+
+    So text from a chat can't be mistaken for a heading, for another entry or for the message of another role.
+    """
+    if "<" in text or "[" in text:
+        text = _ROLE_TOKEN.sub(lambda match: "‹" if match[0] == "<" else "⟦", text)
+    if text.isprintable() and "  " not in text:  # as nearly all texts are: their only white space is single spaces
+        return text.strip()
+    return " ".join(_CONTROL_CHARACTERS.sub(" ", text).split())
+
+
+def render_block(slot: Slot, entries: Sequence[str], names: Mapping[str, str]) -> str:
+    """Return the slot's template with the entries, or an empty string if there are none.
+
+    ``names`` are the values of the other placeholders, ``char`` and ``user``.
+    """
+    lines = [line for line in map(one_line, entries) if line]
+    if not lines:
+        return ""
+    rendered = " ".join(lines) if slot.prose else "\n".join(f"- {line}" for line in lines)
+    return resolve_macros(slot.template, {**_inline(names), "entries": rendered}).strip()
+
+
+def heading_of(slot: Slot, names: Mapping[str, str]) -> str:
+    """Return the slot's heading as it stands in its block."""
+    return resolve_macros(slot.heading, _inline(names))
+
+
+def _inline(names: Mapping[str, str]) -> dict[str, str]:
+    return {name: one_line(value) for name, value in names.items()}
+
+
+def template_error(template: str) -> str | None:
+    """Return why a text is no template of a slot, or None."""
+    count = sum(name == "entries" for name in re.findall(r"\{\{\s*(\w+)\s*\}\}", template.lower()))
+    if count != 1:
+        return gettext("It must contain %(entries)s once.") % {"entries": ENTRIES}
+    if unknown := sorted(macros_in([template]) - PLACEHOLDERS):
+        return gettext("There is no placeholder {{%(value)s}}; there are {{entries}}, {{char}} and {{user}}.") % {
+            "value": unknown[0]
+        }
+    if re.search(r"\{\{|\}\}", re.sub(r"\{\{\s*\w+\s*\}\}", "", template)):
+        return gettext("It has braces without a placeholder, such as {{ without }}.")
+    return None
+
+
+def join_blocks(blocks: Iterable[str]) -> str:
+    """Return the non-empty blocks as one text."""
+    return SEPARATOR.join(block for block in blocks if block)
+
+
+def split_blocks(text: str, headings: Mapping[str, str], default: str) -> dict[str, str]:
+    """Split a text of joined blocks, which a user may have edited. Return the blocks by slot name.
+
+    ``headings`` maps slot names to headings, whose last line is looked for. Lines before the first heading belong to
+    the slot ``default``.
+    """
+    names = {heading.splitlines()[-1].strip(): name for name, heading in headings.items() if heading}
+    lines: dict[str, list[str]] = {}
+    current = default
+    for line in text.splitlines():
+        current = names.get(line.strip(), current)
+        lines.setdefault(current, []).append(line)
+    return {name: "\n".join(block).strip() for name, block in lines.items()}

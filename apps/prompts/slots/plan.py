@@ -1,0 +1,65 @@
+"""The slots of one prompt as configured, with their budgets and the function that counts tokens."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from uuid import UUID
+
+from apps.prompts.slots.allocation import most_within_context, within_context
+from apps.prompts.slots.blocks import render_block
+from apps.prompts.slots.budgets import CountFunction, FittedItems, fit
+from apps.prompts.slots.definitions import IN_PROMPT, Slot
+from apps.prompts.slots.entries import Entry
+from apps.prompts.slots.holding import Holding
+
+# The ids of the messages that stand in a prompt of which memory takes this number of tokens.
+Shown = Callable[[int], Collection[UUID]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Slots by name, their budgets in tokens, the placeholders of their templates, and the length of the context.
+
+    ``context_tokens`` is None if a recall is made for later prompts, of which the context isn't known. ``holding`` is
+    None if no block is held for several turns, ``shown`` is None if the history isn't known.
+    """
+
+    slots: Mapping[str, Slot]
+    budgets: Mapping[str, int]
+    names: Mapping[str, str]
+    count: CountFunction
+    context_tokens: int | None = None
+    holding: Holding | None = None
+    shown: Shown | None = None
+
+    def budgets_for(self, entries: Mapping[str, Sequence[Entry]]) -> dict[str, int]:
+        """Return the budgets of a prompt with these entries. A slot that isn't named may take its whole budget."""
+        if self.context_tokens is None:
+            return dict(self.budgets)
+        demands = {name: self.count(self.render(name, items)) for name, items in entries.items()}
+        return within_context(self.budgets, {**self.budgets, **demands}, self.context_tokens)
+
+    def surely_shown(self) -> Collection[UUID] | None:
+        """Return the ids of the messages that stand in the prompt however much is remembered, if that is known."""
+        if self.shown is None:
+            return None
+        most = sum(self.budgets.values())
+        return self.shown(most if self.context_tokens is None else most_within_context(most, self.context_tokens))
+
+    def render(self, name: str, entries: Sequence[Entry]) -> str:
+        """Return the text of a slot with these entries."""
+        return render_block(self.slots[name], [entry.line for entry in entries], self.names)
+
+    def fit(self, name: str, entries: Sequence[Entry], budget: int) -> FittedItems[Entry]:
+        """Return the entries of a slot that fit into its budget."""
+        return fit(entries, budget, partial(render_block, self.slots[name], names=self.names), self.count)
+
+    def candidates(self, name: str, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Return the entries that may go into a slot now. Blocks before the conversation may be held."""
+        if self.holding is None or name not in self.held_slots:
+            return entries
+        return self.holding.entries(name, entries)
+
+    @property
+    def held_slots(self) -> list[str]:
+        return [name for name, slot in self.slots.items() if slot.position == IN_PROMPT]
