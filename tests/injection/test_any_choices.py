@@ -21,7 +21,7 @@ from apps.injection.turns import UserTurn, turn_from_message
 from apps.injection.witnessing import Viewpoint
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Inheritance, Memory, Supersession
-from apps.memories.search import QueryVectors
+from apps.search.service import QueryVectors
 from tests.factories import UserFactory, make_character, make_chat, make_memory, parsed
 from tests.properties import WITH_DATABASE
 

@@ -17,7 +17,7 @@ from apps.injection.settings.schema import resolve
 from apps.injection.turns import find_turn
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Arc, Memory
-from apps.memories.search.indexing import index_messages
+from apps.search.indexing import index_messages
 from tests.factories import UserFactory, make_character, make_chat, make_memory, parsed
 from tests.properties import HISTORIES
 

@@ -13,7 +13,7 @@ from apps.injection.settings.stores import INJECTION_SETTINGS
 from apps.memories.models import Arc, Entity, Knowledge, LedgerEntry, Relationship, Scene
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.texts import write_version
-from apps.memories.search.indexing import index_messages
+from apps.search.indexing import index_messages
 from tests.factories import make_character, make_chat, make_memory, parsed
 
 SECRET = "The chart is under the mill."

@@ -11,7 +11,7 @@ from apps.injection.models import Recall
 from apps.injection.prompts.assembly import assemble
 from apps.injection.slots.definitions import ALL_SLOTS, MACROS
 from apps.llm.tokens import count_tokens
-from apps.memories.search.indexing import index_messages
+from apps.search.indexing import index_messages
 from tests.factories import UserFactory, make_character, make_chat, parsed
 
 NAMES = [

@@ -10,7 +10,7 @@ from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.common.database.restriction import restricted_to
 from apps.injection.prompts.assembly import assemble
-from apps.memories.search.indexing import index_messages
+from apps.search.indexing import index_messages
 from tests.factories import UserFactory, make_character, make_chat
 from tests.memories.test_search import remember
 

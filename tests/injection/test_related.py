@@ -3,8 +3,8 @@
 from apps.injection.retrieval.related import SEARCH_LIMIT, search_related
 from apps.injection.turns import find_turn
 from apps.llm.embeddings import get_embedder
-from apps.memories.search.indexing import index_messages
-from apps.memories.search.lexemes import Lexemes
+from apps.search.indexing import index_messages
+from apps.text.lexemes import Lexemes
 from tests.factories import make_character, make_chat, make_memory
 
 

@@ -6,7 +6,7 @@ from apps.chats.operations import append_messages, create_lorebook
 from apps.injection.operations import edit_recall, ensure_recall
 from apps.injection.prompts.assembly import assemble
 from apps.memories.models import Memory, Scene
-from apps.memories.search.indexing import index_messages
+from apps.search.indexing import index_messages
 from tests.factories import make_character, make_chat, make_memory, parsed
 from tests.replies.test_group_secrets import run, sent
 from tests.replies.test_whole_prompts import whole

@@ -22,7 +22,7 @@ from apps.injection.models import Recall
 from apps.injection.operations import recall_turn
 from apps.llm.models import Connection
 from apps.llm.operations import create_connection, use_for
-from apps.memories.search.indexing import index_messages
+from apps.search.indexing import index_messages
 
 FOLDER = Path(__file__).parent
 CHARACTER_FILE = FOLDER / "ione_tarrow.json"

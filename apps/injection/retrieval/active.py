@@ -18,8 +18,8 @@ from apps.injection.retrieval.known import similarity_to, vector_text
 from apps.injection.retrieval.wanted import Wanted
 from apps.injection.turns import UserTurn
 from apps.memories.models import Memory, MemorySource
-from apps.memories.search import NO_VECTORS, QueryVectors
 from apps.memories.trigger_words import trigger_words, words_said
+from apps.search.service import NO_VECTORS, QueryVectors
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from apps.injection.turns import UserTurn
 from apps.injection.witnessing import Viewpoint
 from apps.memories.models import Memory
 from apps.memories.models.memory import standing_of
-from apps.memories.search import QueryVectors
 from apps.memories.visibility import MemoryQuerySet
 from apps.memories.witnesses import is_known_to
+from apps.search.service import QueryVectors
 
 # Weights of what is added to the standing. The cosine similarity to the turn, at most 1, has the weight 1.
 TRIGGER_WEIGHT = 0.3

@@ -9,7 +9,8 @@ from apps.injection.retrieval.active import active_ids_before
 from apps.injection.slots.definitions import LONG_TERM, SESSION
 from apps.injection.turns import UserTurn
 from apps.injection.witnessing import Viewpoint
-from apps.memories.search import NO_VECTORS, QueryVectors, RankedHit, SearchQuery, SearchResult, find, load
+from apps.search.ranking import RankedHit
+from apps.search.service import NO_VECTORS, QueryVectors, SearchQuery, SearchResult, find, load
 
 MESSAGES_TIER = "messages"  # the tier of passages
 

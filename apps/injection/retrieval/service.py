@@ -21,7 +21,7 @@ from apps.injection.slots.entries import Entry
 from apps.injection.slots.plan import Plan
 from apps.injection.turns import UserTurn
 from apps.memories.quotations import quotation
-from apps.memories.search import SearchResult
+from apps.search.service import SearchResult
 
 _SLOT_NAMES = [slot.name for slot in SLOTS]
 PROTECTION = 5.0  # added to the priority of protected entries; less than the weight of a pinned memory
