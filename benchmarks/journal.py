@@ -20,9 +20,9 @@ from apps.memories.journal.bullets import chats_in
 from apps.memories.journal.periods import ancestors, day
 from apps.memories.models import JournalEntry
 from apps.memories.operations.journal import new_entry
-from apps.memories.search import SearchQuery, search
-from apps.memories.search.hits import JOURNAL
-from apps.memories.search.lexemes import Lexemes
+from apps.search.hits import JOURNAL
+from apps.search.service import SearchQuery, search
+from apps.text.lexemes import Lexemes
 from benchmarks.search import PEOPLE, QUESTIONS, ROUNDS, VERBS, WARM_UP, WORDS, recorded, replay
 from benchmarks.timing import interleaved, ratio, summary
 

@@ -20,9 +20,9 @@ from apps.common.database.restriction import restricted_to
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Memory, Passage
-from apps.memories.search import SearchQuery, search
-from apps.memories.search.lexemes import Lexemes
 from apps.prompts.assembly.memory import Prompt, assemble
+from apps.search.service import SearchQuery, search
+from apps.text.lexemes import Lexemes
 from benchmarks.page import chat_with_text
 from benchmarks.search import BATCH, MEMORIES, QUESTIONS, store_memories
 from benchmarks.timing import interleaved, ratio, summary

@@ -14,9 +14,9 @@ from django.db import connection
 from apps.accounts.models import User
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Memory
-from apps.memories.search import SearchQuery, search
-from apps.memories.search.lexemes import Lexemes
 from apps.memories.trigger_words import longest_words
+from apps.search.service import SearchQuery, search
+from apps.text.lexemes import Lexemes
 from benchmarks.timing import interleaved, ratio, summary
 
 MEMORIES, BATCH, ROUNDS, WARM_UP = 18_000, 1000, 60, 10

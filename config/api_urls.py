@@ -14,6 +14,7 @@ urlpatterns = [
     path("", include("apps.prompts.api.urls")),
     path("", include("apps.journal.api.urls")),
     path("", include("apps.extraction.api.urls")),
+    path("", include("apps.search.api_urls")),
     path("", include("apps.memories.api.urls")),
     path("", include("apps.chats.api.urls")),
     path("", include("apps.llm.api.urls")),

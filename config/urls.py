@@ -15,6 +15,7 @@ from apps.common.pages.manifest import manifest
 from apps.extraction import urls as extraction
 from apps.launcher.metrics import metrics
 from apps.memories import urls as memories
+from apps.search import urls as search
 from apps.sync import sillytavern
 
 admin.autodiscover()
@@ -49,7 +50,7 @@ urlpatterns = [
     path("", include("apps.moderation.report_urls")),
     path("memories/", include("apps.exchange.urls")),
     path("memories/", include("apps.graph.urls")),
-    path("memories/", include(([*memories.urlpatterns, *extraction.urlpatterns], "memories"))),
+    path("memories/", include(([*memories.urlpatterns, *search.urlpatterns, *extraction.urlpatterns], "memories"))),
     path("", include("apps.mcp.urls")),
     path("mem0/", include("apps.mem0.urls")),
     path("", include("apps.proxy.urls")),

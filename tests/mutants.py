@@ -42,7 +42,7 @@ SUITES = {
     "apps/memories/operations/invalidation.py": "tests/memories/test_inherited_invalidation.py"
     " tests/memories/test_changed_texts.py tests/extraction/engine/test_changes.py",
     "apps/memories/operations/verdicts.py": "tests/extraction/test_reading_again.py tests/memories/test_branching.py",
-    "apps/memories/search/hits.py": "tests/memories/test_search.py tests/journal/test_journal_api.py",
+    "apps/search/hits.py": "tests/search/test_search.py tests/journal/test_journal_api.py",
     "apps/memories/verdicts/judging.py": "tests/memories/test_verdicts.py",
     "apps/memories/verdicts/questions.py": "tests/memories/test_verdicts.py",
     "apps/memories/verdicts/statements.py": "tests/memories/test_verdicts.py",

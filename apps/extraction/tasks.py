@@ -27,7 +27,7 @@ from apps.extraction.runs.waiting import waiting_runs
 from apps.extraction.settings.queries import settings_of
 from apps.llm.models import Connection
 from apps.llm.queries import embedding_connection
-from apps.memories.search.indexing import has_stale_passages, index_changed
+from apps.search.indexing import has_stale_passages, index_changed
 
 EDIT_KINDS = (ChatChange.Kind.PATCH, ChatChange.Kind.UNDO)  # the kinds of change that alter existing messages
 MAX_SEARCHED = 500  # newest messages searched for ones to extract if no existing message was altered

@@ -13,7 +13,7 @@ from apps.memories.journal.bullets import without_chat
 from apps.memories.journal.periods import CONSOLIDATED, Period, ancestors
 from apps.memories.models import JournalEntry
 from apps.memories.operations.journal import delete_entry, entry_of, mark_ancestors_stale, period_of
-from apps.memories.search.lexemes import Lexemes
+from apps.text.lexemes import Lexemes
 
 
 def on_chat_purged(chat: Chat, **kwargs: Any) -> None:

@@ -15,8 +15,8 @@ from apps.mem0.ids import Ids
 from apps.mem0.models import Mem0Chat
 from apps.memories.models import Memory
 from apps.memories.queries.namespaces import namespaces_of
-from apps.memories.search import SearchQuery, search
 from apps.memories.visibility import MemoryQuerySet
+from apps.search.service import SearchQuery, search
 
 TIERS = tuple(Memory.Tier.values)
 

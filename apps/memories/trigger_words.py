@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from apps.english.words import STOP_WORDS
-from apps.memories.search.words import UNSPACED
+from apps.text.words import UNSPACED
 
 LENGTHS = range(3, 41)  # of a word, in characters
 MIN_LETTERS = 4  # minimum length of a word that is taken from a memory's text

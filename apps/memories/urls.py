@@ -22,7 +22,6 @@ urlpatterns = [
     path("", memories.index, name="index"),
     path("welcome/", memories.welcome, name="welcome"),
     path("you/", known.about_you, name="about-you"),
-    path("search/", memories.search_everything, name="search"),
     path("merge/", merging.merge, name="merge"),
     path("chosen/", selection.change, name="change-chosen"),
     path("chosen/undo/<uuid:change_id>/", selection.undo, name="undo-chosen"),

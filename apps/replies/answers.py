@@ -13,7 +13,7 @@ from apps.common.scoping import Owner
 from apps.llm.backends import backend_on
 from apps.llm.generation import GenerationRequest, PromptMessage, ServerSilent
 from apps.llm.queries import generation_connection
-from apps.memories.search import SearchQuery, SearchResult, search
+from apps.search.service import SearchQuery, SearchResult, search
 
 MAX_NOTES = 12
 MAX_NOTE = 600  # characters

@@ -16,7 +16,6 @@ from apps.common import jobs
 from apps.extraction.tasks import on_embedding_changed, request_index_job
 from apps.instances.operations.restoring import SyncState, continue_clocks
 from apps.memories.models import Passage
-from apps.memories.search.lexemes import Lexemes
 from apps.snapshots.archives import Archive, damaged
 from apps.snapshots.identifiers import Renaming
 from apps.snapshots.models import Snapshot
@@ -27,6 +26,7 @@ from apps.snapshots.storing import store_snapshot
 from apps.snapshots.tables import Scope, Table
 from apps.sync.models import SettingsDocument
 from apps.sync.settings_documents import record_restored_settings
+from apps.text.lexemes import Lexemes
 
 Progress = Callable[[int], None]
 

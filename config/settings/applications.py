@@ -28,6 +28,7 @@ INSTALLED_APPS = [
     "apps.llm",
     "apps.chats",
     "apps.memories",
+    "apps.search",
     "apps.extraction",
     "apps.builtin",
     "apps.sync",

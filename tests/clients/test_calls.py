@@ -25,7 +25,7 @@ from loci_client import (
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
-from apps.memories.search.indexing import index_messages
+from apps.search.indexing import index_messages
 from tests.clients.unreliable import Answer, Lost, Proxy, answering, losing_replies
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -12,7 +12,7 @@ HEAVY = (
     *("numpy", "onnxruntime", "tokenizers", "openai", "httpx2", "PIL", "markdown_it", "regex"),
     *("drf_spectacular.openapi", "apps.moderation.admin.cases", "config.urls"),
     *("apps.english.words", "apps.builtin.selection", "apps.extraction.tasks", "apps.evaluation.data"),
-    *("apps.chats.operations", "apps.prompts.operations", "apps.memories.search", "apps.llm.backends.connected"),
+    *("apps.chats.operations", "apps.prompts.operations", "apps.search.service", "apps.llm.backends.connected"),
 )
 AFTER_SETUP = """
 import sys

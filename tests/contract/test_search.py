@@ -9,9 +9,9 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from apps.chats.models import Chat
-from apps.memories.search.indexing import index_messages
-from apps.memories.search.lexemes import Lexemes
-from apps.memories.search.ranking import SIGNALS
+from apps.search.indexing import index_messages
+from apps.search.ranking import SIGNALS
+from apps.text.lexemes import Lexemes
 from tests.contract.conftest import client_of
 from tests.factories import make_memory
 

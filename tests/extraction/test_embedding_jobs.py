@@ -25,8 +25,8 @@ from apps.llm.models import Connection
 from apps.llm.operations import create_connection, delete_connection, update_connection, use_for
 from apps.memories.models import Arc, Memory, Passage
 from apps.memories.operations import edit_memory
-from apps.memories.search import SearchQuery, search
-from apps.memories.search.indexing import index_messages
+from apps.search.indexing import index_messages
+from apps.search.service import SearchQuery, search
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 from tests.llm.scripted_server import DIMENSIONS, Reply, Request, ScriptedServer, document
 

@@ -20,7 +20,7 @@ from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun, IndexJob
 from apps.extraction.runs import pipeline
 from apps.extraction.settings import modes
-from apps.memories.search.indexing import index_messages
+from apps.search.indexing import index_messages
 from tests.factories import UserFactory, make_chat, parsed
 
 pytestmark = pytest.mark.django_db

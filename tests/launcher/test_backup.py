@@ -13,7 +13,7 @@ from django.db import connection
 
 from apps.launcher.postgres_programs import wheel_folder
 from apps.llm.operations import create_connection
-from apps.memories.search.indexing import index_messages
+from apps.search.indexing import index_messages
 from config.env import ROOT
 from tests.factories import UserFactory, make_character, make_chat
 from tests.postgres import DATABASE

@@ -22,9 +22,9 @@ from apps.memories.operations.merging import is_merge, merge_by_hand, merge_memo
 from apps.memories.operations.verdicts import VerdictBatch, write_verdicts
 from apps.memories.queries.ledger import ledger_in
 from apps.memories.queries.memories import active_memories
-from apps.memories.search import SearchQuery, search
 from apps.memories.verdicts.judging import Outcome, Verdict
 from apps.memories.verdicts.neighbours import Scope, neighbours_by_words
+from apps.search.service import SearchQuery, search
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_character, make_chat, make_memory, parsed
 

@@ -10,7 +10,7 @@ from apps.chats.operations import Patch, patch_messages
 from apps.extraction.invalidation import invalidate_chat
 from apps.extraction.progress import mark_extracted
 from apps.memories.models import Passage, Scene, VersionedText
-from apps.memories.search.indexing import index_messages
+from apps.search.indexing import index_messages
 from tests.factories import UserFactory, make_chat, parsed
 
 TEXTS = [f"Message {number}." for number in range(6)]

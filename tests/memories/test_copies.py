@@ -9,8 +9,8 @@ from apps.chats.operations import branch_chat
 from apps.exchange.exporting import markdown_of
 from apps.memories.models import Memory
 from apps.memories.queries.memory_book import MemoryBook
-from apps.memories.search import SearchQuery, search
-from apps.memories.search.lexemes import Lexemes
+from apps.search.service import SearchQuery, search
+from apps.text.lexemes import Lexemes
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 
 TEXT = "Mira has a white owl."

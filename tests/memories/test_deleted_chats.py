@@ -17,8 +17,8 @@ from apps.memories.operations.memories import create_memory, supersede
 from apps.memories.queries.arcs import arcs_in
 from apps.memories.queries.memories import active_memories
 from apps.memories.queries.relationships import relationships_in
-from apps.memories.search import SearchQuery, search
-from apps.memories.search.indexing import index_messages
+from apps.search.indexing import index_messages
+from apps.search.service import SearchQuery, search
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 from tests.memories.test_branching import extract, say
 

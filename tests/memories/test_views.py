@@ -14,10 +14,10 @@ from apps.extraction.models import ExtractionRun
 from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
 from apps.memories.models import Memory, MemorySource
-from apps.memories.search import SearchResponse, SearchResult
-from apps.memories.search.lexemes import Lexemes
-from apps.memories.search.reasons import describe_signals
 from apps.memories.views import memories as views
+from apps.search.reasons import describe_signals
+from apps.search.service import SearchResponse, SearchResult
+from apps.text.lexemes import Lexemes
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 

@@ -14,13 +14,13 @@ from apps.memories.api.exports import memory_export
 from apps.memories.models import Inheritance, Memory
 from apps.memories.operations.memories import delete_memory, link_sources, set_text, supersede
 from apps.memories.queries.memory_book import MemoryBook
-from apps.memories.search import SearchQuery, search
 from apps.memories.verdicts import neighbours
 from apps.memories.verdicts.neighbours import Scope, find_neighbours, neighbours_by_words
 from apps.memories.witnesses import NOBODY
 from apps.prompts.retrieval.active import active_memories
 from apps.prompts.turns import UserTurn
 from apps.prompts.witnessing import Viewpoint
+from apps.search.service import SearchQuery, search
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_character, make_chat, parsed
 

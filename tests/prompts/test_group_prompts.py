@@ -12,11 +12,11 @@ from apps.chats.operations import add_participant, append_messages
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Arc, Memory, VersionedText
 from apps.memories.operations.texts import write_version
-from apps.memories.search.indexing import index_messages
-from apps.memories.search.lexemes import Lexemes
 from apps.prompts.models import Recall
 from apps.prompts.retrieval.related import search_related
 from apps.prompts.turns import find_turn
+from apps.search.indexing import index_messages
+from apps.text.lexemes import Lexemes
 from tests.factories import make_character, make_chat, make_memory, parsed
 
 SECRET = "The silver key lies under the blue stone beside the well."

@@ -12,8 +12,8 @@ from apps.chats.operations import add_participant, append_messages
 from apps.memories.models import Arc, Entity, Knowledge, LedgerEntry, Relationship, Scene
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.texts import write_version
-from apps.memories.search.indexing import index_messages
 from apps.prompts.settings.stores import INJECTION_SETTINGS
+from apps.search.indexing import index_messages
 from tests.factories import make_character, make_chat, make_memory, parsed
 
 SECRET = "The chart is under the mill."

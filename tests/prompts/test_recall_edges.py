@@ -40,7 +40,7 @@ def break_embedder(monkeypatch):
     def unavailable(owner):
         raise EmbeddingUnavailable("switched off")
 
-    monkeypatch.setattr("apps.memories.search.service.embedder_for", unavailable)
+    monkeypatch.setattr("apps.search.service.embedder_for", unavailable)
 
 
 def find_nothing(monkeypatch):

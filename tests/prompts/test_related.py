@@ -1,10 +1,10 @@
 """What a search for a turn's text brings: memories and messages, neither at the cost of the other."""
 
 from apps.llm.embeddings import get_embedder
-from apps.memories.search.indexing import index_messages
-from apps.memories.search.lexemes import Lexemes
 from apps.prompts.retrieval.related import SEARCH_LIMIT, search_related
 from apps.prompts.turns import find_turn
+from apps.search.indexing import index_messages
+from apps.text.lexemes import Lexemes
 from tests.factories import make_character, make_chat, make_memory
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
-from apps.memories.search.indexing import index_messages
+from apps.search.indexing import index_messages
 from tests.factories import make_character, make_chat, make_memory
 from tests.llm.scripted_server import ScriptedServer
 

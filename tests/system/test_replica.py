@@ -20,7 +20,7 @@ from apps.chats.operations import append_messages
 from apps.common.database import replica
 from apps.common.database.replica import REPLICA, ReplicaRouter, from_replica, reading_connection
 from apps.common.database.restriction import OWNER_SETTING, RESTRICTED_ROLE, restricted_to
-from apps.memories.search.indexing import index_messages
+from apps.search.indexing import index_messages
 from apps.snapshots.models import Snapshot
 from apps.snapshots.tables import Scope
 from apps.snapshots.writing import write_archive_of_one_moment

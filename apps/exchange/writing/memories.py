@@ -11,9 +11,9 @@ from apps.common.scoping import OWN_NAMESPACE
 from apps.exchange.reading.found import FoundMemory
 from apps.exchange.writing.target import Target, source_indexes
 from apps.memories.models import Memory, MemorySource, RetiredReason
-from apps.memories.search.lexemes import Lexemes
 from apps.memories.signals import memories_written
 from apps.memories.witnesses import NOBODY, participants_of, witnessed_by_all_of
+from apps.text.lexemes import Lexemes
 
 BATCH_SIZE = 500
 

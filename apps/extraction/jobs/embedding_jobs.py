@@ -25,7 +25,7 @@ from apps.llm.backends import embedder_for
 from apps.llm.embeddings import Embedder, EmbeddingUnavailable
 from apps.llm.generation import TransientFailure
 from apps.memories.models import Arc, JournalEntry, Memory, Passage
-from apps.memories.search.indexing import index_batches
+from apps.search.indexing import index_batches
 
 RETRY_AFTER = dt.timedelta(minutes=5)
 BATCH_SIZE = 32  # texts that are embedded and stored together

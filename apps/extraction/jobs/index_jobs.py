@@ -10,7 +10,7 @@ from apps.chats.locking import lock_chat
 from apps.chats.models import Chat
 from apps.common import jobs
 from apps.extraction.models import IndexJob
-from apps.memories.search.indexing import index_batches
+from apps.search.indexing import index_batches
 
 PASSES = 2  # the second pass finds messages that were written during the first
 

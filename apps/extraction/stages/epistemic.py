@@ -22,7 +22,7 @@ from apps.memories.models import Knowledge, Scene
 from apps.memories.operations.knowledge import write_knowledge
 from apps.memories.operations.layer_entries import is_before
 from apps.memories.queries.knowledge import knowledge_in
-from apps.memories.search.questions import mentions
+from apps.search.questions import mentions
 
 # What stands between names in a list, also in the languages whose words begin a tag.
 _BETWEEN_NAMES = re.compile(r"\s*[,;&/、，；]\s*(?:(?:and|und|et|y|e|и)\s+)?|\s+(?:and|und|et|y|e|и)\s+|[和と]")

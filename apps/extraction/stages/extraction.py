@@ -32,7 +32,6 @@ from apps.memories.operations.verdicts import Limits, VerdictBatch, hash_of, wri
 from apps.memories.queries.memories import active_memories
 from apps.memories.quotations import quoted_speaker
 from apps.memories.said_when import dated
-from apps.memories.search.questions import mentions
 from apps.memories.verdicts.corrections import open_to_change, with_former_texts
 from apps.memories.verdicts.judging import Outcome, Verdict, judge
 from apps.memories.verdicts.neighbours import (
@@ -45,6 +44,7 @@ from apps.memories.verdicts.neighbours import (
 from apps.memories.verdicts.questions import Relation, uncertain_pairs
 from apps.memories.verdicts.statements import Neighbour, Pair, Thresholds
 from apps.memories.witnesses import participants_of
+from apps.search.questions import mentions
 
 EXPIRATION = {Memory.Tier.SESSION.value: "session", Memory.Tier.LONG_TERM.value: "permanent"}
 MAX_KNOWN_LONG_TERM = 15  # long-term memories shown in the prompt for session memories

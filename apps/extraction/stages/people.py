@@ -7,7 +7,7 @@ from django.db.models import Q
 from apps.chats.models import Character
 from apps.extraction.stages.context import Context
 from apps.memories.models import Entity
-from apps.memories.search.questions import mentions
+from apps.search.questions import mentions
 
 
 def known_people(context: Context, character: Character | None) -> list[Entity]:

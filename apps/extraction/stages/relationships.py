@@ -14,7 +14,7 @@ from apps.memories.models import Entity, Relationship
 from apps.memories.operations.relationships import write_relationships
 from apps.memories.operations.verdicts import VerdictBatch
 from apps.memories.queries.endings import endings_seen_in, has_ended
-from apps.memories.search.questions import mentions
+from apps.search.questions import mentions
 
 MAX_TOKENS = 300
 MAX_OTHERS = 40  # people shown to the model whom the turns don't name

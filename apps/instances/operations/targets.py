@@ -16,9 +16,9 @@ from apps.memories.journal.periods import Granularity, parse_period
 from apps.memories.models import JournalEntry, Memory
 from apps.memories.operations.journal import delete_entry, mark_ancestors_stale, new_entry
 from apps.memories.operations.memories import delete_memory
-from apps.memories.search.lexemes import Lexemes
 from apps.memories.signals import memories_written
 from apps.memories.trigger_words import after_rewriting
+from apps.text.lexemes import Lexemes
 
 LONG_TERM = Memory.Tier.LONG_TERM.value
 TIERS = (*(name.value for name in Granularity), LONG_TERM)

@@ -8,7 +8,6 @@ from apps.memories.api import layers
 from apps.memories.api.entities import EntityViewSet
 from apps.memories.api.namespaces import NamespaceListView
 from apps.memories.api.questions import QuestionViewSet
-from apps.memories.api.search import SearchView
 from apps.memories.api.tombstones import TombstonesView
 from apps.memories.api.views import MemoryViewSet
 
@@ -19,7 +18,6 @@ CHANGE_ACTIONS: dict[str, Any] = {"patch": "partial_update", "delete": "destroy"
 urlpatterns = [
     path("namespaces/", NamespaceListView.as_view(), name="api-namespaces"),
     path("memories/", MemoryViewSet.as_view(LIST_ACTIONS), name="api-memories"),
-    path("memories/search/", SearchView.as_view(), name="api-search"),
     path("memories/tombstones/", TombstonesView.as_view(), name="api-memory-tombstones"),
     path("memories/merge/", MemoryViewSet.as_view({"post": "merge"}), name="api-memories-merge"),
     path("memories/batch/", MemoryViewSet.as_view({"post": "batch"}), name="api-memories-batch"),

@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from apps.memories.search.lexemes import Lexemes
+from apps.text.lexemes import Lexemes
 
 BATCH = 500
 TEXTS = {"memories_memory": "text", "memories_journalentry": "title || E'\\n' || text"}

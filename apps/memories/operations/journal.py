@@ -15,7 +15,7 @@ from apps.memories.journal.bullets import append_bullets, chats_in, new_bullets,
 from apps.memories.journal.periods import Granularity, Period, ancestors, day, parse_period
 from apps.memories.models import JournalEntry
 from apps.memories.operations.memories import set_text
-from apps.memories.search.lexemes import Lexemes
+from apps.text.lexemes import Lexemes
 
 MAX_LENGTH = 200_000  # characters of an entry's text
 CONTENT = ["text", "title", "chats", "lexemes", "embedding", "embedding_model", "version", "updated_at"]

@@ -15,10 +15,10 @@ from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.models import Inheritance, JournalEntry, Memory, MemorySource, RetiredReason, Supersession
-from apps.memories.search.lexemes import Lexemes
 from apps.memories.signals import memories_changed, memories_written, tombstones_changed
 from apps.memories.trigger_words import after_rewriting
 from apps.memories.witnesses import participants_of, witnessed_by_all_of
+from apps.text.lexemes import Lexemes
 
 DATA = ("metadata", "tags", "expires_at")  # columns that say nothing about the text
 Vector = tuple[Any, str]  # of a text, with the model that computed it

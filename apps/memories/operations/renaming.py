@@ -5,9 +5,9 @@ import re
 from django.utils import timezone
 
 from apps.memories.models import Entity, Memory
-from apps.memories.search.lexemes import Lexemes
 from apps.memories.signals import memories_changed
 from apps.memories.trigger_words import after_rewriting
+from apps.text.lexemes import Lexemes
 
 BATCH_SIZE = 500  # memories in one statement
 

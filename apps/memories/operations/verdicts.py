@@ -18,10 +18,10 @@ from apps.memories.operations.entities import get_or_create_entities
 from apps.memories.operations.memories import add_instances, instances_of, latest_message, link_sources, supersede
 from apps.memories.operations.questions import ask_which_is_true
 from apps.memories.queries.memories import active_memories
-from apps.memories.search.lexemes import Lexemes
 from apps.memories.verdicts.judging import Outcome, Verdict
 from apps.memories.visibility import MemoryQuerySet, is_inherited_by
 from apps.memories.witnesses import NOBODY, witnessed_by_all_of
+from apps.text.lexemes import Lexemes
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
-"""Views of memories: the list, search, single memories and their correction, and the sidebar of a chat."""
+"""Views of memories: the list, single memories and their correction, and the sidebar of a chat."""
 
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -21,17 +20,13 @@ from apps.chats.views.access import own_chat, wants_partial
 from apps.common.pages.forms import refused_into
 from apps.llm.queries import generation_connection
 from apps.memories import operations
-from apps.memories.forms.memories import FilterForm, MemoryForm, SearchForm
+from apps.memories.forms.memories import FilterForm, MemoryForm
 from apps.memories.models import Memory
 from apps.memories.operations.merging import is_merge
 from apps.memories.queries.memories import add_witness_names, replacement_chain, with_copies
-from apps.memories.search import search
-from apps.memories.search.reasons import describe_signals
-from apps.memories.search.unindexed import find_unindexed
 from apps.memories.views.access import own_memory
 
 PAGE_SIZE = 50
-SEARCH_RESULTS = 30
 SIDEBAR_SIZE = 12
 LISTED_BOOKS = 8
 EDIT_SESSION_KEY = "memory_before_edit"  # holds id and former values of the memory edited last
@@ -80,23 +75,6 @@ def welcome(request: HttpRequest) -> HttpResponse:
     memory = memories.select_related("valid_from").order_by("-importance", "pk").first()
     has_model = generation_connection(request.user) is not None
     return render(request, "memories/_welcome.html", {"memory": memory, "has_model": has_model})
-
-
-@login_required
-@require_safe
-def search_everything(request: HttpRequest) -> HttpResponse:
-    """Search memories and messages for the words in ``?q=``, with filters."""
-    given = request.GET.copy()
-    given["q"] = words = given.get("q", "").replace("\x00", "").strip()[:500]
-    form = SearchForm(given, request.user)
-    query = form.query(SEARCH_RESULTS)
-    response = search(request.user, query) if query else None
-    if response:  # the nearest of few texts may have nothing in common with the query
-        found = [result for result in response.results if describe_signals(result.signals)]
-        response = replace(response, results=found)
-    unindexed = find_unindexed(request.user, words) if query and not form.filters else None
-    context = {"form": form, "words": words, "response": response, "unindexed": unindexed}
-    return render(request, "memories/search.html", context)
 
 
 @login_required

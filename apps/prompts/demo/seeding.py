@@ -19,10 +19,10 @@ from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
 from apps.llm.models import Connection
 from apps.llm.operations import create_connection, use_for
-from apps.memories.search.indexing import index_messages
 from apps.prompts.demo.journal import write_journal
 from apps.prompts.models import Recall
 from apps.prompts.operations import recall_turn
+from apps.search.indexing import index_messages
 
 FOLDER = Path(__file__).parent
 CHARACTER_FILE = FOLDER / "ione_tarrow.json"

@@ -15,11 +15,11 @@ from apps.chats.queries.keys import ChatKeys, ChatOrKeys
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.memories.models import Memory
 from apps.memories.models.memory import standing_of
-from apps.memories.search import QueryVectors
 from apps.memories.visibility import MemoryQuerySet
 from apps.memories.witnesses import is_known_to
 from apps.prompts.turns import UserTurn
 from apps.prompts.witnessing import Viewpoint
+from apps.search.service import QueryVectors
 
 # Weights of what is added to the standing. The cosine similarity to the turn, at most 1, has the weight 1.
 TRIGGER_WEIGHT = 0.3

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from apps.chats.models import Character, Message
-from apps.memories.search import NO_VECTORS, QueryVectors, RankedHit, SearchQuery, SearchResult, find, load
 from apps.prompts.retrieval.active import active_ids_before
 from apps.prompts.slots.definitions import LONG_TERM, SESSION
 from apps.prompts.turns import UserTurn
 from apps.prompts.witnessing import Viewpoint
+from apps.search.ranking import RankedHit
+from apps.search.service import NO_VECTORS, QueryVectors, SearchQuery, SearchResult, find, load
 
 MESSAGES_TIER = "messages"  # the tier of passages
 

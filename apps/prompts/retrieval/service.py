@@ -8,7 +8,6 @@ from typing import Any
 from apps.chats.models import Character, Message
 from apps.common.database.concurrent_reads import read_concurrently
 from apps.memories.quotations import quotation
-from apps.memories.search import SearchResult
 from apps.prompts.retrieval.active import ActiveMemory, SourceMessage, active_memories
 from apps.prompts.retrieval.excerpts import excerpt_around
 from apps.prompts.retrieval.layers import LAYERS
@@ -22,6 +21,7 @@ from apps.prompts.slots.definitions import EPISTEMIC, LONG_TERM, RECALLED, SESSI
 from apps.prompts.slots.entries import Entry
 from apps.prompts.slots.plan import Plan
 from apps.prompts.turns import UserTurn
+from apps.search.service import SearchResult
 
 _SLOT_NAMES = [slot.name for slot in SLOTS]
 PROTECTION = 5.0  # added to the priority of protected entries; less than the weight of a pinned memory

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from apps.memories.search import NO_VECTORS, QueryVectors
+from apps.search.service import NO_VECTORS, QueryVectors
 
 
 @dataclass(frozen=True)

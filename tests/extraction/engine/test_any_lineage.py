@@ -20,9 +20,9 @@ from apps.chats.operations import NothingToUndo, branch_chat, delete_chat, purge
 from apps.extraction.settings.operations import change_settings
 from apps.memories.models import Inheritance, Memory, MemorySource
 from apps.memories.queries.memories import active_memories
-from apps.memories.search import SearchQuery, search
 from apps.prompts.retrieval.active import active_memories as active_at
 from apps.prompts.turns import find_turn
+from apps.search.service import SearchQuery, search
 from tests.extraction.engine.story import append, delete, edit, settle, swipe, swipe_back, undo
 from tests.extraction.engine.test_any_order import FACTS, LONG_TERM_ONLY
 from tests.factories import UserFactory, make_character, make_chat

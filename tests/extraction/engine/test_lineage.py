@@ -19,10 +19,10 @@ from apps.memories.queries.arcs import arcs_in
 from apps.memories.queries.knowledge import knowledge_in
 from apps.memories.queries.memories import active_memories
 from apps.memories.queries.relationships import relationships_in
-from apps.memories.search import QueryVectors, SearchQuery, search
 from apps.memories.verdicts.neighbours import Scope, find_neighbours
 from apps.prompts.retrieval.active import active_memories as active_at
 from apps.prompts.turns import find_turn
+from apps.search.service import QueryVectors, SearchQuery, search
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import tune
 from tests.extraction.engine.story import append, delete, edit, read, swipe, swipe_back, tell

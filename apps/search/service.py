@@ -19,8 +19,8 @@ from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.models import JournalEntry, Memory
-from apps.memories.search.excerpts import best_sentence, excerpt
-from apps.memories.search.hits import (
+from apps.search.excerpts import best_sentence, excerpt
+from apps.search.hits import (
     JOURNAL,
     MESSAGES,
     EncodedQuery,
@@ -30,11 +30,11 @@ from apps.memories.search.hits import (
     find_messages,
     speakers_in,
 )
-from apps.memories.search.lexemes import lexemes_of
-from apps.memories.search.presets import DIALOGUE, PRESETS, Preset
-from apps.memories.search.questions import ParsedQuery, parse_query, vector_preference
-from apps.memories.search.ranking import RankedHit, rank
-from apps.memories.search.small_talk import says_any, small_talk_in
+from apps.search.presets import DIALOGUE, PRESETS, Preset
+from apps.search.questions import ParsedQuery, parse_query, vector_preference
+from apps.search.ranking import RankedHit, rank
+from apps.search.small_talk import says_any, small_talk_in
+from apps.text.lexemes import lexemes_of
 
 TIERS = (*Memory.Tier.values, MESSAGES)  # of a prompt
 ALL_TIERS = (*TIERS, JOURNAL)

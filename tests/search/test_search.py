@@ -10,11 +10,13 @@ from apps.chats.models import Message
 from apps.chats.operations import Patch, append_messages, patch_messages
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.memories.models import Entity, Memory
-from apps.memories.search import PRESETS, SearchQuery, search, service
-from apps.memories.search.indexing import index_messages
-from apps.memories.search.lexemes import Lexemes
-from apps.memories.search.ranking import SIGNALS
-from apps.memories.search.scan import HITS_PER_RETRIEVER
+from apps.search import service
+from apps.search.indexing import index_messages
+from apps.search.presets import PRESETS
+from apps.search.ranking import SIGNALS
+from apps.search.scan import HITS_PER_RETRIEVER
+from apps.search.service import SearchQuery, search
+from apps.text.lexemes import Lexemes
 from tests.factories import UserFactory, make_character, make_chat, make_memory, parsed
 from tests.lanes import sampled
 

@@ -7,8 +7,8 @@ from apps.accounts.models import User
 from apps.chats import operations
 from apps.chats.locking import Guard
 from apps.chats.operations import Patch
-from apps.memories.search.indexing import index_messages
-from apps.memories.search.unindexed import find_unindexed
+from apps.search.indexing import index_messages
+from apps.search.unindexed import find_unindexed
 from tests.factories import UserFactory, make_chat
 
 pytestmark = pytest.mark.django_db

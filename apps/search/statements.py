@@ -14,8 +14,8 @@ Parameters: ``lexemes``, ``lexemes_0`` and so on (those of each pattern), ``any`
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from apps.memories.search.bm25 import pattern_count
-from apps.memories.search.presets import Preset
+from apps.search.bm25 import pattern_count
+from apps.search.presets import Preset
 
 
 @dataclass(frozen=True)

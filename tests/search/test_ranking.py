@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.memories.search.excerpts import MAX_EXCERPT_LENGTH, best_sentence, excerpt
-from apps.memories.search.presets import PRESETS, RETRIEVERS
-from apps.memories.search.questions import Speaker, parse_query, sentences_of, subjects_of, vector_preference
-from apps.memories.search.ranking import SIGNALS, Hit, TurnPosition, rank, recency, relative_length
+from apps.search.excerpts import MAX_EXCERPT_LENGTH, best_sentence, excerpt
+from apps.search.presets import PRESETS, RETRIEVERS
+from apps.search.questions import Speaker, parse_query, sentences_of, subjects_of, vector_preference
+from apps.search.ranking import SIGNALS, Hit, TurnPosition, rank, recency, relative_length
 from tests.durations import takes_at_most
 
 CHAT = uuid.UUID(int=1)

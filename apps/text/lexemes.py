@@ -17,9 +17,9 @@ from django.contrib.postgres.search import SearchVectorField
 from django.db.models import Expression
 
 from apps.common.database.replica import reading_connection
-from apps.memories.search.dates import date_lexemes
-from apps.memories.search.languages import ENGLISH, language_of
-from apps.memories.search.words import characters, codes, divided, folded, pairs
+from apps.text.dates import date_lexemes
+from apps.text.languages import ENGLISH, language_of
+from apps.text.words import characters, codes, divided, folded, pairs
 
 MAX_CHARACTERS = 200_000  # a tsvector may take 1 MB
 MAX_OTHER_CHARACTERS = 80_000  # of a script whose letters take more bytes, or of a language that is stored twice

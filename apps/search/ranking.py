@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from apps.memories.search.presets import RETRIEVERS, Preset
+from apps.search.presets import RETRIEVERS, Preset
 
 RECENCY_DECAY = 0.007  # per day; from entity-core: half after about 143 days
 MAX_WEIGHT_SHIFT = 0.2  # share of the words' weight that moves to the vectors at a preference of 1

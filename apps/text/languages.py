@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections import Counter
 
-from apps.memories.search.words import UNSPACED
+from apps.text.words import UNSPACED
 
 ENGLISH = "english"
 MOST_READ = 2000  # characters at the beginning of a text

@@ -28,8 +28,8 @@ from apps.memories.api.fields import FilterField, NamespaceField, RoundedFloatFi
 from apps.memories.api.journal_serializers import JournalEntrySerializer
 from apps.memories.api.serializers import MemorySerializer
 from apps.memories.models import Memory
-from apps.memories.search import PRESETS, SearchQuery, SearchResponse, SearchResult, search
-from apps.memories.search.service import ALL_TIERS
+from apps.search.presets import PRESETS
+from apps.search.service import ALL_TIERS, SearchQuery, SearchResponse, SearchResult, search
 
 MAX_QUERY_LENGTH = 20_000
 MAX_RESULTS = 200

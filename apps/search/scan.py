@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from apps.common.database.replica import reading_connection
-from apps.memories.search.bm25 import WordScores, pattern_count, score_words
-from apps.memories.search.presets import Preset
-from apps.memories.search.statements import SearchTable, rows_sql, scan_columns, scan_sql, times_sql
+from apps.search.bm25 import WordScores, pattern_count, score_words
+from apps.search.presets import Preset
+from apps.search.statements import SearchTable, rows_sql, scan_columns, scan_sql, times_sql
 
 HITS_PER_RETRIEVER = 100  # more hits didn't change the results in conversations of 700 turns
 NOT_FOUND = -np.inf

@@ -23,8 +23,8 @@ from apps.common.scoping import Owner
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.models import Passage
-from apps.memories.search.lexemes import MAX_CHARACTERS, Lexemes
-from apps.memories.search.words import word_count
+from apps.text.lexemes import MAX_CHARACTERS, Lexemes
+from apps.text.words import word_count
 
 FORMAT = "2"  # of passages; passages of another format are rewritten, and keep their vectors
 SESSION_GAP = dt.timedelta(hours=4)  # a longer gap starts a new session

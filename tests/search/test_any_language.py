@@ -9,14 +9,14 @@ from apps.common import jobs
 from apps.extraction.jobs import index_jobs
 from apps.extraction.models import IndexJob
 from apps.memories.models import Memory, Passage
-from apps.memories.search import SearchQuery, find
-from apps.memories.search.excerpts import best_sentence
-from apps.memories.search.indexing import index_messages
-from apps.memories.search.languages import language_of
-from apps.memories.search.lexemes import Lexemes
-from apps.memories.search.presets import PRESETS
-from apps.memories.search.questions import Speaker, parse_query, subjects_of
-from apps.memories.search.words import folded, word_count, words_of
+from apps.search.excerpts import best_sentence
+from apps.search.indexing import index_messages
+from apps.search.presets import PRESETS
+from apps.search.questions import Speaker, parse_query, subjects_of
+from apps.search.service import SearchQuery, find
+from apps.text.languages import language_of
+from apps.text.lexemes import Lexemes
+from apps.text.words import folded, word_count, words_of
 from tests.factories import UserFactory, make_chat, make_memory
 
 # What is said by the way in each language, and what is looked for, with queries.

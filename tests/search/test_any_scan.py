@@ -8,11 +8,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apps.memories.models import Memory
-from apps.memories.search import PRESETS, scan
-from apps.memories.search.bm25 import K1
-from apps.memories.search.hits import EncodedQuery, SearchScope, find_memories
-from apps.memories.search.lexemes import Lexemes
-from apps.memories.search.questions import parse_query
+from apps.search import scan
+from apps.search.bm25 import K1
+from apps.search.hits import EncodedQuery, SearchScope, find_memories
+from apps.search.presets import PRESETS
+from apps.search.questions import parse_query
+from apps.text.lexemes import Lexemes
 from tests.factories import UserFactory, make_chat, make_memory
 from tests.properties import WITH_DATABASE
 

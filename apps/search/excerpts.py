@@ -1,7 +1,7 @@
 """Excerpts of long texts. Without database access."""
 
-from apps.memories.search.sentences import sentences_in
-from apps.memories.search.words import UNSPACED, words_of
+from apps.text.sentences import sentences_in
+from apps.text.words import UNSPACED, words_of
 
 MAX_EXCERPT_LENGTH = 2000  # characters; shorter texts are shown whole
 MAX_WORD_LENGTH = 50  # characters; where no space is nearer, a script without spaces is cut anywhere

@@ -2,7 +2,7 @@
 
 import re
 
-from apps.memories.search.languages import ENGLISH, language_of
+from apps.text.languages import ENGLISH, language_of
 
 _FIRST = {
     ENGLISH: "i me my mine myself we us our ours",

@@ -18,8 +18,8 @@ from apps.extraction.jobs import index_jobs
 from apps.extraction.models import IndexJob
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.memories.models import Passage
-from apps.memories.search import indexing as passages
-from apps.memories.search.indexing import has_stale_passages, index_messages, is_question
+from apps.search import indexing as passages
+from apps.search.indexing import has_stale_passages, index_messages, is_question
 
 START = dt.datetime(2026, 5, 8, 12, tzinfo=dt.UTC)
 

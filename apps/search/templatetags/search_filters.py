@@ -5,7 +5,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from apps.chats.pages.markup import plain_text
-from apps.memories.search.reasons import describe_signals
+from apps.search.reasons import describe_signals
 
 register = template.Library()
 register.filter(describe_signals)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from math import log2
 from typing import Literal
 
-from apps.memories.search.pronouns import persons_in
-from apps.memories.search.sentences import sentences_in
-from apps.memories.search.words import UNSPACED, word_count
+from apps.search.pronouns import persons_in
+from apps.text.sentences import sentences_in
+from apps.text.words import UNSPACED, word_count
 
 MAX_SENTENCES = 5
 MAX_DIVIDED = 20_000  # characters at the end of a query that are divided into sentences

@@ -18,15 +18,15 @@ from apps.common.database.replica import reading_connection
 from apps.common.scoping import OWN_NAMESPACE
 from apps.memories.journal.periods import Granularity
 from apps.memories.models import Memory
-from apps.memories.search.bm25 import grouped
-from apps.memories.search.lexemes import match_any_query, match_names_query
-from apps.memories.search.presets import Preset
-from apps.memories.search.questions import ParsedQuery, Speaker, mentions
-from apps.memories.search.ranking import Hit, TurnPosition, recency, relative_length
-from apps.memories.search.scan import best_rows
-from apps.memories.search.statements import SearchTable
 from apps.memories.visibility import MemoryQuerySet, named_sql
 from apps.memories.witnesses import is_known_to
+from apps.search.bm25 import grouped
+from apps.search.presets import Preset
+from apps.search.questions import ParsedQuery, Speaker, mentions
+from apps.search.ranking import Hit, TurnPosition, recency, relative_length
+from apps.search.scan import best_rows
+from apps.search.statements import SearchTable
+from apps.text.lexemes import match_any_query, match_names_query
 
 MESSAGES = "messages"
 JOURNAL = "journal"

@@ -16,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.memories.models import Memory
-from apps.memories.search import SearchQuery, bm25, find, scan
-from apps.memories.search.bm25 import K1, LEXEMES_PER_PATTERN, pattern_count, score_words
-from apps.memories.search.lexemes import Lexemes, lexemes_of
+from apps.search import bm25, scan
+from apps.search.bm25 import K1, LEXEMES_PER_PATTERN, pattern_count, score_words
+from apps.search.service import SearchQuery, find
+from apps.text.lexemes import Lexemes, lexemes_of
 from tests.database import WAITING
 from tests.factories import UserFactory, make_chat, make_memory
 
