@@ -9,7 +9,7 @@ from apps.common.on_demand import known
 from config.env import ROOT
 
 HEAVY = (
-    *("numpy", "onnxruntime", "tokenizers", "openai", "httpx2", "PIL", "markdown_it", "regex"),
+    *("numpy", "onnxruntime", "tokenizers", "httpx2", "PIL", "markdown_it", "regex"),
     *("drf_spectacular.openapi", "apps.moderation.admin.cases", "config.urls"),
     *("apps.english.words", "apps.builtin.selection", "apps.extraction.tasks", "apps.evaluation.data"),
     *("apps.chats.operations", "apps.prompts.operations", "apps.search.service", "apps.llm.backends.connected"),

@@ -30,7 +30,7 @@ class JSONError(ValueError):
 
 def loads(text: str) -> Any:
     """Parse JSON. Raise JSONError for invalid JSON, NaN, duplicate keys and excessive nesting."""
-    # The jiter parser of the openai SDK is no replacement: it reads 1e999 as infinity, and can't give the position of
+    # The parser jiter is no replacement: it reads 1e999 as infinity, and can't give the position of
     # a lone surrogate, which `storage_errors` does.
     try:
         return json.loads(

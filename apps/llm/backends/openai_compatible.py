@@ -1,13 +1,11 @@
 """Client of OpenAI-compatible APIs: hosted services, llama.cpp, vLLM, LM Studio and most others.
 
-Requests are sent by OpenAI's SDK. Responses are parsed by ``replies``, since many of these servers deviate from what
-the SDK expects.
+Responses are parsed by ``replies``: many of these servers deviate from what OpenAI's SDK expects.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import httpx2
 
@@ -17,9 +15,6 @@ from apps.llm.replies.documents import error_message
 from apps.llm.replies.openai_deltas import delta_of
 from apps.llm.replies.reply import Delta, failure_in_document, first_document
 from apps.llm.replies.values import model_names, token_count
-
-if TYPE_CHECKING:
-    from openai import APIResponse, OpenAI
 
 ENDPOINT_PATH = re.compile(r"/(chat/completions|chat|completions|responses|embeddings|models)$")
 VERSION_PATH = re.compile(r"/v\d+[a-z]*\d*(/|$)")
@@ -52,17 +47,16 @@ class OpenAICompatible:
         read: Callable[[Iterator[bytes]], None],
     ) -> None:
         """Request a completion and pass the response's bytes to ``read``. Raise GenerationFailed."""
-        messages: Any = request.sent_messages()
 
-        def work(sdk: "OpenAI") -> None:
-            create = sdk.chat.completions.with_streaming_response.create
-            options = self._options(request, stream)
-            with create(model=model, messages=messages, stream=stream, extra_body=options) as response:
+        def work(base: str) -> None:
+            body = {"model": model, "messages": request.sent_messages(), "stream": stream}
+            body |= self._options(request, stream)
+            with client.stream("POST", f"{base}/chat/completions", json=body) as response:
                 read(response.iter_bytes())
 
         while True:
             try:
-                return self._try_base_urls(client, work)
+                return self._try_base_urls(work)
             except Refused as failure:
                 if not self._record_refused_fields(failure):
                     raise
@@ -97,30 +91,25 @@ class OpenAICompatible:
 
     def models(self, client: httpx2.Client) -> list[str]:
         """Return the ids of the server's models. Raise GenerationFailed."""
-        document = self._try_base_urls(client, lambda sdk: _document(sdk.models.with_streaming_response.list()))
+        document = self._try_base_urls(lambda base: _document(client, "GET", f"{base}/models"))
         listed = document.get("data") or document.get("models")
         return model_names(listed, "id", "name")
 
     def vectors(self, client: httpx2.Client, model: str, texts: Sequence[str]) -> tuple[list[Any], int | None]:
         """Return the vectors as sent by the server, and its token count or None. Raise GenerationFailed."""
-
-        def work(sdk: "OpenAI") -> dict[str, Any]:
-            create = sdk.embeddings.with_streaming_response.create
-            return _document(create(model=model, input=list(texts), encoding_format="float"))
-
-        document = self._try_base_urls(client, work)
+        body = {"model": model, "input": list(texts), "encoding_format": "float"}
+        document = self._try_base_urls(lambda base: _document(client, "POST", f"{base}/embeddings", body))
         data = document.get("data")
         items = [item for item in data if isinstance(item, dict)] if isinstance(data, list) else []
         items.sort(key=lambda item: token_count(item, "index") or 0)
         return [item.get("embedding") for item in items], token_count(document.get("usage"), "prompt_tokens")
 
-    def _try_base_urls(self, client: httpx2.Client, work: Callable[["OpenAI"], T]) -> T:
+    def _try_base_urls(self, work: Callable[[str], T]) -> T:
         """Run ``work`` at each possible base URL until one works, and keep that one. Raise GenerationFailed."""
         failures: list[Misconfigured] = []
         for base in self._bases:
             try:
-                with _sdk(client, base) as sdk:
-                    result = work(sdk)
+                result = work(base)
             except Misconfigured as failure:
                 if not failure.wrong_address:
                     raise
@@ -131,23 +120,9 @@ class OpenAICompatible:
         raise failures[0]
 
 
-@contextmanager
-def _sdk(client: httpx2.Client, base: str) -> Iterator["OpenAI"]:
-    """Open the SDK at ``base``. ``CallPolicy`` adds the key, retries and classifies errors, so the SDK does not."""
-    # Imported at the first call, since the import takes longer than all others together, and few processes need it.
-    from openai import APIConnectionError, OpenAI
-
-    try:
-        # The SDK takes a time limit of exactly 5 seconds for one that nobody set, and would wait for 10 minutes.
-        limit = client.timeout
-        yield OpenAI(api_key="set by the client", base_url=base, http_client=client, timeout=limit, max_retries=0)
-    except APIConnectionError as error:  # the SDK's wrapper around an exception of the HTTP client
-        raise error.__cause__ or error from None
-
-
-def _document(opening: "AbstractContextManager[APIResponse[Any]]") -> dict[str, Any]:
+def _document(client: httpx2.Client, method: str, url: str, body: Any = None) -> dict[str, Any]:
     """Return the document of a response that is not streamed. Raise GenerationFailed."""
-    with opening as response:
+    with client.stream(method, url, json=body) as response:
         document = first_document(response.iter_bytes())
     if error := error_message(document):
         raise failure_in_document(document, error)
