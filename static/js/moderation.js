@@ -1,24 +1,9 @@
-// Keys of the queue and of the page of a case in the admin site.
+// The moderators' desk: letters for decisions and for choosing, and an end to a text whose look is over. Keys that name
+// one link, button or field are marked with data-key on the page.
+import { gettext } from "./words.js";
 
 const DECISIONS = { d: "dismiss", h: "hide", s: "suspend", b: "ban" };
-
-/** Return the links of the queue's rows. */
-const links = () => [...document.querySelectorAll("#result_list tbody th a")];
-
-/**
- * Move the focus among the rows.
- * @param {number} step 1 for the next, -1 for the previous
- */
-function move(step) {
-  const rows = links();
-  const at = rows.findIndex((link) => link === document.activeElement);
-  rows[Math.min(Math.max(at + step, 0), rows.length - 1)]?.focus();
-}
-
-/** Select or deselect the row that has the focus. */
-function toggle() {
-  document.activeElement?.closest("tr")?.querySelector("input.action-select")?.click();
-}
+const FIELDS = "input:not([type=checkbox], [type=radio]), textarea, select";
 
 /**
  * Choose a decision, and go to its reason.
@@ -31,15 +16,71 @@ function choose(value) {
   radio.form.elements.reason.focus();
 }
 
+/** Choose the case that is shown for what is done with several, or leave it out again. */
+function toggle() {
+  (document.querySelector(".desk-cases .chosen") ?? document.querySelector(".desk-cases li"))
+    ?.querySelector("input[type=checkbox]")?.click();
+}
+
+/** Open what can be done with the chosen cases, and go to its reason. */
+function openBulk() {
+  const bulk = document.querySelector(".desk-bulk");
+  if (!bulk) return;
+  bulk.open = true;
+  bulk.querySelector("textarea").focus();
+}
+
+/** Undo what was decided last, as the message about it offers. */
+function undoLast() {
+  const undo = document.querySelector('.toast form[action*="/undo/"] button');
+  undo?.click();
+  return Boolean(undo);
+}
+
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.closest("input:not([type=checkbox], [type=radio]), textarea, select")) return;
-  const button = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
-  if (event.key === "j") move(1);
-  else if (event.key === "k") move(-1);
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.defaultPrevented) return;
+  if (event.target.closest(FIELDS) || document.querySelector("dialog[open]")) return;
+  if (event.key in DECISIONS) choose(DECISIONS[event.key]);
   else if (event.key === "x") toggle();
-  else if (event.key in DECISIONS) choose(DECISIONS[event.key]);
-  else if (button) button.click();
-  else return;
+  else if (event.key === "g") openBulk();
+  else if (event.key !== "u" || !undoLast()) return;
   event.preventDefault();
 });
+
+// A case that was chosen on one page of the queue stays chosen on the next one: the list is loaded again for each case.
+const CHOSEN = "desk-chosen";
+const boxes = () => [...document.querySelectorAll(".desk-cases input[type=checkbox]")];
+const stored = new Set(JSON.parse(sessionStorage.getItem(CHOSEN) ?? "[]"));
+for (const box of boxes()) box.checked = stored.has(box.value);
+
+/** Keep which cases of this list are chosen, and say how many. */
+function keep() {
+  const chosen = boxes().filter((box) => box.checked).map((box) => box.value);
+  sessionStorage.setItem(CHOSEN, JSON.stringify(chosen));
+  const summary = document.querySelector(".desk-bulk summary");
+  if (summary) summary.dataset.count = chosen.length || "";
+}
+
+keep();
+document.addEventListener("change", (event) => event.target.matches(".desk-cases input") && keep());
+document.addEventListener("submit", (event) => event.target.matches(".desk-many") && sessionStorage.removeItem(CHOSEN));
+
+// The case that is shown is in view in the list.
+document.querySelector(".desk-cases .chosen")?.scrollIntoView({ block: "nearest" });
+
+// Of a long conversation, what the case is about is in view.
+const target = document.querySelector(".desk-part:not(.around)");
+if (target) {
+  const region = target.parentElement;
+  region.scrollTop = target.offsetTop - region.offsetTop - region.clientHeight / 3;
+}
+
+const text = document.querySelector("[data-look-ends]");
+if (text) {
+  setTimeout(() => {
+    const over = document.createElement("p");
+    over.className = "notice";
+    over.textContent = gettext("Your look is over. Load the page again to open the text anew.");
+    text.querySelector(".desk-parts")?.replaceWith(over);
+  }, Math.max(Date.parse(text.dataset.lookEnds) - Date.now(), 0));
+}

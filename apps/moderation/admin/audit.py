@@ -4,6 +4,10 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from apps.moderation.models import Action
 
@@ -12,13 +16,21 @@ from apps.moderation.models import Action
 class ActionAdmin(admin.ModelAdmin):
     """Read-only admin page of the audit log."""
 
-    list_display = ("at", "moderator", "verb", "kind", "target_id", "user_id", "reason")
+    list_display = ("at", "moderator", "verb", "kind", "case", "reason")
     list_filter = ("verb", "kind")
     search_fields = ("moderator", "=user_id", "=case_id", "=target_id")
     date_hierarchy = "at"
     ordering = ("-at",)
     show_full_result_count = False
-    fields = readonly_fields = (*list_display, "moderator_id", "case_id")
+    fields = readonly_fields = (*list_display, "target_id", "user_id", "moderator_id", "case_id")
+
+    @admin.display(description=_("case"))
+    def case(self, action: Action) -> str:
+        """Return a link to the case, which the moderator may open."""
+        if action.case_id is None:
+            return ""
+        address = reverse("admin:moderation_case_change", args=[action.case_id])
+        return format_html('<a href="{}">{}</a>', address, gettext("The case"))
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Forbid adding: entries are written with what they record."""

@@ -39,8 +39,8 @@ class LookAdmin(OwnedAdmin):
         return self.readonly_fields if obj else ()
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Allow who may look at content to open a chat."""
-        return request.user.has_perm("moderation.look_at_content")
+        """Allow who may look at chats to open one."""
+        return request.user.has_perm("moderation.look_at_chat")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Forbid changes."""

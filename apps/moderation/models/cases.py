@@ -31,6 +31,7 @@ class Case(OwnedModel):
     decision = models.CharField(max_length=8, choices=Decision.choices, blank=True, default="")
     decided_by = moderator_field("The moderator who decided it.")
     decided_at = models.DateTimeField(null=True, blank=True)
+    suspended_until = models.DateTimeField(null=True, blank=True, help_text="What it decided of the owner.")
     hides = models.BooleanField(default=False, help_text="The thing is hidden.")
     was_hidden = models.BooleanField(default=False, help_text="The owner of the memory had hidden it before.")
     copies = ArrayField(
@@ -38,6 +39,12 @@ class Case(OwnedModel):
         default=list,
         editable=False,
         help_text="A hidden message and its copies.",
+    )
+    reasons = ArrayField(
+        models.CharField(max_length=16, choices=Reason.choices),
+        default=list,
+        editable=False,
+        help_text="Of its reports, which are deleted with the account of who made them.",
     )
     is_answered = models.BooleanField(default=False, help_text="The owner's answer waits for a moderator.")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -49,8 +56,10 @@ class Case(OwnedModel):
             ("decide_case", "Can claim and decide cases"),
             ("suspend_user", "Can suspend users"),
             ("ban_user", "Can ban users"),
-            ("look_at_content", "Can look at private content, with a reason"),
+            ("look_at_content", "Can look at what a case is about"),
+            ("look_at_chat", "Can look at any chat, with a reason"),
             ("view_dashboard", "Can view the dashboard"),
+            *((f"moderate_{kind}", f"Can see and decide cases about a {kind}") for kind in Kind.values),
         ]
         constraints = [
             models.UniqueConstraint(fields=["kind", "target_id"], condition=Q(state="open"), name="case_one_open"),

@@ -4,7 +4,9 @@ import datetime as dt
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Max
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from apps.accounts.models import User
 from apps.accounts.operations import ban, end_suspension, lift_ban, suspend
@@ -12,11 +14,12 @@ from apps.common.problems import Conflict, Invalid
 from apps.common.scoping import system_scope
 from apps.moderation.models import Case, Decision
 from apps.moderation.operations.audit import record, require
-from apps.moderation.operations.cases import lock_case, refuse_own, save_case
+from apps.moderation.operations.cases import decided_already, lock_case_for, refuse_claimed, refuse_own, save_case
 from apps.moderation.operations.notices import tell_owner, tell_reporters
 from apps.moderation.operations.withholding import give_back, withhold
 
 MAX_DAYS = 3650
+UNDO_TIME = dt.timedelta(minutes=10)
 PERMISSIONS: dict[str, str] = {Decision.SUSPEND: "suspend_user", Decision.BAN: "ban_user"}
 
 
@@ -33,12 +36,11 @@ def decide(
         raise Invalid.at("/reason", "A decision needs a reason.")
     if not 1 <= days <= MAX_DAYS:
         raise Invalid.at("/days", f"The days must be between 1 and {MAX_DAYS}.")
-    case = lock_case(case_id)
+    case = lock_case_for(moderator, case_id)
     refuse_own(moderator, case)
     if case.state != Case.State.OPEN:
-        raise Conflict("This case is decided already.")
-    if case.assigned_to_id not in (None, moderator.pk):
-        raise Conflict("Another moderator has claimed this case.")
+        raise Conflict(decided_already(case))
+    refuse_claimed(moderator, case)
     hides = decision == Decision.HIDE or (also_hide and decision != Decision.DISMISS)
     now = timezone.now()
     save_case(
@@ -49,6 +51,7 @@ def decide(
         decided_by=moderator,
         decided_at=now,
         hides=hides,
+        suspended_until=now + dt.timedelta(days=days) if decision == Decision.SUSPEND else None,
     )
     if hides:
         withhold(case)
@@ -70,33 +73,70 @@ def decide(
 @transaction.atomic
 def reverse(moderator: User, case_id: UUID, *, reason: str) -> Case:
     """Take a decision back: show the thing again, end the suspension, lift the ban. Raise Conflict, Invalid."""
-    case = lock_case(case_id)
+    case = lock_case_for(moderator, case_id)
     require(moderator, PERMISSIONS.get(Decision(case.decision), "decide_case") if case.decision else "decide_case")
     refuse_own(moderator, case)
     if case.decision not in (Decision.HIDE, Decision.SUSPEND, Decision.BAN):
         raise Conflict("There is nothing to take back.")
     if not reason.strip():
         raise Invalid.at("/reason", "A decision needs a reason.")
-    owner = _locked_owner(case)
     taken_back = case.decision
     save_case(case, decision=Decision.REVERSE, hides=False, is_answered=False)
-    give_back(case)
-    with system_scope():
-        others = Case.objects.filter(owner=owner, decision=taken_back).exists()
-    if not others and taken_back == Decision.SUSPEND:
-        end_suspension(owner)
-    elif not others and taken_back == Decision.BAN:
-        lift_ban(owner)
+    _take_back(case, taken_back)
     record(moderator, f"reverse {taken_back}", case, reason.strip())
     tell_owner(case, Decision.REVERSE, reason.strip())
     return case
 
 
 @transaction.atomic
+def undo(moderator: User, case_id: UUID) -> Case:
+    """Take back a decision that the moderator has just made, and put its case into the queue again. Raise Conflict."""
+    case = lock_case_for(moderator, case_id)
+    require(moderator, PERMISSIONS.get(Decision(case.decision), "decide_case") if case.decision else "decide_case")
+    if not can_be_undone(moderator, case):
+        raise Conflict(gettext("There is nothing to undo any more: open the case to take its decision back."))
+    with system_scope():
+        again = Case.objects.filter(kind=case.kind, target_id=case.target_id, state=Case.State.OPEN).exists()
+    if again:
+        raise Conflict(gettext("It was reported again meanwhile: decide that case instead."))
+    taken_back = case.decision
+    save_case(case, state=Case.State.OPEN, decision="", decided_by=None, decided_at=None, hides=False)
+    _take_back(case, taken_back)
+    record(moderator, f"undo {taken_back}", case)
+    if taken_back != Decision.DISMISS:
+        tell_owner(case, Decision.REVERSE, "")
+    tell_reporters(case, Decision.REVERSE)
+    return case
+
+
+def can_be_undone(moderator: User, case: Case) -> bool:
+    """Return whether this moderator has decided the case within UNDO_TIME, and nobody has answered."""
+    if case.decision in ("", Decision.REVERSE) or case.decided_at is None or case.is_answered:
+        return False
+    return case.decided_by_id == moderator.pk and case.decided_at > timezone.now() - UNDO_TIME
+
+
+def _take_back(case: Case, decision: str) -> None:
+    """Undo what a decision did, as far as no other one still asks for it."""
+    owner = _locked_owner(case)
+    give_back(case)
+    with system_scope():
+        others = Case.objects.filter(owner=owner, decision=decision).exclude(pk=case.pk)
+    if decision == Decision.SUSPEND:
+        running = others.filter(suspended_until__gt=timezone.now()).aggregate(until=Max("suspended_until"))
+        reason = owner.suspension_reason
+        end_suspension(owner)
+        if running["until"]:
+            suspend(owner, until=running["until"], reason=reason)
+    elif decision == Decision.BAN and not others.exists():
+        lift_ban(owner)
+
+
+@transaction.atomic
 def uphold(moderator: User, case_id: UUID, *, reason: str) -> Case:
     """Leave a decision as it is after the owner's answer. Raise Conflict without an answer, Invalid."""
     require(moderator, "decide_case")
-    case = lock_case(case_id)
+    case = lock_case_for(moderator, case_id)
     refuse_own(moderator, case)
     if not case.is_answered:
         raise Conflict("No answer waits.")

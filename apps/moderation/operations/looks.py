@@ -12,9 +12,9 @@ from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.common.problems import Invalid, Missing
 from apps.common.scoping import system_scope
-from apps.moderation.models import Case, Look, Reason, Report
+from apps.moderation.models import Case, Look, Reason
 from apps.moderation.operations.audit import record, require
-from apps.moderation.operations.cases import lock_case
+from apps.moderation.operations.cases import lock_case_for
 from apps.moderation.targets import Target, chat_target
 
 MIN_REASON = 10  # characters
@@ -24,19 +24,17 @@ MIN_REASON = 10  # characters
 def look_at_case(moderator: User, case_id: UUID, reason: str = "") -> Look:
     """Open what a case is about. Without a report a reason has to be typed: raise Invalid."""
     require(moderator, "look_at_content")
-    case = lock_case(case_id)
-    with system_scope():
-        report = Report.objects.filter(case=case).order_by("pk").first()
-    if report is None:
+    case = lock_case_for(moderator, case_id)
+    if not case.reasons:
         _require_reason(reason)
-    grounds = reason.strip() or f"Reported: {Reason(report.reason).label if report else ''}"
+    grounds = reason.strip() or f"Reported: {Reason(case.reasons[0]).label}"
     return _open(moderator, Target(case.kind, case.target_id, case.owner_id, case.chat_id), grounds, case)
 
 
 @transaction.atomic
 def look_at_chat(moderator: User, chat_id: UUID, reason: str) -> Look:
     """Open a chat that no case is about, for a typed reason. Raise Invalid, Missing."""
-    require(moderator, "look_at_content")
+    require(moderator, "look_at_chat")
     _require_reason(reason)
     with system_scope():
         chat = Chat.objects.filter(pk=chat_id).first()
@@ -69,9 +67,9 @@ def _open(moderator: User, target: Target, reason: str, case: Case | None = None
 
 def live_look(moderator: User, look_id: UUID) -> Look:
     """Return a look of this moderator that is not over. Raise PermissionDenied."""
-    require(moderator, "look_at_content")
     with system_scope():
         look = Look.objects.filter(pk=look_id, moderator=moderator, expires_at__gt=timezone.now()).first()
     if look is None:
         raise PermissionDenied("This look is over. Open it again, with a reason.")
+    require(moderator, "look_at_chat" if look.case_id is None else "look_at_content")
     return look

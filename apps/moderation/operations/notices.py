@@ -28,6 +28,7 @@ REPORT_TOLD = {
     Decision.HIDE: _("Your report was read, and what you reported was hidden."),
     Decision.SUSPEND: _("Your report was read, and measures were taken."),
     Decision.BAN: _("Your report was read, and measures were taken."),
+    Decision.REVERSE: _("Your report is open again: a decision was taken back."),
 }
 
 
@@ -36,7 +37,7 @@ def tell_owner(case: Case, decision: str, reason: str, *, until: dt.datetime | N
     with in_language_of(case.owner_id):
         end = date_format(until.astimezone(dt.UTC), gettext("j F Y, H:i")) if until else gettext("further notice")
         told = TOLD[Decision(decision)] % {"kind": inside(case.get_kind_display()), "until": end}
-        text = f"{told} {reason}"
+        text = f"{told} {reason}".strip()
     _tell(Notice(owner_id=case.owner_id, case=case, decision=decision, text=text))
 
 

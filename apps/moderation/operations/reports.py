@@ -32,5 +32,8 @@ def report(reporter: Owner, target: Target, *, reason: str, note: str = "") -> R
     )
     if not is_new:
         raise Conflict(gettext("You have reported this already. You will be told what was decided."))
+    if reason not in case.reasons:
+        case.reasons.append(reason)
+        case.save(update_fields=["reasons", "updated_at"])
     created.case = case
     return created

@@ -1,7 +1,8 @@
 """Match texts with the rules. Every match of a pattern has a time limit."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import regex
@@ -22,13 +23,21 @@ class Matcher:
     pattern: Any
 
     def matches(self, text: str) -> bool:
-        """Return whether the rule flags the text. A match that takes too long is counted, and flags nothing."""
+        """Return whether the rule flags the text."""
+        return bool(self.spans(text, 1))
+
+    def spans(self, text: str, limit: int) -> list[tuple[int, int]]:
+        """Return where the rule finds something in the text, at most ``limit`` places.
+
+        A match that takes too long is counted, and finds nothing.
+        """
         try:
-            return self.pattern.search(text, timeout=MATCH_SECONDS, concurrent=True) is not None
+            found = self.pattern.finditer(text, timeout=MATCH_SECONDS, concurrent=True)
+            return [match.span() for match in islice(found, limit)]
         except TimeoutError:
             logger.warning("rule_timeout", rule=str(self.rule.pk), length=len(text))
             Rule.objects.filter(pk=self.rule.pk).update(timeouts=F("timeouts") + 1)
-            return False
+            return []
 
 
 def enabled_matchers() -> list[Matcher]:
@@ -46,6 +55,11 @@ def _compiled(rule: Rule) -> Any:
             return None
     words = [regex.escape(line.strip()) for line in rule.text.splitlines() if line.strip()]
     return regex.compile(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)", regex.IGNORECASE) if words else None
+
+
+def matchers_named(names: Collection[str]) -> list[Matcher]:
+    """Return the enabled rules of these names, compiled."""
+    return [matcher for matcher in enabled_matchers() if matcher.rule.name in names] if names else []
 
 
 def matching(matchers: Sequence[Matcher], text: str) -> list[str]:
