@@ -1,6 +1,7 @@
 """Read presets of SillyTavern: samplers of its text and chat completion, and its system prompts.
 
-Without database access. What Loci sends to a model is taken; what it doesn't is named, unless its value changes nothing.
+What Loci sends to a model is taken; what it doesn't is named, unless its value changes nothing. Without database
+access.
 """
 
 import math
