@@ -18,6 +18,7 @@ from apps.extraction.models import ExtractionRun
 from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
 from apps.injection.demo.journal import write_journal
+from apps.injection.demo.readings import write_reading
 from apps.injection.models import Recall
 from apps.injection.operations import recall_turn
 from apps.llm.models import Connection
@@ -52,6 +53,8 @@ def seed_demo() -> Iterator[str]:
         if not _is_extracted(chat):
             count = _extract(owner, chat)
             yield f"Extracted {count} memories from {title}."
+        if write_reading(owner, chat, title):
+            yield f"Read {title} as a model does."
         index_messages(owner, chat)
         count = _recall_last_turns(owner, chat)
         if count:
