@@ -230,11 +230,8 @@ def test_a_move_out_of_several_folders_is_undone_into_each(alice, site, chats):
     undo = undo_url(organize(site, "move", *chats, folder="C"))
     assert set(Chat.objects.for_owner(alice).values_list("folder", flat=True)) == {"C"}
     site.post(undo)
-    assert dict(Chat.objects.for_owner(alice).values_list("title", "folder")) == {
-        "First": "A",
-        "Second": "B",
-        "Third": "",
-    }
+    after = dict(Chat.objects.for_owner(alice).values_list("title", "folder"))
+    assert after == {"First": "A", "Second": "B", "Third": ""}
 
 
 def test_a_move_to_no_folder_says_so(alice, site, chats):
