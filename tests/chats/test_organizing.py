@@ -130,16 +130,16 @@ def test_the_database_refuses_more_tags_than_a_chat_can_have(alice, chats):
 @pytest.mark.parametrize("action", [action for action in Action if action != Action.RESTORE])
 def test_every_action_is_undone_for_what_it_changed(alice, site, chats, action):
     def state():
-        rows = Chat.objects.for_owner(alice).order_by("pk").values_list("pk", "pinned", "archived", "tags")
+        rows = Chat.objects.for_owner(alice).order_by("pk").values_list("pk", "pinned", "archived", "tags", "folder")
         return list(rows)
 
     first_only = action in (Action.UNPIN, Action.UNARCHIVE, Action.UNTAG)
     # One of the chats is as the action leaves it already, or for its opposite only one is not.
-    organize(site, INVERSE[action] if first_only else action, chats[0], tag="dark")
+    organize(site, INVERSE[action] if first_only else action, chats[0], tag="dark", folder="dark")
     if action == Action.DELETE:
         chats = chats[1:]
     before = state()
-    reply = organize(site, action, *chats, tag="dark")
+    reply = organize(site, action, *chats, tag="dark", folder="dark")
     assert state() != before
     site.post(undo_url(reply))
     assert state() == before
