@@ -15,12 +15,16 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.accounts import operations
 from apps.accounts.forms import ClosingForm, ProfileForm, TokenForm
 from apps.accounts.models import ApiToken, User
+from apps.accounts.settings_pages import GROUPS
+from apps.common.pages.settings_index import find_settings
+
+MAX_QUERY = 100
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def index(request: HttpRequest) -> HttpResponse:
-    """Show profile and security, or save the profile."""
+    """Show the profile and what else can be set, or save the profile. `q` finds a setting by its words."""
     user = cast(User, request.user)
     initial = {"name": user.name, "time_zone": user.time_zone, "language": user.language}
     form = ProfileForm(request.POST or None, initial=initial)
@@ -28,7 +32,9 @@ def index(request: HttpRequest) -> HttpResponse:
         operations.edit_profile(user, **form.cleaned_data)
         messages.success(request, gettext("Saved."))
         return redirect("settings:index")
-    return render(request, "accounts/settings.html", {"form": form}, status=400 if form.errors else 200)
+    query = request.GET.get("q", "").strip()[:MAX_QUERY]
+    context = {"form": form, "query": query, "found": find_settings(query), "groups": GROUPS}
+    return render(request, "accounts/settings.html", context, status=400 if form.errors else 200)
 
 
 @login_required

@@ -13,6 +13,7 @@ class ExtractionConfig(AppConfig):
         from apps.chats.signals import characters_merged, chat_branched, chat_committed, chat_deleted, chat_restored
         from apps.common.jobs import Kind, kinds
         from apps.common.on_demand import on_demand
+        from apps.common.pages.settings_index import indexed_settings
         from apps.extraction.models import EmbeddingJob, ExtractionRun, IndexJob
         from apps.llm.events import embedding_changed, generation_changed
         from apps.llm.queries import embeds_on_server, uses_server
@@ -24,6 +25,7 @@ class ExtractionConfig(AppConfig):
         characters_merged.connect(on_demand("apps.extraction.settings.operations:on_characters_merged"))
         embedding_changed.connect(on_demand("apps.extraction.tasks:on_embedding_changed"))
         generation_changed.connect(on_demand("apps.extraction.tasks:on_generation_changed"))
+        indexed_settings.register(on_demand("apps.extraction.settings.forms:memory_settings"))
         activity_sources.register(on_demand("apps.extraction.runs.queries:activities"))
         run = ExtractionRun, "tasks:execute_run", "tasks:send_run", uses_server
         embedding = (

@@ -53,6 +53,15 @@ class JournalPage:
     below: list[ShownEntry]
 
 
+@dataclass(frozen=True)
+class WeekDay:
+    """A day of the week that the page of a day shows at a glance, with its entries."""
+
+    date: dt.date
+    is_shown: bool
+    entries: list[ShownEntry]
+
+
 def entries_between(entries: Entries, first: dt.date | None, last: dt.date | None) -> Entries:
     """Return the entries whose periods overlap the days from ``first`` to ``last``, where these are given."""
     bounds = {"ends__gte": first, "starts__lte": last}

@@ -19,8 +19,8 @@ from apps.common.pages.forms import refused_into
 from apps.journal.calendar import around, at_each_level, months_of, neighbours, period_named, title_of, weeks_of
 from apps.journal.forms import EntryForm, SignificantForm
 from apps.journal.operations import request_consolidation
-from apps.journal.queries import journal_page, newest_day, written_days
-from apps.memories.journal.periods import CONSOLIDATED, Granularity, Period, month_of
+from apps.journal.queries import WeekDay, journal_page, newest_day, written_days
+from apps.memories.journal.periods import CONSOLIDATED, Granularity, Period, month_of, week_of
 from apps.memories.models import JournalEntry
 from apps.memories.operations.journal import delete_entry, edit_entry, period_of, restore_entry, write_significant
 
@@ -112,6 +112,7 @@ def _context(request: HttpRequest, period: Period, form: SignificantForm) -> dic
         "before": (before, title_of(before)),
         "after": (after, title_of(after)),
         "page": journal_page(cast(User, request.user).pk, period),
+        "week": _week(request, period) if period.granularity == Granularity.DAILY else [],
         "can_be_made": period.granularity in CONSOLIDATED,
         "is_day": period.granularity == Granularity.DAILY,
         "today": _today(request),
@@ -131,6 +132,14 @@ def _calendar(request: HttpRequest, period: Period, date: dt.date) -> dict[str, 
         "month_title": title_of(month),
         "weeks": weeks_of(month, period, written, _today(request)),
     }
+
+
+def _week(request: HttpRequest, day: Period) -> list[WeekDay]:
+    """Return the days of the week that a day is in, each with the first lines of what happened."""
+    week = week_of(day.first)
+    below = journal_page(cast(User, request.user).pk, week).below
+    days = [week.first + dt.timedelta(days=number) for number in range(7)]
+    return [WeekDay(date, date == day.first, [shown for shown in below if shown.entry.starts == date]) for date in days]
 
 
 def _deleted(request: HttpRequest) -> JournalEntry | None:

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext
 
 from apps.common.database.compiled_queries import CompiledQuery
@@ -19,6 +19,11 @@ def generation_connection(owner: Owner) -> Connection | None:
 def embedding_connection(owner: Owner) -> Connection | None:
     """Return the connection that the owner uses for embeddings, or None."""
     return EMBEDDINGS.first(owner_id_of(owner))
+
+
+def writing_connections(owner: Owner) -> QuerySet[Connection]:
+    """Return the owner's connections that name a model, by name."""
+    return Connection.objects.for_owner(owner).exclude(model="").order_by("name", "pk")
 
 
 GENERATION = CompiledQuery(lambda owner: Connection.objects.for_owner(owner).filter(for_generation=True)[:1])

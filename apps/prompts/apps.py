@@ -15,6 +15,7 @@ class PromptsConfig(AppConfig):
         from apps.chats.signals import characters_merged, chat_branched, chat_changed, chat_committed
         from apps.chats.transfer.carried import Carrier, carriers
         from apps.common.on_demand import on_demand
+        from apps.common.pages.settings_index import indexed_settings
 
         attachments.register(
             Attachment(
@@ -36,6 +37,7 @@ class PromptsConfig(AppConfig):
         chat_changed.connect(on_demand("apps.prompts.operations:adopt_recall"))
         chat_committed.connect(on_demand("apps.prompts.operations:recall_appended_turn"))
         characters_merged.connect(on_demand("apps.prompts.settings.stores:on_characters_merged"))
+        indexed_settings.register(on_demand("apps.prompts.settings.forms:prompt_settings"))
         panels.register(on_demand("apps.prompts.cards.panel:recall_panel"))
         panels.register(on_demand("apps.prompts.repair.panel:repair_panel"))
         samples.register(Sample("The Salt Road", Path(self.path) / "demo" / "the_salt_road.jsonl"))

@@ -15,6 +15,7 @@ urlpatterns = [
     path("generations/<uuid:generation_id>/dismiss/", panel.dismiss, name="dismiss"),
     path("settings/presets/", presets.index, name="presets"),
     path("settings/presets/new/", presets.new, name="new-preset"),
+    path("settings/presets/import/", presets.import_files, name="import-presets"),
     path("settings/presets/<uuid:preset_id>/", presets.edit, name="preset"),
     path("settings/presets/<uuid:preset_id>/delete/", presets.delete, name="delete-preset"),
 ]

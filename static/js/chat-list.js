@@ -16,7 +16,7 @@ async function fetchRows() {
   const pages = list ? Math.max(1, Math.ceil(list.querySelectorAll(".shelf-row").length / size)) : 1;
   const rows = new Map();
   for (let page = 1; page <= pages; page += 1) {
-    const query = new URLSearchParams(list ? location.search : "");
+    const query = new URLSearchParams(list ? location.search : "everywhere=on");
     query.set("page", String(page));
     const reply = await fetch(`/?${query}`, { headers: { "HX-Request": "true" } });
     if (!reply.ok || reply.redirected) return null;

@@ -13,6 +13,7 @@ import "./progress.js";
 import "./recap.js";
 import "./presets.js";
 import "./remember.js";
+import "./setting-filter.js";
 import "./sliders.js";
 import "./chosen.js";
 import "./forgotten.js";

@@ -130,16 +130,16 @@ def test_the_database_refuses_more_tags_than_a_chat_can_have(alice, chats):
 @pytest.mark.parametrize("action", [action for action in Action if action != Action.RESTORE])
 def test_every_action_is_undone_for_what_it_changed(alice, site, chats, action):
     def state():
-        rows = Chat.objects.for_owner(alice).order_by("pk").values_list("pk", "pinned", "archived", "tags")
+        rows = Chat.objects.for_owner(alice).order_by("pk").values_list("pk", "pinned", "archived", "tags", "folder")
         return list(rows)
 
     first_only = action in (Action.UNPIN, Action.UNARCHIVE, Action.UNTAG)
     # One of the chats is as the action leaves it already, or for its opposite only one is not.
-    organize(site, INVERSE[action] if first_only else action, chats[0], tag="dark")
+    organize(site, INVERSE[action] if first_only else action, chats[0], tag="dark", folder="dark")
     if action == Action.DELETE:
         chats = chats[1:]
     before = state()
-    reply = organize(site, action, *chats, tag="dark")
+    reply = organize(site, action, *chats, tag="dark", folder="dark")
     assert state() != before
     site.post(undo_url(reply))
     assert state() == before
@@ -196,3 +196,68 @@ def test_deleted_chats_of_others_stay_in_their_bin(alice, chats):
     operations.delete_chat(chats[0])
     assert operations.organize_chats(UserFactory(), [chats[0].pk], Action.RESTORE) == []
     assert Chat.in_bin.for_owner(alice).count() == 1
+
+
+# Folders
+
+
+def folders(site: Client, query: str = "") -> list[str]:
+    html = site.get(f"/{query}").content.decode()
+    return re.findall(r'class="shelf-folder".*?class="entry-title">([^<]+)<.*?class="quiet">(\d+)<', html, re.S)
+
+
+def test_chats_move_into_folders_and_the_list_shows_those_in_none(alice, site, chats):
+    organize(site, "move", chats[0], chats[1], folder="Slow burns")
+    assert folders(site) == [("Slow burns", "2")]
+    assert titles(site) == ["Slow burns", "Third"]
+    assert titles(site, "?folder=Slow+burns") == ["Second", "First"]
+    assert titles(site, "?everywhere=on") == ["Third", "Second", "First"]
+    organize(site, "pin", chats[0])
+    assert titles(site) == ["Slow burns", "First", "Third"]
+    organize(site, "archive", chats[1])
+    assert folders(site) == [("Slow burns", "1")]
+
+
+def test_a_search_and_a_tag_find_chats_of_all_folders(alice, site, chats):
+    operations.organize_chat(chats[0], folder="Old", tags=["dark"])
+    assert titles(site, "?q=First") == ["First"]
+    assert titles(site, "?tag=dark") == ["First"]
+
+
+def test_a_move_out_of_several_folders_is_undone_into_each(alice, site, chats):
+    operations.organize_chat(chats[0], folder="A")
+    operations.organize_chat(chats[1], folder="B")
+    undo = undo_url(organize(site, "move", *chats, folder="C"))
+    assert set(Chat.objects.for_owner(alice).values_list("folder", flat=True)) == {"C"}
+    site.post(undo)
+    after = dict(Chat.objects.for_owner(alice).values_list("title", "folder"))
+    assert after == {"First": "A", "Second": "B", "Third": ""}
+
+
+def test_a_move_to_no_folder_says_so(alice, site, chats):
+    operations.organize_chat(chats[0], folder="A")
+    reply = organize(site, "move", chats[0], folder="")
+    assert "1 chat is in no folder." in [str(message) for message in get_messages(reply.wsgi_request)]
+    assert titles(site) == ["Third", "Second", "First"]
+
+
+def test_folders_of_others_are_neither_seen_nor_changed(alice, site, chats):
+    theirs = make_chat(UserFactory(), title="Theirs")
+    operations.organize_chat(theirs, folder="Secret")
+    organize(site, "move", theirs, folder="Mine")
+    theirs.refresh_from_db()
+    assert theirs.folder == "Secret"
+    assert "Secret" not in site.get("/").content.decode()
+
+
+def test_the_form_of_a_chat_and_the_api_set_the_folder(alice, site, chats):
+    url = f"/chats/{chats[0].pk}/rename/"
+    assert site.post(url, {"title": "First", "user_name": "", "folder": "x" * 51}).status_code == 400
+    assert site.post(url, {"title": "First", "user_name": "", "folder": "Shelf"}).status_code == 302
+    assert 'value="Shelf"' in site.get(url).content.decode()
+    api = f"/api/v1/chats/{chats[1].pk}/"
+    before = site.get(api).json()["integrity"]
+    reply = site.patch(api, json.dumps({"folder": "Shelf"}), content_type="application/json")
+    assert (reply.json()["folder"], reply.json()["integrity"]) == ("Shelf", before)
+    found = site.get("/api/v1/chats/?folder=Shelf").json()["results"]
+    assert {row["title"] for row in found} == {"First", "Second"}

@@ -131,7 +131,7 @@ def test_the_form_shows_every_setting_with_its_value_and_origin(site: Client, ch
     assert "Mira’s" in row_of(html, "session_cap")
     assert 'placeholder="25"' in row_of(html, "long_term_cap")
     assert "default<" in row_of(html, "long_term_cap")
-    assert "default of A" in row_of(html, "new_per_kind")
+    assert "default for small models" in row_of(html, "new_per_kind")
     assert 'name="reset"' not in html
     mine = row_of(page(site, USERS), "extract_every")
     assert 'value="5"' in mine
@@ -139,11 +139,11 @@ def test_the_form_shows_every_setting_with_its_value_and_origin(site: Client, ch
 
 
 def test_the_detected_profile_is_shown_and_can_be_overridden(site: Client, chat: Chat) -> None:
-    assert "small or local models (profile A)" in page(site, USERS)
+    assert "defaults are those for small models" in page(site, USERS)
     site.post(USERS, {"profile": "B"})
     html = page(site, book(chat))
     assert 'placeholder="4"' in row_of(html, "new_per_kind")
-    assert "default of B" in row_of(html, "new_per_kind")
+    assert "default for large models" in row_of(html, "new_per_kind")
     assert settings_of(chat).continuity
 
 
@@ -202,8 +202,13 @@ def test_an_error_is_shown_at_its_field_and_nothing_is_saved(
 
 
 def test_a_folded_group_with_an_error_is_open(site: Client) -> None:
-    assert 'setting-group" open' not in page(site, USERS)
-    assert 'setting-group" open' in site.post(USERS, {"duplicate": "7"}).content.decode()
+    assert open_groups(page(site, USERS)) == []
+    assert open_groups(site.post(USERS, {"duplicate": "7"}).content.decode()) == ["Similarity"]
+
+
+def open_groups(html: str) -> list[str]:
+    """Return the titles of the groups that are unfolded."""
+    return re.findall(r'<details class="setting-group"[^>]*\bopen\b[^>]*>\s*<summary>\s*<h2>([^<]+)', html)
 
 
 def test_names_of_characters_are_escaped(site: Client, alice: User) -> None:

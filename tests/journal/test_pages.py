@@ -164,3 +164,15 @@ def test_no_model_is_asked_while_a_chat_is_deleted_for_good(
     for callback in callbacks:
         callback()
     assert EmbeddingJob.objects.for_owner(owner).exists()
+
+
+def test_the_newest_day_opens_with_its_week_at_a_glance(owner: User, page: Client) -> None:
+    for day, text in ((16, "- Ana rang."), (18, "- Bo came.\n- Cy left.")):
+        merge_daily(owner, period=dt.date(2026, 11, day), instance="", text=text)
+    html = page.get("/journal/").content.decode()
+    assert "Wednesday, 18 November 2026" in html
+    week = html.partition('id="week"')[2].partition("</section>")[0]
+    assert week.count("<li>") == 7
+    assert "Ana rang." in week
+    assert "Cy left." not in week
+    assert 'id="week"' not in page.get("/journal/?period=2026-W47").content.decode()

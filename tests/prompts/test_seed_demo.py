@@ -1,5 +1,7 @@
 """Test ``manage.py seed_demo``."""
 
+import json
+
 import pytest
 from django.core.management import CommandError, call_command
 
@@ -7,7 +9,8 @@ from apps.accounts.models import User
 from apps.chats.models import Character, Chat, Message
 from apps.extraction.models import ExtractionRun
 from apps.extraction.runs import pipeline
-from apps.memories.models import JournalEntry, Memory, Passage
+from apps.memories.candidates import LEDGER_FIELDS
+from apps.memories.models import Arc, Entity, JournalEntry, Memory, Passage
 from apps.prompts.demo import seeding
 from apps.prompts.models import Recall
 
@@ -76,3 +79,42 @@ def test_a_failed_extraction_is_an_error(db, capsys, short, monkeypatch):
     monkeypatch.setattr(pipeline, "execute", fail)
     with pytest.raises(CommandError, match="could not be extracted"):
         call_command("seed_demo")
+
+
+def test_the_derived_pages_of_the_demo_have_what_a_model_read(db, capsys, short, client):
+    seed(capsys)
+    client.force_login(demo())
+    chat = Chat.objects.for_owner(demo()).get()
+    assert list(
+        Arc.objects.for_owner(demo()).filter(state="open").order_by("source__index").values_list("text", flat=True)
+    ) == [
+        "Ione has promised to visit Hester Groat in her cell on Thursday.",
+        "Who ordered a third key to the Lamp House on the twenty-sixth of February, and what for?",
+        "Emlyn is to be examined for the pilot’s badge on the eighth of January.",
+    ]
+    for tab in ("arcs", "ledger", "knowledge", "relationships"):
+        html = client.get(f"/memories/chats/{chat.pk}/book/{tab}/").content.decode()
+        assert "Read by a model, whose reading comes with the demo." in html
+        assert "rough guess" not in html
+    names = Entity.objects.for_owner(demo())
+    hester = names.get(name="Hester Groat")
+    assert (hester.kind, "Captain Groat" in hester.aliases) == ("character", True)
+    assert not names.filter(name__in=["Hester", "Captain", "Christmas", "Misery"]).exists()
+
+
+def test_a_story_of_which_messages_are_gone_keeps_its_guesses(db, capsys, short):
+    seed(capsys)
+    chat = Chat.objects.for_owner(demo()).get()
+    ExtractionRun.objects.for_owner(demo()).filter(backend=readings.BACKEND).delete()
+    Message.objects.for_owner(demo()).filter(chat=chat, index__gte=20).delete()
+    assert readings.write_reading(demo(), chat, short) is False
+
+
+def test_each_line_of_the_readings_names_somebody_who_is_known():
+    document = json.loads(readings.FILE.read_text(encoding="utf-8"))
+    for story in document["stories"].values():
+        for part in ("ledger", "knowledge", "relationships"):
+            for row in story[part]:
+                assert {row["of"], row.get("to", row["of"]), row.get("from", row["of"])} <= set(document["names"])
+        for row in story["ledger"]:
+            assert set(row["set"]) <= set(LEDGER_FIELDS[document["names"][row["of"]][0]])

@@ -7,7 +7,7 @@ from rest_framework.request import Request
 
 from apps.accounts.authentication import instance_of, writer_of
 from apps.chats.locking import Guard
-from apps.chats.models import MAX_TAGS
+from apps.chats.models import MAX_FOLDER_LENGTH, MAX_TAGS
 from apps.chats.serializers import OwnedCharacterField, OwnedPersonaField, TagsField
 from apps.common.api.serializer_fields import (
     ChoiceField,
@@ -71,4 +71,5 @@ class ChatUpdateSerializer(GuardedBody):
     persona = OwnedPersonaField(required=False)
     pinned = StrictBooleanField(required=False)
     archived = StrictBooleanField(required=False)
+    folder = TextField(max_length=MAX_FOLDER_LENGTH, required=False, help_text="Empty: in none.")
     tags = TagsField(max_length=MAX_TAGS, required=False)

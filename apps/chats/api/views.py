@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 from apps.chats import operations
 from apps.chats.api.guarded import ChatUpdateSerializer
-from apps.chats.models import MAX_TAG_LENGTH, Chat
+from apps.chats.models import MAX_FOLDER_LENGTH, MAX_TAG_LENGTH, Chat
 from apps.chats.queries import MAX_WINDOW, access_chat, default_persona, message_window
 from apps.chats.serializers import (
     ORGANIZATION_FIELDS,
@@ -39,6 +39,7 @@ class ChatQuery(serializers.Serializer[Any]):
     q = serializers.CharField(required=False, allow_blank=True, max_length=500)
     character = serializers.UUIDField(required=False)
     tag = serializers.CharField(required=False, max_length=MAX_TAG_LENGTH)
+    folder = serializers.CharField(required=False, max_length=MAX_FOLDER_LENGTH)
     pinned = serializers.BooleanField(allow_null=True, default=None, help_text="By default both.")
     archived = serializers.BooleanField(allow_null=True, default=None, help_text="By default both.")
     namespace = serializers.CharField(
@@ -75,6 +76,8 @@ class ChatListView(generics.ListAPIView[Chat]):
             chats = chats.in_namespace(query.get("namespace", OWN_NAMESPACE))
         if query.get("tag"):
             chats = chats.filter(tags__contains=[query["tag"]])
+        if query.get("folder"):
+            chats = chats.filter(folder=query["folder"])
         chats = chats.filter(**{name: query[name] for name in ("pinned", "archived") if query[name] is not None})
         words = query.get("q")
         return chats.matching(words) if words else chats
@@ -103,7 +106,10 @@ class ChatView(APIView):
 
     @extend_schema(request=ChatUpdateSerializer, responses=ChatSerializer)
     def patch(self, request: Request, chat_id: UUID) -> Response:
-        """Change the chat itself. Without an `integrity`, the last write wins; pins, the archive and tags need none."""
+        """Change the chat itself. Without an `integrity`, the last write wins.
+
+        Pins, the archive, folders and tags need none.
+        """
         chat = access_chat(request.user, chat_id)
         body = ChatUpdateSerializer(data=request.data, context={"request": request})
         body.is_valid(raise_exception=True)

@@ -6,7 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from apps.chats.forms.fields import IdsField
-from apps.chats.models import MAX_TAG_LENGTH, refuse_comma
+from apps.chats.models import MAX_FOLDER_LENGTH, MAX_TAG_LENGTH, refuse_comma
 from apps.chats.operations.organizing import Action
 
 
@@ -21,18 +21,29 @@ class SearchForm(forms.Form):
 
 
 class ChatListForm(SearchForm):
-    """The words, the tag and the archive that a list of chats is filtered by. An invalid filter is ignored."""
+    """The words, the tag, the folder and the archive that a list of chats is filtered by.
+
+    An invalid filter is ignored.
+    """
 
     tag = forms.CharField(required=False, max_length=MAX_TAG_LENGTH, label=_("Tag"))
+    folder = forms.CharField(required=False, max_length=MAX_FOLDER_LENGTH)
     archived = forms.BooleanField(required=False)
+    everywhere = forms.BooleanField(required=False)
 
     def filters(self) -> dict[str, Any]:
-        """Return the arguments of ``queries.list_chats``. A search by words finds archived chats too."""
+        """Return the arguments of ``queries.list_chats``.
+
+        A search by words finds archived chats too. A search, a tag and the archive look into all folders.
+        """
         words = self.words()
+        folder = self.cleaned_data.get("folder", "")
+        everywhere = words or any(self.cleaned_data.get(name) for name in ("tag", "archived", "everywhere"))
         archived = bool(self.cleaned_data.get("archived"))
         return {
             "words": words,
             "tag": self.cleaned_data.get("tag", ""),
+            "folder": folder or (None if everywhere else ""),
             "archived": archived or (None if words else False),
         }
 
@@ -54,10 +65,11 @@ class GalleryForm(SearchForm):
 
 
 class OrganizeForm(forms.Form):
-    """The chats that an action applies to, and the tag that it adds or removes."""
+    """The chats that an action applies to, and the tag that it adds or removes, or the folder of a move."""
 
     chat = IdsField()
     tag = forms.CharField(max_length=MAX_TAG_LENGTH, required=False, validators=[refuse_comma])
+    folder = forms.CharField(max_length=MAX_FOLDER_LENGTH, required=False)
 
     def __init__(self, data: Any, action: Action) -> None:
         super().__init__(data)

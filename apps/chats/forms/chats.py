@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
 from apps.chats.forms.fields import PersonaField, TagsField
-from apps.chats.models import Character, Chat, Persona
+from apps.chats.models import MAX_FOLDER_LENGTH, Character, Chat, Persona
 from apps.chats.queries import default_persona, list_personas
 
 
@@ -84,6 +84,13 @@ class NewChatForm(PlayedForm):
 
 class ChatForm(PlayedForm):
     title = forms.CharField(max_length=200, label=_("Title"))
+    folder = forms.CharField(
+        max_length=MAX_FOLDER_LENGTH,
+        required=False,
+        label=_("Folder"),
+        help_text=_("Empty: in the list itself."),
+        widget=forms.TextInput({"list": "folders", "autocomplete": "off"}),
+    )
     tags = TagsField(
         required=False, help_text=_("Separated by commas. The list of chats can be filtered by them."), label=_("Tags")
     )
@@ -92,7 +99,7 @@ class ChatForm(PlayedForm):
     @classmethod
     def from_chat(cls, user: User, chat: Chat) -> "ChatForm":
         fields = {"title": chat.title, "user_name": chat.user_name, "persona": chat.persona_id}
-        return cls(user, initial=fields | {"tags": ", ".join(chat.tags)})
+        return cls(user, initial=fields | {"folder": chat.folder, "tags": ", ".join(chat.tags)})
 
 
 class ParticipantForm(forms.Form):

@@ -2,6 +2,7 @@
 
 from apps.chats.models.changes import ChatChange as ChatChange
 from apps.chats.models.characters import Character as Character
+from apps.chats.models.chats import MAX_FOLDER_LENGTH as MAX_FOLDER_LENGTH
 from apps.chats.models.chats import MAX_TAG_LENGTH as MAX_TAG_LENGTH
 from apps.chats.models.chats import MAX_TAGS as MAX_TAGS
 from apps.chats.models.chats import Chat as Chat

@@ -18,6 +18,7 @@ from apps.common.scoping import OwnedModel, namespace_field
 
 MAX_TAGS = 20  # of a chat
 MAX_TAG_LENGTH = 50  # characters
+MAX_FOLDER_LENGTH = 50  # characters
 
 
 def refuse_comma(tag: str) -> None:
@@ -57,6 +58,9 @@ class Chat(OwnedModel):
     )
     pinned = models.BooleanField(default=False, help_text="First in the list.")
     archived = models.BooleanField(default=False, help_text="Not in the list, but in the archive.")
+    folder = models.CharField(
+        max_length=MAX_FOLDER_LENGTH, blank=True, default="", db_default="", help_text="Of the list; empty for none."
+    )
     tags = ArrayField(models.CharField(max_length=MAX_TAG_LENGTH), default=list, blank=True)
     is_group = models.BooleanField(default=False, help_text="The chat has participants.")
     parent = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""Pin, archive and tag chats, and apply one action to several of them."""
+"""Pin, archive and tag chats, put them into folders, and apply one action to several of them."""
 
 from collections.abc import Collection
 from enum import StrEnum
@@ -22,6 +22,7 @@ class Action(StrEnum):
     UNARCHIVE = "unarchive"
     TAG = "tag"
     UNTAG = "untag"
+    MOVE = "move"
     DELETE = "delete"
     RESTORE = "restore"
 
@@ -33,12 +34,15 @@ _OPPOSITES = [
     (Action.DELETE, Action.RESTORE),
 ]
 # The action that undoes another one.
-INVERSE = dict(_OPPOSITES) | {second: first for first, second in _OPPOSITES}
+INVERSE = dict(_OPPOSITES) | {second: first for first, second in _OPPOSITES} | {Action.MOVE: Action.MOVE}
 
 
 @transaction.atomic
 def organize_chat(chat: Chat, **fields: Any) -> Chat:
-    """Set ``tags``, ``pinned`` and ``archived`` of a chat. This is no write to the chat: its integrity stays."""
+    """Set ``folder``, ``tags``, ``pinned`` and ``archived`` of a chat.
+
+    This is no write to the chat: its integrity stays.
+    """
     for name, value in fields.items():
         setattr(chat, name, value)
     chat.save(update_fields=list(fields))
@@ -47,10 +51,11 @@ def organize_chat(chat: Chat, **fields: Any) -> Chat:
 
 
 def organize_chats(owner: Owner, chat_ids: Collection[UUID], action: Action, tag: str = "") -> list[UUID]:
-    """Apply an action to chats of the owner; ``tag`` is added or removed. Return the ids of the chats that it changed.
+    """Apply an action to chats of the owner. Return the ids of the chats that it changed.
 
-    The inverse action, on the ids returned, undoes it. Ids of other chats are ignored, and chats with MAX_TAGS tags
-    get no further one.
+    ``tag`` is added or removed; of a move it is the folder, empty for none. The inverse action, on the ids returned,
+    undoes it; that of a move needs the folders of before, which ``folders_of`` returns. Ids of other chats are ignored,
+    and chats with MAX_TAGS tags get no further one.
     """
     match action:
         case Action.PIN | Action.UNPIN:
@@ -65,8 +70,15 @@ def organize_chats(owner: Owner, chat_ids: Collection[UUID], action: Action, tag
         case Action.UNTAG:
             tagged = Q(tags__contains=[tag])
             return _update(owner, chat_ids, tagged, tags=Func(F("tags"), Value(tag), function="array_remove"))
+        case Action.MOVE:
+            return _update(owner, chat_ids, ~Q(folder=tag), folder=tag)
         case Action.DELETE | Action.RESTORE:
             return [chat_id for chat_id in chat_ids if _move(owner, chat_id, action)]
+
+
+def folders_of(owner: Owner, chat_ids: Collection[UUID]) -> dict[UUID, str]:
+    """Return the folder of each of these chats of the owner."""
+    return dict(Chat.objects.for_owner(owner).filter(pk__in=chat_ids).values_list("pk", "folder"))
 
 
 @transaction.atomic

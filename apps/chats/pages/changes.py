@@ -87,6 +87,14 @@ class DescribedChange:
         return plain_text(self.keys[0].before) if self.keys else ""
 
     @property
+    def texts(self) -> tuple[str, str] | None:
+        """Return the text of the first message before and now, if there are both and they differ."""
+        first = self.messages[0] if self.messages else None
+        if first is None or first.before is None or first.now is None or first.text_before == first.text_now:
+            return None
+        return first.text_before, first.text_now
+
+    @property
     def shown_messages(self) -> list[ChangedMessage]:
         return self.messages[:MAX_SHOWN]
 

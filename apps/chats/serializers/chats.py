@@ -11,7 +11,7 @@ from apps.common.api.serializer_fields import JSONObjectField, StrictBooleanFiel
 from apps.common.scoping import MAX_NAMESPACE_LENGTH
 
 # Fields of a chat that say where it stands in the list. Changing them is no write to the chat.
-ORGANIZATION_FIELDS = ("pinned", "archived", "tags")
+ORGANIZATION_FIELDS = ("pinned", "archived", "folder", "tags")
 
 
 class ChatSerializer(serializers.Serializer[Chat]):
@@ -33,6 +33,7 @@ class ChatSerializer(serializers.Serializer[Chat]):
     is_checkpoint = serializers.BooleanField()
     pinned = serializers.BooleanField()
     archived = serializers.BooleanField()
+    folder = serializers.CharField(help_text="Of the list of chats; empty for none.")
     tags = serializers.ListField(child=serializers.CharField())
     last_active = serializers.DateTimeField()
     last_used = serializers.DateTimeField(help_text="When its owner last wrote to it, changed or imported it.")

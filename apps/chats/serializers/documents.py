@@ -23,6 +23,7 @@ def chat_document(chat: Chat) -> dict[str, Any]:
         "is_checkpoint": chat.is_checkpoint,
         "pinned": chat.pinned,
         "archived": chat.archived,
+        "folder": chat.folder,
         "tags": chat.tags,
         "last_active": timestamp(chat.last_active),
         "last_used": timestamp(chat.last_used),

@@ -12,6 +12,7 @@ register = template.Library()
 
 WORD = re.compile(r"\s+|\w+|[^\w\s]")
 MAX_WORDS = 4000  # of both texts; comparing more would keep the page waiting
+NEAR = 12  # words and spaces that stay on each side of a difference
 
 
 @register.filter
@@ -24,6 +25,36 @@ def removed(before: str, now: str) -> SafeString:
 def added(now: str, before: str) -> SafeString:
     """Return the later text with what is new in it marked."""
     return _marked(now, before, "ins")
+
+
+@register.filter
+def difference(before: str, now: str) -> SafeString:
+    """Return one text with what is gone and what is new marked; of what is the same, the words near that."""
+    words, others = WORD.findall(before), WORD.findall(now)
+    if len(words) + len(others) > MAX_WORDS:
+        return format_html("{}", " ".join(before.split()[:NEAR]) + " …")
+    parts = []
+    steps = SequenceMatcher(None, words, others, autojunk=False).get_opcodes()
+    for number, (operation, start, end, other_start, other_end) in enumerate(steps):
+        if operation == "equal":
+            parts.append((_near(words[start:end], is_first=not number, is_last=number == len(steps) - 1),))
+            continue
+        if gone := "".join(words[start:end]):
+            parts.append((format_html("<del>{}</del>", gone),))
+        if new := "".join(others[other_start:other_end]):
+            parts.append((format_html("<ins>{}</ins>", new),))
+    return format_html_join("", "{}", parts)
+
+
+def _near(words: list[str], *, is_first: bool, is_last: bool) -> str:
+    """Return words between two differences, without those that are far from both."""
+    before = [] if is_first else words[:NEAR]
+    after = [] if is_last else words[-NEAR:]
+    if len(words) <= len(before) + len(after):
+        return "".join(words)
+    return f"{''.join(before).rstrip()} … {''.join(after).lstrip()}".removeprefix("" if before else " ").removesuffix(
+        "" if after else " "
+    )
 
 
 def _marked(text: str, other: str, tag: str) -> SafeString:

@@ -47,6 +47,8 @@ def index(request: HttpRequest) -> HttpResponse:
         "entries": chat_entries(request.user, page),
         "query": filters["words"],
         "tag": filters["tag"],
+        "folder": filters["folder"] or "",
+        "shows_folders": filters["folder"] == "" and page.number == 1,
         "in_archive": filters["archived"],
         "overview": overview,
         "name_form": first_name_form(request.user, has_personas=overview.has_personas),
@@ -67,17 +69,18 @@ def end_welcome(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def rename(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Change the title, who the user is in the chat, and the tags."""
+    """Change the title, who the user is in the chat, the folder and the tags."""
     chat = own_chat(request, chat_id)
     user = cast(User, request.user)
     form = ChatForm(user, request.POST) if request.method == "POST" else ChatForm.from_chat(user, chat)
     if form.is_bound and form.is_valid():
-        tags = form.cleaned_data.pop("tags")
+        place = {name: form.cleaned_data.pop(name) for name in ("folder", "tags")}
         with refused_into(form), transaction.atomic():
             operations.update_chat(chat, guard=Guard(writer=writer_of(request)), **form.cleaned_data)
-            operations.organize_chat(chat, tags=tags)
+            operations.organize_chat(chat, **place)
             return redirect("chats:detail", chat_id=chat.pk)
-    return render(request, "chats/rename.html", {"chat": chat, "form": form}, status=400 if form.errors else 200)
+    context = {"chat": chat, "form": form, "folders": overview_of(user).folders}
+    return render(request, "chats/rename.html", context, status=400 if form.errors else 200)
 
 
 @login_required

@@ -1,4 +1,4 @@
-"""Pin, archive, tag and delete several chats of the list, and undo the last such action."""
+"""Pin, archive, tag, move and delete several chats of the list, and undo the last such action."""
 
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4
@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST
 
 from apps.chats import operations
 from apps.chats.forms.chat_list import OrganizeForm
-from apps.chats.operations.organizing import INVERSE, Action
+from apps.chats.operations.organizing import INVERSE, Action, folders_of
 
 # What happened to a number of chats.
 OUTCOMES = {
@@ -29,12 +29,17 @@ OUTCOMES = {
     Action.UNTAG: ngettext_lazy(
         "%(count)s chat is no longer tagged “%(tag)s”.", "%(count)s chats are no longer tagged “%(tag)s”.", "count"
     ),
+    Action.MOVE: ngettext_lazy(
+        "%(count)s chat is in the folder “%(tag)s”.", "%(count)s chats are in the folder “%(tag)s”.", "count"
+    ),
     Action.DELETE: ngettext_lazy("%(count)s chat is deleted.", "%(count)s chats are deleted.", "count"),
     Action.RESTORE: ngettext_lazy(
         "%(count)s chat is back in the list.", "%(count)s chats are back in the list.", "count"
     ),
 }
-SESSION_KEY = "undo_organize"  # the last action of the session: its id, the inverse action, the tag and the chats
+NO_FOLDER = ngettext_lazy("%(count)s chat is in no folder.", "%(count)s chats are in no folder.", "count")
+# The last action of the session: its id, the inverse action, and chats with the tag or the folder that they get back.
+SESSION_KEY = "undo_organize"
 
 
 @login_required
@@ -45,10 +50,13 @@ def organize(request: HttpRequest, action: str) -> HttpResponse:
         raise Http404
     form = OrganizeForm(request.POST, Action(action))
     if form.is_valid():
-        tag = form.cleaned_data["tag"]
-        changed = operations.organize_chats(request.user, form.cleaned_data["chat"], Action(action), tag)
+        chosen = form.cleaned_data["chat"]
+        tag = form.cleaned_data["folder" if action == Action.MOVE else "tag"]
+        before = folders_of(request.user, chosen) if action == Action.MOVE else {}
+        changed = operations.organize_chats(request.user, chosen, Action(action), tag)
         undo_id = uuid4()
-        request.session[SESSION_KEY] = [str(undo_id), INVERSE[Action(action)], tag, [str(pk) for pk in changed]]
+        chats = [[str(pk), before.get(pk, tag)] for pk in changed]
+        request.session[SESSION_KEY] = [str(undo_id), INVERSE[Action(action)], chats]
         undo = reverse("chats:undo-organize", args=[undo_id])
         messages.success(request, _outcome(Action(action), len(changed), tag), extra_tags=f"undo {undo}")
     else:
@@ -63,14 +71,17 @@ def organize(request: HttpRequest, action: str) -> HttpResponse:
 @require_POST
 def undo(request: HttpRequest, undo_id: UUID) -> HttpResponse:
     """Undo the last action of the session, if it is the one with this id."""
-    last_id, action, tag, chat_ids = request.session.pop(SESSION_KEY, None) or ("", "", "", [])
+    last_id, action, chats = request.session.pop(SESSION_KEY, None) or ("", "", [])
     if last_id != str(undo_id):
         messages.error(request, gettext("This can't be undone any more: something else was done since."))
         return redirect("chats:index")
-    changed = operations.organize_chats(request.user, [UUID(pk) for pk in chat_ids], Action(action), tag)
-    messages.success(request, _outcome(Action(action), len(changed), tag))
+    for tag in dict.fromkeys(tag for _, tag in chats):
+        ids = [UUID(pk) for pk, of in chats if of == tag]
+        changed = operations.organize_chats(request.user, ids, Action(action), tag)
+        messages.success(request, _outcome(Action(action), len(changed), tag))
     return redirect("chats:index")
 
 
 def _outcome(action: Action, count: int, tag: str) -> str:
-    return OUTCOMES[action] % {"count": count, "tag": tag}
+    outcome = NO_FOLDER if action == Action.MOVE and not tag else OUTCOMES[action]
+    return outcome % {"count": count, "tag": tag}

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.urls import reverse
 from django.utils.translation import gettext
 
+from apps.common.pages.settings_index import IndexedSetting
 from apps.common.problems import Invalid
 from apps.extraction.settings.inheritance import SettingValue
 from apps.extraction.settings.schema import GROUPS, SETTINGS, TYPES, Group, in_digits
@@ -60,6 +62,20 @@ class GroupRows:
     def is_open(self) -> bool:
         """Return whether the group is shown unfolded: a setting of it was set here or has errors."""
         return any(setting.is_own or field.errors for field, setting in self.rows)
+
+    @property
+    def own(self) -> int:
+        """Return how many settings of the group were set here."""
+        return sum(setting.is_own for _, setting in self.rows)
+
+
+def memory_settings() -> Iterator[IndexedSetting]:
+    """Yield each memory setting with the place of its field on the user's page."""
+    url = reverse("memory-settings:memory")
+    for name, metadata in SETTINGS.items():
+        yield IndexedSetting(
+            metadata["label"], metadata["help"], f"{gettext('Memory')}, {metadata['group'].title}", f"{url}#id_{name}"
+        )
 
 
 def _field(kind: type, metadata: Mapping[str, Any], inherited: Any) -> forms.Field:

@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from apps.extraction.settings.schema import SETTINGS, defaults, resolve
+
+_DEFAULTS = {"A": _("default for small models"), "B": _("default for large models")}
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ def setting_values(detected: str, sources: Sequence[Source]) -> dict[str, Settin
     for name in SETTINGS:
         fallback = getattr(default, name)
         is_common = fallback == getattr(other, name)
-        origin = gettext("default") if is_common else gettext("default of %(profile)s") % {"profile": profile}
+        origin = gettext("default") if is_common else str(_DEFAULTS[profile])
         values[name] = setting_value(name, fallback, origin, sources)
     return values
 

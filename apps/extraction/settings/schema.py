@@ -21,11 +21,10 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class Group:
-    """Group of settings on the settings pages. An advanced group is folded unless one of its settings was set."""
+    """Group of settings on the settings pages, folded unless one of its settings was set."""
 
     title: Words
     about: Words
-    is_advanced: bool = False
 
 
 READING = Group(_("Reading"), _("Which messages are read, and when."))
@@ -33,17 +32,14 @@ KEPT = Group(_("What is kept"), _("Each kind can be switched off. Its existing e
 LIMITS = Group(
     _("Limits"), _("How much always stands in the prompt. Entries beyond a limit are kept, and found when needed.")
 )
-STORY = Group(_("Scenes, summary and profiles"), _("How the story is divided and summarised."), is_advanced=True)
-MERGING = Group(_("Merging"), _("How many new entries of a kind start a merge of similar ones."), is_advanced=True)
-SIMILARITY = Group(
-    _("Similarity"), _("Minimum for entries that say the same or share a topic. 1 is identical."), is_advanced=True
-)
+STORY = Group(_("Scenes, summary and profiles"), _("How the story is divided and summarised."))
+MERGING = Group(_("Merging"), _("How many new entries of a kind start a merge of similar ones."))
+SIMILARITY = Group(_("Similarity"), _("Minimum for entries that say the same or share a topic. 1 is identical."))
 CONFIDENCE = Group(
     _("How sure a memory is"),
     _("From 0 to 1, shown as a bar. Memories that the chat repeats gain; others lose, but are kept."),
-    is_advanced=True,
 )
-WINDOWS = Group(_("Windows"), _("How much text a model is given at once."), is_advanced=True)
+WINDOWS = Group(_("Windows"), _("How much text a model is given at once."))
 GROUPS = (READING, KEPT, LIMITS, STORY, MERGING, SIMILARITY, CONFIDENCE, WINDOWS)
 
 
@@ -66,12 +62,12 @@ class Settings:
     profile: str = _setting(
         "auto",
         READING,
-        _("Hardware profile"),
-        _("Which defaults apply: those for small models, or for large ones."),
+        _("Size of the model"),
+        _("Small models are given fewer messages at a time, and new memories are compared more strictly."),
         choices={
             "auto": _("Detected from the model"),
-            "A": _("A: small, local models"),
-            "B": _("B: large, hosted models"),
+            "A": _("Small, as on your own machine"),
+            "B": _("Large, as of a service"),
         },
     )
     extract_every: int = _number(
@@ -128,7 +124,11 @@ class Settings:
     )
     profiles: bool = _setting(True, KEPT, _("Profiles"), _("The present state of each character."))
     canon: bool = _setting(
-        False, KEPT, _("Canon"), _("A character's history, rewritten when an arc is resolved."), b=True
+        False,
+        KEPT,
+        _("Canon"),
+        _("The history of a character as told so far, in one text. Rewritten when a thread of the story ends."),
+        b=True,
     )
     continuity: bool = _setting(False, KEPT, _("Continuity check"), _("Checks every reply for contradictions."), b=True)
     continuity_repair: bool = _setting(False, KEPT, _("Repair note"), _("A note that resolves a contradiction."))

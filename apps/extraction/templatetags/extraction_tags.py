@@ -12,6 +12,7 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.extraction.models import ExtractionRun
 from apps.extraction.parsers.summary import parse_summary
@@ -20,6 +21,10 @@ from apps.extraction.prompts.rendering import TASKS
 from apps.extraction.runs import queries
 from apps.extraction.runs.estimates import MONEY
 from apps.extraction.runs.queries import seconds_left
+from apps.extraction.settings.inheritance import Source, setting_values
+from apps.extraction.settings.presets import PRESETS, current_preset
+from apps.extraction.settings.queries import stored_settings
+from apps.extraction.settings.schema import resolve
 from apps.llm.backends import backend_for
 from apps.llm.templatetags.connection_filters import thousands
 
@@ -63,6 +68,16 @@ def task_description(task: str) -> str:
 def latest_run(chat: Chat | None) -> ExtractionRun | None:
     """Return the latest run of a chat."""
     return queries.latest_run(chat.owner_id, chat) if chat else None
+
+
+@register.simple_tag
+def extraction_overview(user: User) -> dict[str, Any]:
+    """Return the connected model's name, or "", and the levels of memory with the name of the present one."""
+    backend, stored = backend_for(user), stored_settings(user)
+    values = setting_values(backend.profile, [Source("", stored)])
+    profile = resolve(backend.profile, [stored]).profile
+    model = "" if backend.name == "builtin" else backend.model
+    return {"model": model, "presets": PRESETS, "current": current_preset(values, profile)}
 
 
 @register.simple_tag

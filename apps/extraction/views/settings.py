@@ -78,7 +78,7 @@ def _settings_page(
             form.add_problem(problem)
         else:
             messages.success(request, gettext("Saved. Applies from the next extraction."))
-            return redirect(url)
+            return redirect("settings:index" if request.POST.get("next") == "overview" else url)
     context |= {"form": form, "form_url": url, "own": len(sources[-1].document), "backend": backend}
     context |= {"presets": PRESETS, "current": current_preset(values, profile)}
     context |= {"chat": chat} if chat else {"character": character}

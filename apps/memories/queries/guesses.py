@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils.translation import gettext
 
 from apps.memories.models import Entity, Knowledge, LedgerEntry, Memory, Relationship
 from apps.memories.queries.ledger import EntityState
@@ -50,6 +51,17 @@ def divided_pairs(pairs: Sequence[RelationshipPair]) -> tuple[list[RelationshipP
     guessed = _guesses_among([row for pair in pairs for row in (*pair.descriptors, *pair.history)])
     unsure = [pair for pair in pairs if {row.pk for row in (*pair.descriptors, *pair.history)} <= guessed]
     return [pair for pair in pairs if pair not in unsure], unsure
+
+
+def readers_of(entries: Iterable[Any]) -> list[str]:
+    """Return the names of the models that have read these entries of a layer."""
+    rows = list(entries)
+    if not rows:
+        return []
+    model, owner_id = type(rows[0]), rows[0].owner_id
+    found = model.objects.for_owner(owner_id).filter(pk__in=[row.pk for row in rows])
+    names = found.exclude(run__backend=BUILTIN).exclude(run__model="").values_list("run__model", flat=True)
+    return sorted({gettext(name) for name in names.distinct() if name})
 
 
 def marked_names(owner_id: UUID, entities: QuerySet[Entity]) -> list[Any]:

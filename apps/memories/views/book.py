@@ -26,7 +26,7 @@ from apps.memories.operations.arcs import create_arc
 from apps.memories.operations.knowledge import create_knowledge
 from apps.memories.operations.ledger import set_field_by_hand
 from apps.memories.operations.relationships import set_relationship
-from apps.memories.queries.guesses import divided, divided_pairs, divided_states
+from apps.memories.queries.guesses import divided, divided_pairs, divided_states, readers_of
 from apps.memories.queries.knowledge import knowledge_matrix
 from apps.memories.queries.memories import add_witness_names, memories_between
 from apps.memories.queries.memory_book import MemoryBook
@@ -134,7 +134,12 @@ class ArcsView(LayerView):
 
     def context(self, at: int | None) -> dict[str, Any]:
         arcs, guesses = divided(self.book.arcs())
-        return {"arcs": arcs, "guesses": guesses, "retired": self.book.retired_by_hand(Arc)}
+        return {
+            "arcs": arcs,
+            "guesses": guesses,
+            "readers": readers_of(arcs),
+            "retired": self.book.retired_by_hand(Arc),
+        }
 
 
 class LedgerView(LayerView):
@@ -150,6 +155,7 @@ class LedgerView(LayerView):
         return {
             "states": states,
             "guesses": guesses,
+            "readers": readers_of(entry for state in states for entry in state.entries),
             "retired": self.book.retired_by_hand(LedgerEntry).select_related("entity"),
         }
 
@@ -167,6 +173,7 @@ class KnowledgeView(LayerView):
         return {
             "matrix": knowledge_matrix(known),
             "guesses": guesses,
+            "readers": readers_of(known),
             "guessed_matrix": knowledge_matrix(guesses),
             "retired": self.book.retired_by_hand(Knowledge).select_related("subject"),
         }
@@ -189,6 +196,7 @@ class RelationshipsView(LayerView):
         return {
             "pairs": pairs,
             "guesses": guesses,
+            "readers": readers_of(row for pair in pairs for row in pair.descriptors),
             "graph": lay_out_graph(edges),
             "retired": self.book.retired_by_hand(Relationship).select_related("subject", "target"),
         }

@@ -52,6 +52,8 @@ def seed_demo() -> Iterator[str]:
         if not _is_extracted(chat):
             count = _extract(owner, chat)
             yield f"Extracted {count} memories from {title}."
+        if write_reading(owner, chat, title):
+            yield f"Read {title} as a model does."
         index_messages(owner, chat)
         count = _recall_last_turns(owner, chat)
         if count:

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.urls import reverse
 from django.utils.translation import gettext
 
+from apps.common.pages.settings_index import IndexedSetting
 from apps.common.words import Words
-from apps.extraction.settings.forms import SettingsForm
+from apps.extraction.settings.forms import GroupRows, SettingsForm
 from apps.extraction.settings.inheritance import SettingValue, Source, setting_value
 from apps.prompts.settings.schema import GENERAL, SETTINGS, SLOT_FIELDS
 from apps.prompts.settings.trimming import Trimming
@@ -40,6 +42,16 @@ class SlotRows:
         return f"{self.slot.name}_budget"
 
     @property
+    def about(self) -> Words:
+        """Return a sentence of what the slot holds."""
+        return SLOT_ABOUT.get(self.slot.name, "")
+
+    @property
+    def own(self) -> int:
+        """Return how many settings of the slot were set here."""
+        return sum(setting.is_own for _, setting in self.rows)
+
+    @property
     def is_open(self) -> bool:
         """Return whether the slot is shown unfolded: a setting of it was set here or has errors."""
         return any(setting.is_own or field.errors for field, setting in self.rows)
@@ -60,7 +72,11 @@ class InjectionSettingsForm(SettingsForm):
             self._add_slider(f"{slot.name}_budget", gettext("Tokens of %(label)s") % {"label": slot.label})
 
     def general(self) -> list[Row]:
-        return self._rows(GENERAL)
+        return self._rows(SIMPLE_SETTINGS)
+
+    def seldom(self) -> GroupRows:
+        """Return the settings in general that few people need."""
+        return GroupRows(SELDOM, self._rows(name for name in GENERAL if name not in SIMPLE_SETTINGS))
 
     def slots(
         self,
@@ -81,6 +97,18 @@ class InjectionSettingsForm(SettingsForm):
 
     def _rows(self, names: Iterable[str]) -> list[Row]:
         return [(self[name], self.values[name]) for name in names]
+
+
+def prompt_settings() -> Iterator[IndexedSetting]:
+    """Yield each setting of the prompt with the place of its field on the user's page."""
+    url = reverse("prompts:settings")
+    page = gettext("Memory in the prompt")
+    for name, setting in GENERAL.items():
+        yield IndexedSetting(setting.label, setting.help, page, f"{url}#id_{name}")
+    for slot in ALL_SLOTS:
+        fields = ", ".join(str(SETTINGS[f"{slot.name}_{field}"].label) for field in SLOT_FIELDS)
+        about = f"{SLOT_ABOUT[slot.name]} {fields}"
+        yield IndexedSetting(slot.label, about, page, f"{url}#id_{slot.name}_budget")
 
 
 def injection_setting_values(sources: Sequence[Source]) -> dict[str, SettingValue]:

@@ -13,11 +13,12 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from apps.common.words import Words
-from apps.extraction.settings.schema import check_values, value_error
+from apps.extraction.settings.schema import Group, check_values, value_error
 from apps.prompts.slots.blocks import template_error
 from apps.prompts.slots.definitions import ALL_SLOTS, IN_CHAT, IN_PROMPT, Slot
 
 SCHEMA_VERSION = 1
+SELDOM = Group(_("More in general"), _("The opening recap, the provider’s cache, and templates of other programs."))
 MAX_BUDGET = 1_000_000
 MAX_TEMPLATE_LENGTH = 4000  # characters
 
@@ -51,19 +52,18 @@ GENERAL = {
     "mode": Setting(
         str,
         ADVANCED,
-        _("Mode"),
+        _("Room for memory"),
         {
             "choices": {
-                SIMPLE: _("Simple: one total"),
-                ADVANCED: _("Advanced: per kind"),
-                ONE_BLOCK: _("One block"),
-                BY_MACROS: _("Only by macros"),
+                SIMPLE: _("One budget for everything"),
+                ADVANCED: _("A budget for each kind"),
+                ONE_BLOCK: _("One block before the conversation"),
+                BY_MACROS: _("Only where your card asks for it"),
             }
         },
         _(
-            "One total for all kinds, a budget for each kind, one block before the "
-            "conversation, or only where the card "
-            "has macros."
+            "How the room for memory is divided. A card asks for it by a word in double braces, a macro, such as "
+            "{{smartmemory-longterm}}."
         ),
     ),
     "total_budget": Setting(
@@ -71,9 +71,15 @@ GENERAL = {
         3750,
         _("Total"),
         {"low": 0, "high": MAX_BUDGET},
-        _("Tokens for all kinds in simple mode. The summary has a budget of its own."),
+        _("Tokens for all kinds, with one budget for everything. The summary has a budget of its own."),
     ),
-    "adaptive": Setting(bool, True, _("Follow the turn"), {}, _("A fight gets other budgets than a talk.")),
+    "adaptive": Setting(
+        bool,
+        True,
+        _("Follow the turn"),
+        {},
+        _("What is recalled depends on what is going on: a fight gets other budgets than a talk."),
+    ),
     "auto_tune": Setting(bool, False, _("Tune budgets"), {}, _("Budgets grow to what the chat has needed, plus 15 %.")),
     "refresh_period": Setting(
         int,
@@ -96,9 +102,9 @@ GENERAL = {
     "force_macros": Setting(
         bool,
         False,
-        _("Macros only"),
+        _("Wait for macros"),
         {},
-        _("All memory is placed by macros, as templates of other programs may want it."),
+        _("Memory stands only where a macro of the card or of a template of another program places it."),
     ),
 }
 
@@ -107,15 +113,47 @@ def _slot_settings(slot: Slot) -> dict[str, Setting]:
     places = {IN_PROMPT: _("Before the conversation"), IN_CHAT: _("Within the conversation")}
     roles = {"system": _("System"), "user": _("User"), "assistant": _("Assistant")}
     return {
-        f"{slot.name}_enabled": Setting(bool, True, _("In the prompt"), {}),
-        f"{slot.name}_budget": Setting(int, slot.budget, _("Tokens"), {"low": 0, "high": MAX_BUDGET}),
-        f"{slot.name}_position": Setting(str, slot.position, _("Position"), {"choices": places}),
-        f"{slot.name}_depth": Setting(int, slot.depth, _("Depth"), {"low": 0, "high": 10_000}),
-        f"{slot.name}_role": Setting(str, slot.role, _("Role"), {"choices": roles}),
-        f"{slot.name}_template": Setting(str, slot.template, _("Template"), {}),
+        f"{slot.name}_enabled": Setting(
+            bool, True, _("In the prompt"), {}, _("Off: it is kept, but the model doesn’t read it.")
+        ),
+        f"{slot.name}_budget": Setting(
+            int, slot.budget, _("Tokens"), {"low": 0, "high": MAX_BUDGET}, _("The most that it may take.")
+        ),
+        f"{slot.name}_position": Setting(
+            str, slot.position, _("Position"), {"choices": places}, _("Before all messages, or among the last ones.")
+        ),
+        f"{slot.name}_depth": Setting(
+            int,
+            slot.depth,
+            _("Depth"),
+            {"low": 0, "high": 10_000},
+            _("Among the messages: how many follow it. Before them: its place in the order."),
+        ),
+        f"{slot.name}_role": Setting(
+            str, slot.role, _("Role"), {"choices": roles}, _("As whose message the model reads it.")
+        ),
+        f"{slot.name}_template": Setting(
+            str, slot.template, _("Template"), {}, _("Its text; {{entries}} is where the memories stand.")
+        ),
     }
 
 
+SIMPLE_SETTINGS = ("mode", "total_budget", "adaptive", "auto_tune")
+SLOT_ABOUT = {
+    "canon": _("The history of a character as told so far, in one text."),
+    "short_term": _("What happened in messages that no longer fit the context."),
+    "profiles": _("How each character is at present."),
+    "long_term": _("What a character keeps from all chats."),
+    "scenes": _("Earlier scenes of the chat, in a few sentences each."),
+    "relationships": _("How two people stand to each other."),
+    "triggered": _("What the message that you just wrote calls to mind."),
+    "session": _("What only this chat needs."),
+    "arcs": _("Threads of the story that are still open."),
+    "epistemic": _("What a character knows, suspects or hides, and from whom."),
+    "state_ledger": _("Where everybody is, and what they have."),
+    "repair": _("A note to the model after a reply that contradicts what is known."),
+    "unified": _("All of the above as one text, if you chose one block."),
+}
 SLOT_FIELDS = ("enabled", "budget", "position", "depth", "role", "template")
 SETTINGS = GENERAL | {name: setting for slot in ALL_SLOTS for name, setting in _slot_settings(slot).items()}
 

@@ -1,19 +1,29 @@
-"""List, create, edit and delete generation presets."""
+"""List, create, import, edit and delete generation presets."""
 
+from pathlib import PurePath
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from rest_framework.exceptions import APIException
 
 from apps.chats.views.access import or_404
+from apps.chats.views.uploads import received_files, shown_name
+from apps.common.documents.strict_json import parse_document
 from apps.common.pages.forms import refused_into
+from apps.common.problems import Problem
 from apps.replies.forms import PresetForm
 from apps.replies.models import GenerationPreset
 from apps.replies.presets import access_preset, create_preset, list_presets, update_preset
+from apps.replies.sillytavern import ReadPreset, read_preset
+
+MAX_FILES = 20  # of one import
+MAX_FILE_BYTES = 1024 * 1024
 
 
 @login_required
@@ -31,6 +41,33 @@ def new(request: HttpRequest) -> HttpResponse:
             create_preset(request.user, **form.cleaned_data)
             return redirect("replies:presets")
     return render(request, "replies/presets/new.html", {"form": form}, status=400 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def import_files(request: HttpRequest) -> HttpResponse:
+    """Import presets of SillyTavern, one a file, and show of each what was taken and what was not."""
+    files = received_files(request)
+    if not files:
+        return redirect("replies:presets")
+    results = [_import(request, file) for file in files[:MAX_FILES]]
+    context = {"results": results, "more": max(len(files) - MAX_FILES, 0), "limit": MAX_FILES}
+    status = 200 if any(preset for _, preset, _, _ in results) else 400
+    return render(request, "replies/presets/imported.html", context, status=status)
+
+
+def _import(request: HttpRequest, file: UploadedFile) -> tuple[str, GenerationPreset | None, ReadPreset | None, str]:
+    """Return the name of a file with the preset made of it and what was read, or with the reason for the failure."""
+    name = shown_name(file)
+    if (file.size or 0) > MAX_FILE_BYTES:
+        return name, None, None, gettext("The file is too large for a preset.")
+    try:
+        found = read_preset(PurePath(name).stem, parse_document(file.read(), repairs=True))
+        return name, create_preset(request.user, **found.fields), found, ""
+    except Problem as problem:
+        return name, None, None, problem.detail
+    except APIException as error:
+        return name, None, None, str(error.detail)
 
 
 @login_required

@@ -27,6 +27,7 @@ class Chat(TypedDict):
     is_checkpoint: bool
     pinned: bool
     archived: bool
+    folder: str
     tags: list[str]
     last_active: str | None
     last_used: str | None
