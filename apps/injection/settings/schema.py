@@ -100,6 +100,16 @@ GENERAL = {
         {},
         _("All memory is placed by macros, as templates of other programs may want it."),
     ),
+    "memory_tools": Setting(
+        bool,
+        False,
+        _("Let the model look things up"),
+        {},
+        _(
+            "While it writes, the model may search this memory itself, in up to three rounds. Each round is another "
+            "call of it. It needs a model that can call tools."
+        ),
+    ),
 }
 
 
@@ -131,6 +141,7 @@ class Settings:
     refresh_period: int
     recap_hours: int
     force_macros: bool
+    memory_tools: bool
     slots: Mapping[str, Slot]
 
     def values(self) -> dict[str, Any]:
