@@ -25,7 +25,7 @@ PACKAGE = os.environ.get("LOCI_TEST_SILLYTAVERN", "")
 pytestmark = pytest.mark.skipif(not PACKAGE, reason="make e2e-clients installs SillyTavern and sets its folder.")
 
 SHOTS = os.environ.get("LOCI_TEST_SHOTS", "")  # a folder for pictures of what the extension shows
-TIMEOUT = 30  # seconds
+TIMEOUT = 180  # seconds
 THREE = [*MEMBERS, {"ch_name": "Ilse", "description": "Ilse bakes.", "first_mes": "*Ilse waves.*"}]
 EDITED = "The silver key opens the lighthouse of Ys."
 

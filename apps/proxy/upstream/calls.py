@@ -138,8 +138,12 @@ def _toolbox(
     """Return what the model may look things up with; nothing for a client whose own tools would mix with ours."""
     if any(body.get(name) for name in OWN_TOOLS) or body.get("n") not in (None, 1):
         return None
-    speaker = speaker_in(stored.chat, body["messages"], character)
-    return toolbox_for(stored.chat, connection, speaker or character, anchor=stored.anchor)
+    try:
+        speaker = speaker_in(stored.chat, body["messages"], character)
+        return toolbox_for(stored.chat, connection, speaker or character, anchor=stored.anchor)
+    except Exception:
+        logger.exception("a call of the proxy goes on without tools", chat_id=str(stored.chat.pk))
+        return None
 
 
 def _is_apart(

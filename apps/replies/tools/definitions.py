@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from apps.llm.replies.values import storable_text
+
 MAX_QUERY = 400  # characters
 MAX_COUNT = 20  # messages that are read at once
 MAX_NUMBER = 10_000_000
@@ -53,8 +55,8 @@ def arguments_of(call: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _query(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    query = arguments.get("query")
-    if not isinstance(query, str) or not query.strip() or len(query) > MAX_QUERY:
+    query = storable_text(arguments.get("query"))
+    if not query.strip() or len(query) > MAX_QUERY:
         raise BadCall(f"query must be a text of at most {MAX_QUERY} characters.")
     return {"query": " ".join(query.split())}
 

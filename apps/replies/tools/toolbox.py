@@ -1,13 +1,13 @@
 """Answer a model's calls of tools, with what the speaker of a reply may know, and tell it on the recall card."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
+import structlog
 from django.core.cache import cache
-from django.db import OperationalError
+from django.db import DatabaseError
 from django.db.models import Subquery
 
 from apps.chats.models import Character, Chat, Message
@@ -20,12 +20,13 @@ from apps.injection.settings.stores import settings_of
 from apps.injection.slots.blocks import one_line
 from apps.injection.turns import UserTurn, turn_from_message, visible_messages
 from apps.injection.witnessing import Viewpoint, speaker_or_default
-from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.generation import PromptMessage
 from apps.llm.models import Connection
 from apps.memories.quotations import quotation
 from apps.memories.search import SearchResult
 from apps.replies.tools.definitions import SEARCH, TOOLS, BadCall, arguments_of
+
+logger = structlog.get_logger(__name__)
 
 MAX_ROUNDS = 3  # replies of calls that are answered, for one reply to the user
 MAX_CALLS = 4  # of one reply that are answered
@@ -59,8 +60,10 @@ class Toolbox:
         """Return the model's message with its calls, and the result of each. The recall of the turn tells them."""
         named = [{**call, "id": call["id"] or f"call_{len(self._asked)}_{place}"} for place, call in enumerate(calls)]
         results = [self._result(call) if place < MAX_CALLS else TOO_MANY for place, call in enumerate(named)]
-        with suppress(Missing):  # the turn was deleted meanwhile
+        try:
             store_lookups(self._turn, self._lookups)
+        except (Missing, DatabaseError):  # the turn was deleted meanwhile, or the card doesn't tell it
+            logger.warning("a lookup is not stored", chat_id=str(self._turn.chat.pk))
         asked: PromptMessage = {"role": "assistant", "content": said, "tool_calls": list(map(_sent, named))}
         told: list[PromptMessage] = [
             {"role": "tool", "content": result, "tool_call_id": call["id"]}
@@ -92,7 +95,8 @@ class Toolbox:
             return NO_ROOM
         try:
             lines = self._search(**arguments) if call["name"] == SEARCH else self._read(**arguments)
-        except (EmbeddingUnavailable, OperationalError):
+        except Exception:  # a reply without what it asked for is better than none, whatever failed
+            logger.exception("a tool of the model failed", chat_id=str(self._turn.chat.pk))
             return UNAVAILABLE
         kept = self._fitted(lines)
         self._lookups.append({"tool": call["name"], **_told(arguments), "found": len(kept)})
@@ -112,7 +116,10 @@ class Toolbox:
         # As for a turn with this text: what its speaker doesn't know, or mustn't be told, is not found.
         turn = replace(self._turn, text=query, message=None)
         secrets = secrets_of(turn, self._character)
-        lines = [secrets.without(_line(result)) for result in search_related(turn, self._character, ()).results]
+        lines = [
+            secrets.without(_line(result))
+            for result in search_related(turn, self._character, (), is_asked=True).results
+        ]
         return [line for line in lines if line]
 
     def _read(self, first: int, count: int) -> list[str]:
