@@ -107,6 +107,7 @@ def test_without_cors_it_says_what_to_set(tavern: SillyTavern, alice: User, secr
     until(lambda: f"CORS_ORIGINS={tavern.url}" in status.inner_text(), status.inner_text)
 
 
+@pytest.mark.timeout(3600)  # on a busy machine, SillyTavern takes minutes to start
 def test_twelve_turns_end_with_equal_chats(
     tavern: SillyTavern, web_server: WebServer, alice: User, upstream: ScriptedServer, secret: str
 ) -> None:
