@@ -34,6 +34,7 @@ urlpatterns = [
     path("settings/usage/", usage, name="usage"),
     path("settings/instances/", include("apps.instances.urls")),
     path("settings/snapshots/", include("apps.snapshots.urls")),
+    path("settings/webhooks/", include("apps.webhooks.urls")),
     path("settings/models/", include("apps.llm.urls")),
     path("settings/moderation/", include("apps.moderation.urls")),
     path("settings/tokens/sillytavern.zip", sillytavern.download, name="sillytavern-extension"),

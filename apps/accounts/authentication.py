@@ -23,6 +23,7 @@ from apps.common.database.restriction import restrict
 from apps.common.scoping import Owner, system_scope
 
 REALM = 'Bearer realm="loci"'
+ONLY_NAMESPACE = "This token is for one namespace: it may use memories/, namespaces/ and /mem0/, and nothing else."
 # The use of a token is recorded at most this often: recording each use would turn every read into a write.
 LAST_USED_PRECISION = dt.timedelta(minutes=1)
 
@@ -123,6 +124,12 @@ def instance_of(request: Any) -> str:
     return token.instance if isinstance(token, ApiToken) else ""
 
 
+def namespace_of(request: Any) -> str:
+    """Return the namespace that the request's token is bound to, or an empty string."""
+    token = getattr(request, "auth", None)
+    return token.namespace if isinstance(token, ApiToken) else ""
+
+
 def check_instance(request: Any, name: str) -> str:
     """Return the instance in whose name a request writes: ``name``, or that of its token if ``name`` is empty.
 
@@ -135,12 +142,20 @@ def check_instance(request: Any, name: str) -> str:
 
 
 class TokenScope(BasePermission):
-    """Permission that refuses writes with a token whose scope is ``read``."""
+    """Permission that refuses writes with a token whose scope is ``read``.
+
+    A token that is bound to a namespace is only for views that keep to it, which say so by ``keeps_to_namespace``.
+    """
 
     message = "This token may only read."
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        """Return whether the token's scope allows the method. POST requests to views with ``reads_only`` are reads."""
+        """Return whether the token's scope allows the method. POST requests to views with ``reads_only`` are reads.
+
+        Raise PermissionDenied for a token that is bound to a namespace.
+        """
+        if namespace_of(request) and not getattr(view, "keeps_to_namespace", False):
+            raise PermissionDenied(ONLY_NAMESPACE)
         token = request.auth
         if not isinstance(token, ApiToken) or request.method in SAFE_METHODS:
             return True

@@ -11,6 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import ApiToken, User
+from apps.common.scoping import MAX_NAMESPACE_LENGTH
 
 
 def time_zones() -> list[tuple[str, str]]:
@@ -75,6 +76,12 @@ class TokenForm(forms.Form):
         required=False,
         label=_("Instance"),
         help_text=_("Only for a program that syncs: it may then pull and push in no other name."),
+    )
+    namespace = forms.CharField(
+        required=False,
+        max_length=MAX_NAMESPACE_LENGTH,
+        label=_("Namespace"),
+        help_text=_("Only for one end user of your own application: the token sees nothing else."),
     )
     days = forms.TypedChoiceField(choices=LIFETIMES, coerce=int, empty_value=None, required=False, label=_("Expires"))
 

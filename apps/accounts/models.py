@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from apps.common.database.ids import uuid7
-from apps.common.scoping import OwnedManager, OwnedModel, OwnedQuerySet
+from apps.common.scoping import MAX_NAMESPACE_LENGTH, OwnedManager, OwnedModel, OwnedQuerySet
 
 
 class UserManager(BaseUserManager["User"]):
@@ -119,6 +119,9 @@ class ApiToken(OwnedModel):
     scope = models.CharField(max_length=8, choices=Scope.choices, default=Scope.WRITE)
     instance = models.CharField(
         max_length=64, blank=True, default="", help_text="The only instance in whose name it may pull and push."
+    )
+    namespace = models.CharField(
+        max_length=MAX_NAMESPACE_LENGTH, blank=True, default="", help_text="The only end user of whom it sees anything."
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypedDict
+from typing import Any, Literal, NotRequired, Protocol, TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
@@ -11,14 +11,17 @@ from apps.llm.replies.values import storable_text
 
 Listener = Callable[[str], None]  # called about once a second with the text of the reply so far
 Watch = Callable[[], None]  # called about once a second during a call; raises to abort it
+TOOL_FIELDS = ("tool_calls", "tool_call_id")  # of messages
 Profile = Literal["A", "B"]  # A: small local models, B: hosted ones
 
 
 class PromptMessage(TypedDict):
-    """Message of a prompt, as the chat APIs of models take it."""
+    """Message of a prompt, as the chat APIs of models take it, with calls of tools and their results as OpenAI's."""
 
-    role: Literal["system", "user", "assistant"]
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    tool_calls: NotRequired[Sequence[Mapping[str, Any]]]
+    tool_call_id: NotRequired[str]
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class GenerationRequest:
     ``top_p``, ``top_k``, ``min_p``, ``repetition_penalty`` and ``stop``, the texts that end a reply, are sent if set.
     ``less_reasoning`` is set if an earlier reply was cut off: thoughts count towards the limit of tokens.
     ``is_enough`` is asked about once a second with the text so far, and ends the reply there by returning True.
+    ``tools`` are functions that the model may call, in the form of OpenAI's API.
     """
 
     task: str
@@ -44,10 +48,15 @@ class GenerationRequest:
     repetition_penalty: float | None = None
     stop: Sequence[str] = ()
     is_enough: Callable[[str], bool] | None = None
+    tools: Sequence[Mapping[str, Any]] = ()
 
-    def sent_messages(self) -> list[dict[str, str]]:
+    def sent_messages(self) -> list[dict[str, Any]]:
         """Return the messages without characters that servers refuse."""
-        return [{"role": message["role"], "content": storable_text(message["content"])} for message in self.messages]
+        return [
+            {name: value for name, value in message.items() if name in TOOL_FIELDS}
+            | {"role": message["role"], "content": storable_text(message["content"])}
+            for message in self.messages
+        ]
 
     def sampling(self) -> dict[str, float]:
         """Return the optional fields of sampling that are set, by the names that llama.cpp and Ollama use."""
@@ -69,7 +78,8 @@ class Completion:
     """A model's reply. ``text`` is without ``reasoning``.
 
     ``cut_off``: a token limit or a filter ended it early. ``filtered``: it was the server's content filter, so that
-    the same request with a higher limit would end in the same way.
+    the same request with a higher limit would end in the same way. ``tools`` are the calls of tools, each with its id,
+    name and arguments.
     """
 
     text: str
@@ -78,6 +88,7 @@ class Completion:
     reasoning: str = ""
     cut_off: bool = False
     filtered: bool = False
+    tools: Sequence[Mapping[str, str]] = ()
 
 
 def unwatched() -> None:

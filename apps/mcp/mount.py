@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError
+from django.http.request import split_domain_port, validate_host
 from django.utils import timezone
 
 from apps.accounts.authentication import REALM, find_token
@@ -90,6 +91,9 @@ class McpMount:
 async def _check(scope: Scope, headers: Mapping[str, str]) -> None:
     """Raise NotSignedIn, ForeignPage, OnlyPosts, or Unavailable if the database can't be reached."""
     origin, host = headers.get("origin", ""), headers.get("host", "")
+    # The same as Django's own check: a page may have its name lead to this machine.
+    if not validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS):
+        raise ForeignPage(f"This is not {host[:200]}. The setting ALLOWED_HOSTS names the hosts of this installation.")
     if origin and origin not in settings.CORS_ALLOWED_ORIGINS and origin not in (f"http://{host}", f"https://{host}"):
         raise ForeignPage(f"Pages of {origin[:200]} may not use Loci. The setting CORS_ORIGINS names those that may.")
     if scope["method"] != "POST":

@@ -65,9 +65,14 @@ def _store(owner: Owner, chat: Chat, text: str, vector: Vector, addition: Additi
         vector=vector,
         **addition.data,
     )
-    if addition.at is not None:
-        Memory.objects.for_owner(owner).filter(pk=memory.pk).update(created_at=addition.at)
+    set_created_at(memory, addition.at)
     return memory
+
+
+def set_created_at(memory: Memory, at: dt.datetime | None) -> None:
+    """Set when a memory was made, if the client says so."""
+    if at is not None:
+        Memory.objects.for_owner(memory.owner_id).filter(pk=memory.pk).update(created_at=at)
 
 
 @transaction.atomic

@@ -72,19 +72,24 @@ def _create(owner: Owner, ids: Ids) -> Chat:
     return chat
 
 
-def erase_entity(owner: Owner, kind: str, name: str) -> None:
+def erase_entity(owner: Owner, kind: str, name: str, namespace: str | None = None) -> None:
     """Delete a user, an agent, an app or a run for good, with all that was added. Raise Missing for other kinds.
+
+    If a namespace is named, nothing else is touched: a user of another name isn't there.
 
     One that isn't there, or no longer, is deleted already: a client that deletes all of them takes the chats of a run
     with its user.
     """
     if kind not in Ids._fields or not name or "\x00" in name:
         raise Missing("There is no such kind of entity.")
+    bound = {} if namespace is None else {"namespace": namespace}
     if kind == "user":
+        if namespace not in (None, name):
+            raise Missing("There is no such user.")
         with suppress(Missing):
             erase_namespace(owner, name)
         return
-    rows = Mem0Chat.objects.for_owner(owner).filter(**{kind: name}).order_by("chat")
+    rows = Mem0Chat.objects.for_owner(owner).filter(**bound, **{kind: name}).order_by("chat")
     for chat_id in list(rows.values_list("chat", flat=True)):
         with suppress(Missing):
             purge_chat(owner, chat_id, keep_memories=False)

@@ -88,12 +88,14 @@ def _with_places(owner: Owner, memories: list[Memory]) -> MemoryQuerySet:
     return rows.select_related("chat__mem0").defer("embedding", "lexemes")
 
 
-def entities(owner: Owner) -> list[dict[str, Any]]:
-    """Return users, agents, apps and runs, each with the number of its memories."""
+def entities(owner: Owner, namespace: str | None = None) -> list[dict[str, Any]]:
+    """Return users, agents, apps and runs, of one namespace if it is named, each with the number of its memories."""
+    bound = {} if namespace is None else {"namespace": namespace}
     users = [
         {"id": row.namespace, "name": row.namespace, "type": "user", "total_memories": row.memories,
          "created_at": row.created_at, "updated_at": row.updated_at}
         for row in namespaces_of(owner)
+        if namespace in (None, row.namespace)
     ]  # fmt: skip
     is_there = Q(chat__memories__deleted_at=None, chat__memories__in_bin=False, chat__memories__isnull=False)
     others = [
@@ -101,7 +103,7 @@ def entities(owner: Owner) -> list[dict[str, Any]]:
         for kind in Ids._fields[1:]
         for row in Mem0Chat.objects.for_owner(owner)
         .exclude(**{kind: ""})
-        .filter(chat__deleted_at=None)
+        .filter(chat__deleted_at=None, **bound)
         .values(kind)
         .annotate(
             total_memories=Count("chat__memories", filter=is_there),

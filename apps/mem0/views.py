@@ -4,20 +4,24 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from apps.accounts.authentication import namespace_of
 from apps.common.api.parameters import takes_query
 from apps.common.api.serializer_fields import read_body, read_query
-from apps.common.problems import Missing
+from apps.common.problems import Invalid, Missing
 from apps.mem0 import adding, queries
 from apps.mem0.documents import added_document, event_document, history_document, memory_document
 from apps.mem0.events import events_of, memories_of
+from apps.mem0.filters import USER
 from apps.mem0.ids import Ids, erase_entity
 from apps.mem0.messages import read_messages
+from apps.mem0.models import Mem0Event
 from apps.mem0.serializers import (
     AddSerializer,
     BatchDeletionSerializer,
@@ -42,7 +46,12 @@ DELETED = {"message": "Memories deleted successfully!"}
 
 @extend_schema(exclude=True)
 class Mem0View(APIView):
-    """Base of the views. mem0's clients read ``detail`` of an error only from plain JSON."""
+    """Base of the views. mem0's clients read ``detail`` of an error only from plain JSON.
+
+    With a token that is bound to a namespace, that is the only user there is.
+    """
+
+    keeps_to_namespace = True
 
     def handle_exception(self, exc: Exception) -> Response:
         response = super().handle_exception(exc)
@@ -51,7 +60,32 @@ class Mem0View(APIView):
 
     def memories(self) -> MemoryQuerySet:
         rows: MemoryQuerySet = Memory.objects.for_owner(self.request.user).undeleted().select_related("chat__mem0")
-        return rows
+        bound = namespace_of(self.request)
+        return rows.in_namespace(bound) if bound else rows
+
+    def events(self) -> QuerySet[Mem0Event]:
+        bound = namespace_of(self.request)
+        rows = events_of(self.request.user)
+        return rows.filter(chat__namespace=bound) if bound else rows
+
+    def require(self, *ids: UUID) -> None:
+        """Raise Missing unless the token sees all of these memories."""
+        if self.memories().filter(pk__in=ids).count() < len(set(ids)):
+            raise Missing("There is no such memory.")
+
+    def read(self, serializer: type[Any]) -> dict[str, Any]:
+        """Return the validated body, with the user that the token is bound to. Raise Invalid for another one."""
+        return self._bound(read_body(serializer, self.request))
+
+    def read_query(self, serializer: type[Any]) -> dict[str, Any]:
+        """Return the validated query, as ``read``."""
+        return self._bound(read_query(serializer, self.request))
+
+    def _bound(self, body: dict[str, Any]) -> dict[str, Any]:
+        bound = namespace_of(self.request)
+        if bound and body.get(USER) not in (None, "", bound):
+            raise Invalid.at(f"/{USER}", "This token is for another user.")
+        return body | {USER: bound} if bound else body
 
     def page(self, rows: Any, describe: Any, page: int, size: int) -> dict[str, Any]:
         """Return a page of rows, with the addresses of those around it."""
@@ -81,7 +115,7 @@ class AddView(Mem0View):
     @takes_query(PageQuery)
     def post(self, request: Request, **kwargs: Any) -> Response:
         """Add messages: as memories as they are, or to a chat that is read, with an event to poll."""
-        body = read_body(AddSerializer, request)
+        body = self.read(AddSerializer)
         addition = adding.Addition(
             ids=Ids.of({**(body.get("filters") or {}), **{key: value for key, value in body.items() if value}}),
             messages=read_messages(body["messages"]),
@@ -108,7 +142,7 @@ class ListView(Mem0View):
     @takes_query(PageQuery)
     def post(self, request: Request) -> Response:
         """List the memories that filters name."""
-        return self._list(request, read_body(ListSerializer, request))
+        return self._list(request, self.read(ListSerializer))
 
     def _list(self, request: Request, body: dict[str, Any]) -> Response:
         query = read_query(PageQuery, request) if request.method == "POST" else body
@@ -134,13 +168,13 @@ class MemoriesView(AddView, ListView):
 
     def get(self, request: Request) -> Response:
         """List the memories of ids."""
-        return self._list(request, read_query(ListQuery, request))
+        return self._list(request, self.read_query(ListQuery))
 
     @takes_query(ListQuery)
     @transaction.atomic
     def delete(self, request: Request) -> Response:
         """Delete the memories of ids, or that filters name."""
-        body = read_query(ListQuery, request) | {"show_expired": True}
+        body = self.read_query(ListQuery) | {"show_expired": True}
         ids = list(queries.listed(request.user, body).values_list("pk", flat=True))
         apply_batch(request.user, editor=str(request.user), delete=ids)
         return Response(DELETED)
@@ -153,7 +187,7 @@ class Mem0SearchView(Mem0View):
     @takes_query(PageQuery)
     def post(self, request: Request) -> Response:
         """Search the memories that filters name."""
-        body = read_body(Mem0SearchSerializer, request)
+        body = self.read(Mem0SearchSerializer)
         fields = body.get("fields")
         documents = [memory_document(memory) | {"score": score} for memory, score in queries.found(request.user, body)]
         if fields:
@@ -204,6 +238,7 @@ class BatchView(Mem0View):
     def put(self, request: Request) -> Response:
         """Change several memories: all of them, or none."""
         changes = read_body(BatchUpdatesSerializer, request)["memories"]
+        self.require(*(change["memory_id"] for change in changes))
         _change(request, [{"id": change.pop("memory_id"), **change} for change in changes])
         return Response({"message": f"Successfully updated {len(changes)} memories"})
 
@@ -211,6 +246,7 @@ class BatchView(Mem0View):
     def delete(self, request: Request) -> Response:
         """Delete several memories: all of them, or none."""
         ids = [one["memory_id"] for one in read_body(BatchDeletionSerializer, request)["memories"]]
+        self.require(*ids)
         apply_batch(request.user, editor=str(request.user), delete=ids)
         return Response({"message": f"Successfully deleted {len(ids)} memories"})
 
@@ -225,16 +261,15 @@ def _change(request: Request, changes: list[dict[str, Any]]) -> None:
         if change.get("metadata", {}) is None:
             change["metadata"] = {}
     apply_batch(request.user, editor=str(request.user), update=named)
-    for memory_id, at in moments.items():
-        if at is not None:
-            Memory.objects.for_owner(request.user).filter(pk=memory_id).update(created_at=at)
+    for memory in Memory.objects.for_owner(request.user).filter(pk__in=moments):
+        adding.set_created_at(memory, moments[memory.pk])
 
 
 class EntitiesView(Mem0View):
     def get(self, request: Request) -> Response:
         """List users, agents, apps and runs: all of them, unless a page is asked for."""
         query = read_query(PageQuery, request)
-        rows = queries.entities(request.user)
+        rows = queries.entities(request.user, namespace_of(request) or None)
         size = query.get("page_size", PAGE_SIZE) if query.get("page") or query.get("page_size") else max(len(rows), 1)
         first = (query.get("page", 1) - 1) * size
         results = rows[first : first + size]
@@ -245,14 +280,14 @@ class EntityView(Mem0View):
     @takes_query(PageQuery)
     def delete(self, request: Request, kind: str, name: str) -> Response:
         """Delete a user, an agent, an app or a run for good."""
-        erase_entity(request.user, kind, name)
+        erase_entity(request.user, kind, name, namespace_of(request) or None)
         return Response({"message": "Entity deleted successfully!"})
 
 
 class EventView(Mem0View):
     def get(self, request: Request, event_id: UUID) -> Response:
         """Tell what became of an add."""
-        return Response(event_document(get_or_missing(events_of(request.user), pk=event_id)))
+        return Response(event_document(get_or_missing(self.events(), pk=event_id)))
 
 
 class EventListView(Mem0View):
@@ -260,7 +295,7 @@ class EventListView(Mem0View):
         """List adds, newest first."""
         query = read_query(PageQuery, request)
         page, size = query.get("page", 1), query.get("page_size", PAGE_SIZE)
-        return Response(self.page(events_of(request.user), event_document, page, size))
+        return Response(self.page(self.events(), event_document, page, size))
 
 
 class UnknownView(Mem0View):

@@ -19,7 +19,7 @@ from apps.prompts.turns import text_hash
 MAX_ENTRIES = 1000
 MAX_SCORE = 1000.0
 
-NOT_CARRIED = ("tokens", "rev", "versions")  # counted again when imported; revisions start over
+NOT_CARRIED = ("tokens", "rev", "versions", "lookups")  # counted again when imported; revisions start over
 
 
 class ScoreField(NumberField):

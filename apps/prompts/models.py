@@ -44,6 +44,9 @@ class Recall(OwnedModel):
     left_out = models.JSONField(default=list, help_text="The first entries that no budget had room for, likewise.")
     left_out_count = models.PositiveIntegerField(default=0, help_text="The number of entries that had no room.")
     lore = models.JSONField(default=list, help_text="Lorebook entries in the last prompt, in their order.")
+    lookups = models.JSONField(
+        default=list, db_default=[], help_text="What the model looked up itself for the last reply, in order."
+    )
     tokens = models.PositiveIntegerField(default=0)
     turn_hash = models.CharField(max_length=64, help_text="SHA-256 of the turn's text that the recall was made for.")
     rev = models.PositiveIntegerField(

@@ -28,7 +28,13 @@ from apps.prompts.turns import UserTurn, text_hash, turn_from_message
 from apps.prompts.witnessing import speaker_or_default
 
 UNDO_FIELDS = ("text", "edited", "deleted", "source", "memories", "left_out", "left_out_count", "tokens", "turn_hash")
-KEPT_FIELDS = (*UNDO_FIELDS, "lore", "rev", "versions")  # of one that is copied, or comes back with its message
+KEPT_FIELDS = (
+    *UNDO_FIELDS,
+    "lore",
+    "lookups",
+    "rev",
+    "versions",
+)  # of one that is copied, or comes back with its message
 MAX_LEFT_OUT = 10  # entries stored of those that had no room
 MAX_VERSIONS = 10  # earlier texts of a recall that are kept
 
@@ -179,6 +185,17 @@ def edit_recall(recall: Recall, text: str, *, turn_hash: str, rev: int | None = 
     if rev is not None and rev != recall.rev and text != recall.text:
         raise RecallChanged(recall)
     return _update(recall, text=text, tokens=tokens, edited=True, turn_hash=turn_hash)
+
+
+@transaction.atomic
+def store_lookups(turn: UserTurn, lookups: list[dict[str, Any]]) -> None:
+    """Store what the model looked up itself for the reply to a turn that was sent. Raise Missing."""
+    message_id = lock_turn(turn)
+    recalls = Recall.objects.for_owner(turn.owner_id).filter(chat=turn.chat, message=message_id)
+    if not recalls.update(lookups=lookups) and lookups:
+        Recall.objects.create(
+            owner_id=turn.owner_id, chat=turn.chat, message_id=message_id, text="", turn_hash=turn.hash, lookups=lookups
+        )
 
 
 @transaction.atomic

@@ -18,6 +18,8 @@ from apps.replies.models import Generation
 from apps.replies.operations import settle, update_fields, write_text
 from apps.replies.presets import preset_or_default, reply_tokens_of
 from apps.replies.speakers import without_name
+from apps.replies.tools.rounds import generate
+from apps.replies.tools.toolbox import room_for, toolbox_for
 
 INSTRUCTIONS = {
     Generation.Mode.CONTINUE: "Continue your last message exactly where it ends. Don't repeat any of it.",
@@ -43,8 +45,9 @@ def _generate(generation: Generation) -> None:
     connection = generation_connection(generation.owner_id)
     if connection is None:
         raise Invalid(gettext_noop("No model is connected any more."))
-    request = _request(generation, connection)
     is_user = generation.mode == Generation.Mode.IMPERSONATE
+    toolbox = None if is_user else toolbox_for(generation.chat, connection, generation.character)
+    request = _request(generation, connection, reserved=room_for(connection) if toolbox else 0)
     name = generation.chat.user_name if is_user else generation.speaker
 
     def listen(text: str) -> None:
@@ -53,7 +56,7 @@ def _generate(generation: Generation) -> None:
     try:
         jobs.heartbeat(generation)
         backend = backend_on(connection, is_urgent=True)
-        completion = backend.generate(request, lambda: jobs.heartbeat(generation), listen)
+        completion = generate(backend, request, lambda: jobs.heartbeat(generation), listen, toolbox)
     except GenerationFailed as failure:
         generation.text = without_name(failure.partial, name) or generation.text
         jobs.heartbeat(generation, text=generation.text)
@@ -83,8 +86,11 @@ def _keep(generation: Generation, text: str) -> None:
             write_text(generation, is_partial=True)
 
 
-def _request(generation: Generation, connection: Connection) -> GenerationRequest:
-    """Return the request of the model. Raise Invalid if the chat went on, or the prompt doesn't fit."""
+def _request(generation: Generation, connection: Connection, *, reserved: int) -> GenerationRequest:
+    """Return the request of the model, which leaves ``reserved`` tokens of the context free.
+
+    Raise Invalid if the chat went on, or the prompt doesn't fit.
+    """
     chat = generation.chat
     without_last = generation.mode == Generation.Mode.SWIPE
     last = visible_messages(chat).order_by("-index").first()
@@ -100,7 +106,7 @@ def _request(generation: Generation, connection: Connection) -> GenerationReques
         chat,
         character=generation.character,
         preset=preset,
-        context_tokens=connection.context_tokens,
+        context_tokens=connection.context_tokens - reserved,
         reply_tokens=reply_tokens,
         without_last=without_last,
         for_user=generation.mode == Generation.Mode.IMPERSONATE,

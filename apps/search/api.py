@@ -24,7 +24,7 @@ from apps.common.api.serializer_fields import (
 from apps.common.metrics import timed
 from apps.common.problems import Invalid
 from apps.common.scoping import OWN_NAMESPACE
-from apps.memories.api.fields import FilterField, NamespaceField, RoundedFloatField
+from apps.memories.api.fields import FilterField, NamespaceField, RoundedFloatField, bound_namespace
 from apps.memories.api.journal_serializers import JournalEntrySerializer
 from apps.memories.api.serializers import MemorySerializer
 from apps.memories.models import Memory
@@ -119,7 +119,7 @@ def _namespace_of(request: Request, query: SearchQuery) -> str:
     """
     chat = access_chat(request.user, query.chat) if query.chat else None
     character = access_character(request.user, query.character) if query.character else None
-    named = [row.namespace for row in (chat, character) if row] + [query.namespace]
+    named = [row.namespace for row in (chat, character) if row] + [bound_namespace(request, query.namespace)]
     namespaces = {namespace for namespace in named if namespace is not None}
     if len(namespaces) > 1:
         raise Invalid.at("/namespace", "The chat and the character must be of this namespace.")
@@ -130,6 +130,7 @@ class SearchView(APIView):
     """Search memories, messages and the journal. It only reads, but is a POST because queries can be long."""
 
     reads_only = True
+    keeps_to_namespace = True
 
     @extend_schema(request=SearchSerializer, responses=SearchResponseSerializer)
     def post(self, request: Request) -> Response:

@@ -46,6 +46,10 @@ def notify_settings_changed(owner_id: UUID, rev: int, integrity: UUID) -> None:
 
 def notify(owner_id: UUID, event: str, data: dict[str, Any]) -> None:
     """Notify an owner's clients when the current transaction commits."""
-    payload = json.dumps({"owner": str(owner_id), "event": event, "data": data}, separators=(",", ":"))
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, payload])
+        cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, payload(owner_id, event, data)])
+
+
+def payload(owner_id: UUID, event: str, data: dict[str, Any]) -> str:
+    """Return the notification of an event."""
+    return json.dumps({"owner": str(owner_id), "event": event, "data": data}, separators=(",", ":"))

@@ -18,6 +18,9 @@ class Event(models.TextChoices):
     RECALL_MADE = "recall.made"
 
 
+TEST = "webhook.test"  # sent when its owner asks for it, not an event that one subscribes to
+
+
 class Webhook(OwnedModel):
     """An address that is called when one of ``events`` happens in its owner's account.
 
@@ -47,7 +50,7 @@ class Delivery(OwnedModel):
         FAILED = "failed"
 
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
-    event = models.CharField(max_length=32, choices=Event.choices)
+    event = models.CharField(max_length=32, choices=[*Event.choices, (TEST, "Test")])
     subject = models.UUIDField()
     data = models.JSONField(default=dict)
     state = models.CharField(max_length=16, choices=State.choices, default=State.PENDING)

@@ -19,23 +19,29 @@ from apps.common.problems import Conflict, Invalid
 from apps.common.scoping import Owner, owner_id_of
 from apps.llm.http.addresses import AddressNotAllowed
 from apps.llm.operations import address_policy
-from apps.webhooks.models import Delivery, Webhook
+from apps.sync.live import CHANNEL, payload
+from apps.webhooks.models import TEST, Delivery, Event, Webhook
 
 MAX_WEBHOOKS = 10  # of an owner
 SECRET_BYTES = 32
 # One statement, which adds little to a write of an owner without webhooks. What is pending already is locked, so that
-# it is not sent before this write is committed.
+# it is not sent before this write is committed. Streams are told the same: Postgres drops equal notifications of a
+# transaction, so that a run which writes hundreds of memories is one event.
 ANNOUNCE = """
-    INSERT INTO webhooks_delivery
-        (id, owner_id, webhook_id, event, subject, data, state, attempts, due_at, error, created_at)
-    SELECT told.id, webhook.owner_id, webhook.id, %(event)s, told.subject, %(data)s::jsonb || told.data, 'pending', 0,
-        now(), '', now()
-    FROM webhooks_webhook AS webhook,
-        unnest(%(ids)s::uuid[], %(subjects)s::uuid[], %(datas)s::jsonb[]) AS told (id, subject, data)
-    WHERE webhook.owner_id = %(owner)s AND webhook.active AND %(event)s = ANY (webhook.events)
-    ON CONFLICT (webhook_id, event, subject) WHERE state = 'pending' AND attempts = 0
-        DO UPDATE SET due_at = EXCLUDED.due_at
-    RETURNING webhook_id
+    WITH noted AS (
+        INSERT INTO webhooks_delivery
+            (id, owner_id, webhook_id, event, subject, data, state, attempts, due_at, error, created_at)
+        SELECT told.id, webhook.owner_id, webhook.id, %(event)s, told.subject, %(data)s::jsonb || told.data, 'pending',
+            0, now(), '', now()
+        FROM webhooks_webhook AS webhook,
+            unnest(%(ids)s::uuid[], %(subjects)s::uuid[], %(datas)s::jsonb[]) AS told (id, subject, data)
+        WHERE webhook.owner_id = %(owner)s AND webhook.active AND %(event)s = ANY (webhook.events)
+        ON CONFLICT (webhook_id, event, subject) WHERE state = 'pending' AND attempts = 0
+            DO UPDATE SET due_at = EXCLUDED.due_at
+        RETURNING webhook_id
+    )
+    SELECT webhook_id FROM noted
+    UNION ALL SELECT NULL FROM (SELECT pg_notify(%(channel)s, %(word)s) WHERE %(word)s <> '') AS streams
 """
 
 
@@ -76,6 +82,26 @@ def retry(delivery: Delivery) -> None:
     delivery.refresh_from_db()
 
 
+def send_test(webhook: Webhook) -> Delivery:
+    """Send a delivery that tells nothing, to see whether it arrives. Raise Conflict if the webhook is off."""
+    if not webhook.active:
+        raise Conflict(gettext("It is off. Turn it on first."))
+    with transaction.atomic():
+        lock_owner(webhook.owner_id)
+        waiting = Delivery.objects.for_owner(webhook.owner_id).filter(webhook=webhook, event=TEST, attempts=0)
+        delivery: Delivery | None = waiting.filter(state=Delivery.State.PENDING).first()
+        if delivery is None:
+            delivery = Delivery.objects.create(
+                owner_id=webhook.owner_id,
+                webhook=webhook,
+                event=TEST,
+                subject=webhook.pk,
+                data={"webhook": str(webhook.pk)},
+            )
+        send_soon([webhook.pk])
+    return delivery
+
+
 def announce(owner_id: UUID, event: str, subjects: Sequence[UUID], ids: Mapping[str, Any]) -> None:
     """Note an event for the webhooks that want to be told of it. Without ``ids``, a subject is a memory."""
     subjects = sorted(set(subjects))  # one order of locks
@@ -88,11 +114,24 @@ def announce(owner_id: UUID, event: str, subjects: Sequence[UUID], ids: Mapping[
         "ids": [uuid7() for _ in subjects],
         "subjects": list(subjects),
         "datas": [json.dumps({} if ids else {"memory": str(subject)}) for subject in subjects],
+        "channel": CHANNEL,
+        "word": _word(owner_id, event, ids),
     }
     with connection.cursor() as cursor:
         cursor.execute(ANNOUNCE, parameters)
-        webhooks = {webhook_id for (webhook_id,) in cursor.fetchall()}
+        webhooks = {webhook_id for (webhook_id,) in cursor.fetchall() if webhook_id}
     send_soon(webhooks)
+
+
+def _word(owner_id: UUID, event: str, ids: Mapping[str, Any]) -> str:
+    """Return what streams are told of an event: of runs nothing, of which they are told already."""
+    if event == Event.RUN_ENDED:
+        return ""
+    chat = ids.get("chat")
+    data: dict[str, Any] = {"event": str(event), "chat": str(chat) if chat else None}
+    if event == Event.RECALL_MADE:
+        data["message"] = str(ids["message"]) if ids["message"] else None
+    return payload(owner_id, str(event).partition(".")[0], data)
 
 
 def send_soon(webhook_ids: Any) -> None:

@@ -17,6 +17,10 @@ KEY = "open_webui"  # in the metadata of a chat and in the extra data of a messa
 WINDOW = 100  # messages that are compared; older ones are taken as they are
 PAGES = 10  # of 200 chats that are looked through for one that was stored before this process started
 
+UNSAVED = ("local:", "temporary:", "channel:")  # beginnings of ids of what is no stored chat
+# A wrong address, or a page in Loci's place, must not break the chat.
+FAILURES = (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError)
+
 Emitter = Callable[[dict[str, Any]], Awaitable[None]]
 
 
@@ -64,10 +68,11 @@ class Filter:
                     f"chats/{chat}/prompt/", json={"text": text_of(turns[-1]["content"]), "history": False}
                 )
                 reply.raise_for_status()
-        except httpx.HTTPError as error:
+                messages = with_memory(body["messages"], reply.json()["slots"])
+        except FAILURES as error:
             await tell(__event_emitter__, f"Loci is left out: {reason_of(error)}")
             return body
-        return body | {"messages": with_memory(body["messages"], reply.json()["slots"])}
+        return body | {"messages": messages}
 
     async def outlet(
         self,
@@ -84,8 +89,9 @@ class Filter:
         try:
             async with self._client(token) as client:
                 chat = await self._chat(client, token, chat_id, __user__)
-                await store(client, chat, body.get("messages", []), (__user__ or {}).get("name", "User"))
-        except httpx.HTTPError as error:
+                names = ((__user__ or {}).get("name", "User"), str(body.get("model") or "Assistant"))
+                await store(client, chat, body.get("messages", []), names)
+        except FAILURES as error:
             await tell(__event_emitter__, f"Loci stores this turn with the next one: {reason_of(error)}")
         return body
 
@@ -93,7 +99,7 @@ class Filter:
         """Return Open WebUI's id of a stored chat. Titles, tags and temporary chats have no place in memory."""
         known = metadata or {}
         chat_id = str(known.get("chat_id") or body.get("chat_id") or "")
-        return "" if known.get("task") or chat_id.startswith("local") else chat_id
+        return "" if known.get("task") or chat_id.startswith(UNSAVED) else chat_id
 
     def _token(self, user: dict[str, Any] | None) -> str:
         own = (user or {}).get("valves")
@@ -139,7 +145,7 @@ async def find_chat(client: httpx.AsyncClient, chat_id: str) -> str | None:
     return None
 
 
-async def store(client: httpx.AsyncClient, chat: str, sent: list[dict[str, Any]], user_name: str) -> None:
+async def store(client: httpx.AsyncClient, chat: str, sent: list[dict[str, Any]], names: tuple[str, str]) -> None:
     """Bring the chat in Loci up to what Open WebUI shows: appended, changed, replaced and dropped messages."""
     reply = await client.get(f"chats/{chat}/messages/?from=-{WINDOW}&limit={WINDOW}")
     reply.raise_for_status()
@@ -154,7 +160,7 @@ async def store(client: httpx.AsyncClient, chat: str, sent: list[dict[str, Any]]
         reply.raise_for_status()
         integrity = reply.json()["integrity"]
     for start in range(0, len(new), WINDOW):
-        messages = [document_of(message, user_name) for message in new[start : start + WINDOW]]
+        messages = [document_of(message, names) for message in new[start : start + WINDOW]]
         body = {"integrity": integrity, "messages": messages, "on_conflict": "rebase"}
         reply = await client.post(f"chats/{chat}/append/", json=body)
         reply.raise_for_status()
@@ -195,10 +201,10 @@ def other_reply(old: dict[str, Any], message: dict[str, Any]) -> dict[str, Any]:
     return {"id": old["id"], "add_swipe": {"mes": text, "extra": extra}}
 
 
-def document_of(message: dict[str, Any], user_name: str) -> dict[str, Any]:
-    """Return a message of Open WebUI as Loci takes it."""
+def document_of(message: dict[str, Any], names: tuple[str, str]) -> dict[str, Any]:
+    """Return a message of Open WebUI as Loci takes it. ``names`` are those of the user and the model."""
     is_user = message["role"] == "user"
-    name = user_name if is_user else str(message.get("modelName") or message.get("model") or "Assistant")
+    name = names[0] if is_user else str(message.get("modelName") or message.get("model") or names[1])
     return {
         "is_user": is_user,
         "name": name,
@@ -230,8 +236,12 @@ def with_memory(messages: list[dict[str, Any]], slots: list[dict[str, Any]]) -> 
     return [{"role": "system", "content": in_prompt}, *result]
 
 
-def reason_of(error: httpx.HTTPError) -> str:
+def reason_of(error: Exception) -> str:
     """Return why a call failed, in a few words."""
+    if isinstance(error, httpx.InvalidURL):
+        return "its address is none."
+    if not isinstance(error, httpx.HTTPError):
+        return "something else replied in its place."
     if isinstance(error, httpx.HTTPStatusError):
         return f"it replied with the status {error.response.status_code}."
     return "it can't be reached." if isinstance(error, httpx.TransportError) else str(error)

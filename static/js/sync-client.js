@@ -9,7 +9,7 @@
  *   // With `manual: true` nothing is sent or read by itself: `await sync.push()` sends, `await sync.pull()` reads.
  *   sync.edit(id, { mes: text });                  // sent after the debounce, merged with what others write
  *   await sync.append({ mes: "Hello", is_user: true });
- *   const calls = new Calls({ headers });           // recalls, scenes and snapshots
+ *   const calls = new Calls({ headers });           // recalls, scenes, snapshots, memories and the journal
  *   sync.addEventListener("changed", ({ detail }) => render(detail.messages, detail.deleted));
  *   sync.addEventListener("conflict", ({ detail }) => ask(detail.mine, detail.theirs).then(detail.resolve));
  *

@@ -13,6 +13,7 @@ from config.env import ROOT
 from tests.conftest import WebServer
 from tests.coroutines import in_thread
 from tests.factories import UserFactory
+from tests.llm.scripted_server import ScriptedServer, html
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -90,5 +91,21 @@ def test_without_loci_and_for_tasks_the_request_is_left_as_it_is() -> None:
     assert in_thread(lambda: made.inlet(body, {}, OPEN, emit)) == body
     assert "can't be reached" in told[0]["data"]["description"]
     assert in_thread(lambda: made.inlet(body, {}, OPEN | {"task": "title_generation"}, emit)) == body
-    assert in_thread(lambda: made.inlet(body, {}, {"chat_id": "local:1"}, emit)) == body
+    for unsaved in ("local:1", "temporary:1", "channel:1"):
+        assert in_thread(lambda unsaved=unsaved: made.inlet(body, {}, {"chat_id": unsaved}, emit)) == body
     assert len(told) == 1
+    for address in ("no address at all", "http://[", "ftp://x"):
+        made.valves.loci_url = address
+        assert in_thread(lambda: made.inlet(body, {}, OPEN, emit)) == body
+        assert in_thread(lambda: made.outlet(body, {}, OPEN, emit)) == body
+    assert len(told) == 7
+
+
+def test_a_page_in_the_place_of_loci_breaks_no_chat() -> None:
+    with ScriptedServer() as server:
+        server.reply_to(lambda request: True, html("Sign in"))
+        made = filter_function(None, UserFactory())
+        made.valves.loci_url = server.url
+        body = {"messages": [{"role": "user", "content": "Hello."}]}
+        assert in_thread(lambda: made.inlet(body, {}, OPEN)) == body
+        assert in_thread(lambda: made.outlet(body, {}, OPEN)) == body

@@ -76,7 +76,7 @@ class Reply:
     ``raw`` is sent unchanged as the body. Otherwise ``text`` is sent in the API's format; ``stream`` overrides whether
     it is streamed, ``finish_reason`` is why it ended. ``delay`` is the seconds before the reply, ``pace`` those between
     chunks of ``piece`` characters, until ``hurry`` is set. After ``stall_after`` chunks the server sends nothing more,
-    after ``break_after`` it closes the connection.
+    after ``break_after`` it closes the connection. ``tools`` are calls of tools: names and arguments.
     """
 
     text: str = ""
@@ -96,6 +96,7 @@ class Reply:
     piece: int = 12
     stall_after: int | None = None
     break_after: int | None = None
+    tools: tuple[tuple[str, str], ...] = ()
 
 
 Answer = str | Reply | Callable[[Request], "str | Reply"]
@@ -308,20 +309,38 @@ def _openai_whole(reply: Reply) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": reply.text}
     if reply.reasoning:
         message[reply.reasoning_field] = reply.reasoning
-    choice = {"index": 0, "message": message, "finish_reason": reply.finish_reason}
+    if reply.tools:
+        message["tool_calls"] = [_call(number, *call) for number, call in enumerate(reply.tools)]
+    choice = {"index": 0, "message": message, "finish_reason": _reason(reply)}
     return {"id": "chatcmpl-1", "object": "chat.completion", "choices": [choice], **_usage(reply)}
+
+
+def _reason(reply: Reply) -> str:
+    return "tool_calls" if reply.tools else reply.finish_reason
+
+
+def _call(number: int, name: str, arguments: str) -> dict[str, Any]:
+    function = {"name": name, "arguments": arguments}
+    return {"index": number, "id": f"call_{number}", "type": "function", "function": function}
+
+
+def _pieces(number: int, name: str, arguments: str) -> Iterator[dict[str, Any]]:
+    """Return a call as it comes in a stream: its name first, then its arguments in two pieces."""
+    yield {"tool_calls": [_call(number, name, arguments[:5])]}
+    yield {"tool_calls": [{"index": number, "function": {"arguments": arguments[5:]}}]}
 
 
 def _events(reply: Reply) -> Iterator[bytes]:
     """Return server-sent events as OpenAI sends them."""
     deltas = [{reply.reasoning_field: part} for part in _cut(reply.reasoning, reply.piece)]
     deltas += [{"content": part} for part in _cut(reply.text, reply.piece)]
+    deltas += [piece for number, call in enumerate(reply.tools) for piece in _pieces(number, *call)]
     yield b": keep-alive\n\n"
     for delta in [{"role": "assistant", "content": ""}, *deltas]:
         yield _event({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
     if not reply.finish:
         return
-    yield _event({"choices": [{"index": 0, "delta": {}, "finish_reason": reply.finish_reason}]})
+    yield _event({"choices": [{"index": 0, "delta": {}, "finish_reason": _reason(reply)}]})
     if reply.usage is not None:
         yield _event({"choices": [], **_usage(reply)})
     yield b"data: [DONE]\n\n"
@@ -337,10 +356,16 @@ def _ollama_counts(reply: Reply) -> dict[str, Any]:
     return {"prompt_eval_count": reply.usage[0], "eval_count": reply.usage[1]}
 
 
+def _ollama_call(name: str, arguments: str) -> dict[str, Any]:
+    return {"function": {"name": name, "arguments": json.loads(arguments)}}
+
+
 def _ollama_whole(reply: Reply) -> dict[str, Any]:
-    message = {"role": "assistant", "content": reply.text}
+    message: dict[str, Any] = {"role": "assistant", "content": reply.text}
     if reply.reasoning:
         message["thinking"] = reply.reasoning
+    if reply.tools:
+        message["tool_calls"] = [_ollama_call(*call) for call in reply.tools]
     return {"message": message, "done": True, "done_reason": reply.finish_reason, **_ollama_counts(reply)}
 
 
@@ -349,6 +374,9 @@ def _ollama_stream(reply: Reply) -> Iterator[dict[str, Any]]:
         yield {"message": {"role": "assistant", "content": "", "thinking": part}, "done": False}
     for part in _cut(reply.text, reply.piece):
         yield {"message": {"role": "assistant", "content": part}, "done": False}
+    for name, arguments in reply.tools:
+        calls = [_ollama_call(name, arguments)]
+        yield {"message": {"role": "assistant", "content": "", "tool_calls": calls}, "done": False}
     if reply.finish:
         yield {
             "message": {"role": "assistant", "content": ""},

@@ -300,6 +300,14 @@ def test_what_is_asked_wrongly_is_told_to_the_program(
     assert answer_to(visitor, program, **changes)["error"] == error
 
 
+def test_a_link_to_the_page_leads_nowhere_before_the_user_has_answered(visitor: Client) -> None:
+    stranger = OAuthClient.objects.create(name="Stranger", redirect_uris=["https://evil.example/?a=1&b=2"])
+    for changes in ({"response_type": "token"}, {"scope": "admin"}, {"code_challenge": None}, {"prompt": "none"}, {}):
+        reply = visitor.get(asked(stranger, redirect_uri="https://evil.example/?a=1&b=2", **changes))
+        assert "Location" not in reply, changes
+        assert "evil.example" in reply.content.decode()
+
+
 def test_a_code_is_good_for_one_exchange_by_who_asked_for_it(visitor: Client, user: User, program: OAuthClient) -> None:
     other = OAuthClient.objects.create(name="Other", redirect_uris=[CALLBACK])
     for changes in (

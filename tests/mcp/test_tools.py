@@ -203,6 +203,8 @@ def test_requests_that_are_none_of_the_protocol(web_server: WebServer, alice: Us
         assert client.delete(url, headers=signed_in).status_code == 405
         foreign = {**signed_in, "Origin": "https://evil.example"}
         assert client.post(url, json={}, headers=foreign).status_code == 403
+        rebound = {**signed_in, "Host": "evil.example", "Origin": "http://evil.example"}
+        assert client.post(url, json={}, headers=rebound).status_code == 403
         accept = {**signed_in, "Accept": "application/json, text/event-stream"}
         assert client.post(url, content=b" " * 5_000_000, headers=accept).status_code == 413
         for body in (b"{", b"[]", b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": 7}', b"\xff"):

@@ -11,7 +11,7 @@ from apps.extraction.models import ExtractionRun
 from apps.extraction.runs import pipeline
 from apps.memories.candidates import LEDGER_FIELDS
 from apps.memories.models import Arc, Entity, JournalEntry, Memory, Passage
-from apps.prompts.demo import seeding
+from apps.prompts.demo import readings, seeding
 from apps.prompts.models import Recall
 
 

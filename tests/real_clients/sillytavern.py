@@ -18,8 +18,8 @@ from typing import Any
 from playwright.sync_api import Locator, Page
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
-START_TIMEOUT = 300  # seconds: at its first start, it bundles its scripts
-TURN_TIMEOUT = 60_000  # milliseconds
+START_TIMEOUT = 900  # seconds: at its first start it bundles its scripts, for minutes on a busy machine
+TURN_TIMEOUT = 180_000  # milliseconds
 CLICK_TIMEOUT, MAX_CLICKS = 3_000, 5
 CONFIG = """
 listen: false
@@ -129,6 +129,7 @@ class SillyTavern:
     """The page of a chat, used as a person does. ``members`` is how many reply to a message."""
 
     def __init__(self, page: Page, url: str) -> None:
+        page.set_default_timeout(TURN_TIMEOUT)
         self.page, self.url, self.members = page, url, 1
         self.reload()
 

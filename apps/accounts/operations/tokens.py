@@ -16,10 +16,14 @@ def create_token(
     scope: str = ApiToken.Scope.WRITE,
     expires_at: dt.datetime | None = None,
     instance: str = "",
+    namespace: str = "",
 ) -> tuple[ApiToken, str]:
-    """Create a token, bound to an instance if one is given. Return it and its secret, which is not stored."""
+    """Create a token, bound to an instance or a namespace if one is given.
+
+    Return it and its secret, which is not stored.
+    """
     secret = ApiToken.new_secret()
-    fields = {"name": name, "scope": scope, "expires_at": expires_at, "instance": instance}
+    fields = {"name": name, "scope": scope, "expires_at": expires_at, "instance": instance, "namespace": namespace}
     return ApiToken.objects.create(owner_id=owner_id_of(owner), **_fields_of(secret), **fields), secret
 
 

@@ -8,7 +8,7 @@ import httpx2
 
 from apps.common.documents import merge_patch
 from apps.llm.generation import GenerationRequest, Refused
-from apps.llm.replies.documents import error_message
+from apps.llm.replies.documents import error_message, parsed_json
 from apps.llm.replies.reply import Delta, failure_in_document, first_document
 from apps.llm.replies.values import first_text, model_names, token_count
 
@@ -51,10 +51,12 @@ class Ollama:
             options["stop"] = list(request.stop)
         body: dict[str, Any] = {
             "model": model,
-            "messages": request.sent_messages(),
+            "messages": list(map(_with_parsed_arguments, request.sent_messages())),
             "stream": stream,
             "options": options,
         }
+        if request.tools:
+            body["tools"] = list(request.tools)
         if effort := request.reasoning_effort(self._reasoning_effort):
             body["think"] = False if effort == "none" else effort
         body = merge_patch.apply(body, self._extra_body)
@@ -80,6 +82,7 @@ class Ollama:
         return Delta(
             text=first_text(message, "content") or first_text(document, "response"),
             reasoning=first_text(message, "thinking") or first_text(document, "thinking"),
+            tools=_tool_calls(message),
             finished=document.get("done") is True,
             prompt_tokens=token_count(document, "prompt_eval_count"),
             completion_tokens=token_count(document, "eval_count"),
@@ -102,6 +105,21 @@ class Ollama:
         if error := error_message(document):
             raise failure_in_document(document, error)
         return document
+
+
+def _tool_calls(message: Any) -> tuple[Mapping[str, Any], ...]:
+    """Return the calls of tools in a message, each of which is whole."""
+    calls = message.get("tool_calls") if isinstance(message, dict) else None
+    return tuple(call for call in calls if isinstance(call, dict)) if isinstance(calls, list) else ()
+
+
+def _with_parsed_arguments(message: dict[str, Any]) -> dict[str, Any]:
+    """Return a message as Ollama takes it: arguments of calls are objects there, not JSON texts."""
+    if "tool_calls" not in message:
+        return message
+    functions = [call["function"] for call in message["tool_calls"]]
+    calls = [{"function": {**function, "arguments": parsed_json(function["arguments"])}} for function in functions]
+    return {**message, "tool_calls": calls}
 
 
 def base_url_of(pasted_url: str) -> str:

@@ -70,6 +70,8 @@ class OpenAICompatible:
             options["repetition_penalty"] = request.repetition_penalty  # its name in vLLM and OpenRouter
         if request.stop:
             options["stop"] = list(request.stop)
+        if request.tools:
+            options["tools"] = list(request.tools)
         if stream:
             options["stream_options"] = {"include_usage": True}
         if effort := request.reasoning_effort(self._reasoning_effort):

@@ -122,7 +122,9 @@ class Reply:
         completion_tokens = self.completion_tokens
         if completion_tokens is None:
             completion_tokens = count_tokens(received) + count_tokens(separate_reasoning)
-        return Completion(text, prompt_tokens, completion_tokens, reasoning, self.cut_off, self.filtered)
+        return Completion(
+            text, prompt_tokens, completion_tokens, reasoning, self.cut_off, self.filtered, self.tools.whole()
+        )
 
 
 def first_document(chunks: Iterable[bytes]) -> dict[str, Any]:

@@ -22,6 +22,8 @@ class ToolCalls:
                 continue
             index = part.get("index")
             place = index if isinstance(index, int) else position
+            if isinstance(function.get("arguments"), dict):
+                self._latest.pop(place, None)  # it is whole: Ollama sends each call without an id or an index
             call = self._call(place, storable_text(first_text(part, "id")), storable_text(first_text(function, "name")))
             call["arguments"] += _arguments(function.get("arguments"))
 

@@ -42,7 +42,9 @@ class InvalidTarget(OAuth2Error):
 def authorize(request: HttpRequest) -> HttpResponse:
     """Ask the user whether a program may use their memory, and send it a code or the refusal.
 
-    No error is sent to an address that the program has not registered: the user is told instead.
+    No error is sent to an address that the program has not registered: the user is told instead. Since anybody may
+    register a program, nothing but an answer of the user leads to its address: else a link to this page would lead on
+    to any site.
     """
     uri = request.build_absolute_uri()
     try:
@@ -56,7 +58,11 @@ def authorize(request: HttpRequest) -> HttpResponse:
         reason = getattr(error, "description", None) or gettext("The address is malformed.")
         return render(request, "mcp/refused.html", {"reason": reason}, status=400)
     except OAuth2Error as error:
-        return ClientRedirect(request, error.in_uri(error.redirect_uri))
+        back = error.in_uri(error.redirect_uri)
+        if request.method == "POST":
+            return ClientRedirect(request, back)
+        context = {"reason": error.description or error.error, "back": back, "place": _place_of(error.redirect_uri)}
+        return render(request, "mcp/refused.html", context, status=400)
     context = {
         "client": asked.client,
         "place": _place_of(asked.redirect_uri),

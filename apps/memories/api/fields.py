@@ -9,9 +9,11 @@ from django.db.models import Q, QuerySet
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from apps.accounts.authentication import namespace_of
 from apps.accounts.instance_names import INSTANCE_NAME
 from apps.chats.models import MAX_TAG_LENGTH, MAX_TAGS
 from apps.common.api.serializer_fields import BoundedListField, JSONObjectField, TextField
+from apps.common.problems import Invalid
 from apps.common.scoping import MAX_NAMESPACE_LENGTH
 from apps.memories.memory_filters import MEMORY_FILTER
 
@@ -51,6 +53,17 @@ class NamespaceField(TextField):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"max_length": MAX_NAMESPACE_LENGTH} | kwargs)
+
+
+def bound_namespace(request: Any, named: str | None) -> str | None:
+    """Return the namespace that a request is about: ``named``, or the one that its token is bound to.
+
+    Raise Invalid if it names another one.
+    """
+    bound = namespace_of(request)
+    if bound and named not in (None, "", bound):
+        raise Invalid.at("/namespace", "This token is for another namespace.")
+    return bound or named
 
 
 @extend_schema_field(

@@ -9,6 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from apps.chats.models import Chat
 from apps.common.documents.strict_json import JSONError, loads, storage_errors
 from apps.common.scoping import MAX_NAMESPACE_LENGTH, OWN_NAMESPACE
+from apps.memories.api.fields import bound_namespace
 from apps.memories.memory_filters import MEMORY_FILTER
 from apps.memories.models import Memory
 from apps.memories.visibility import MemoryQuerySet
@@ -91,6 +92,7 @@ class MemoryFilter(django_filters.FilterSet):
         expired, namespace = (self.form.cleaned_data.pop(name) for name in ("expired", "namespace"))
         memories: MemoryQuerySet = super().filter_queryset(queryset)
         memories = memories if expired else memories.present()
+        namespace = bound_namespace(self.request, namespace or None) or ""
         if namespace or not (chat_id or self.form.cleaned_data["character"]):
             memories = memories.in_namespace(namespace or OWN_NAMESPACE)
         if chat_id is None:

@@ -9,8 +9,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from apps.accounts.authentication import namespace_of
 from apps.common.api.parameters import takes_query
 from apps.common.api.serializer_fields import StrictSerializer, read_query
+from apps.common.problems import Missing
 from apps.memories.api.fields import NamespaceField
 from apps.memories.operations.namespaces import erase_namespace
 from apps.memories.queries.namespaces import Namespace, namespaces_of
@@ -45,12 +47,17 @@ class NamedNamespaceQuery(StrictSerializer):
 
 
 class NamespaceListView(APIView):
+    keeps_to_namespace = True
+
     @extend_schema(parameters=[NamespaceListQuery], responses=NamespacePageSerializer)
     def get(self, request: Request) -> Response:
         """List the namespaces that have chats, characters or memories, by name."""
         query = read_query(NamespaceListQuery, request)
         limit = min(query["limit"], MAX_LISTED)
-        found = namespaces_of(request.user, after=query["after"], limit=limit + 1)
+        if bound := namespace_of(request):
+            found = [row for row in namespaces_of(request.user) if row.namespace == bound > query["after"]]
+        else:
+            found = namespaces_of(request.user, after=query["after"], limit=limit + 1)
         page, link = found[:limit], None
         if len(found) > limit:
             link = request.build_absolute_uri(f"?{urlencode({'after': page[-1].namespace, 'limit': limit})}")
@@ -60,5 +67,13 @@ class NamespaceListView(APIView):
     @extend_schema(responses={204: None})
     def delete(self, request: Request) -> Response:
         """Erase a namespace: all its chats, characters and memories are deleted for good."""
-        erase_namespace(request.user, read_query(NamedNamespaceQuery, request)["namespace"])
+        erase_namespace(request.user, named_namespace(request))
         return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+def named_namespace(request: Request) -> str:
+    """Return the namespace that a request names. Raise Missing for what its token doesn't see."""
+    named: str = read_query(NamedNamespaceQuery, request)["namespace"]
+    if namespace_of(request) not in ("", named):
+        raise Missing("There is no such namespace.")
+    return named

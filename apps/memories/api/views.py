@@ -8,10 +8,12 @@ from rest_framework import mixins, status, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts.authentication import instance_of
+from apps.accounts.authentication import instance_of, namespace_of
 from apps.common.api.pagination import NewestFirstPagination
+from apps.common.problems import Missing
 from apps.memories import operations
 from apps.memories.api.base import get_or_missing, read_body
+from apps.memories.api.fields import bound_namespace
 from apps.memories.api.filters import MemoryFilter
 from apps.memories.api.serializers import (
     BatchResultSerializer,
@@ -38,17 +40,27 @@ class MemoryViewSet(
     pagination_class = NewestFirstPagination
     filter_backends = [DjangoFilterBackend]
     filterset_class = MemoryFilter
+    keeps_to_namespace = True
 
     def get_queryset(self) -> MemoryQuerySet:
         memories: MemoryQuerySet = Memory.objects.for_owner(self.request.user).with_history()
+        if bound := namespace_of(self.request):
+            memories = memories.in_namespace(bound)
         return memories if self.action == "destroy" else memories.undeleted()
 
     def get_object(self) -> Memory:
         return get_or_missing(self.get_queryset(), pk=self.kwargs["memory_id"])
 
+    def _require(self, *ids: UUID) -> None:
+        """Raise Missing unless the requester's token sees all of these memories."""
+        if namespace_of(self.request) and self.get_queryset().filter(pk__in=ids).count() < len(set(ids)):
+            raise Missing("There is no such memory.")
+
     @extend_schema(request=MemoryCreateSerializer, responses={201: MemorySerializer})
     def create(self, request: Request) -> Response:
         body = read_body(MemoryCreateSerializer, request)
+        if namespace_of(request):
+            body["namespace"] = bound_namespace(request, body.get("namespace"))
         memory = operations.create_memory(
             request.user, editor=str(request.user), source_instance=instance_of(request), **body
         )
@@ -74,6 +86,7 @@ class MemoryViewSet(
     def batch(self, request: Request) -> Response:
         """Change and delete several memories: all of them, or none."""
         body = read_body(BatchSerializer, request)
+        self._require(*(change["id"] for change in body["update"]), *body["delete"])
         deleted = operations.apply_batch(request.user, editor=str(request.user), **body)
         updated = self.get_queryset().filter(pk__in=[change["id"] for change in body["update"]]).order_by("pk")
         return Response(BatchResultSerializer({"updated": updated, "deleted": deleted}).data)
@@ -81,7 +94,9 @@ class MemoryViewSet(
     @extend_schema(request=MergeSerializer, responses={201: MemorySerializer})
     def merge(self, request: Request) -> Response:
         """Merge several memories into a new one, which supersedes them."""
-        merged = operations.merge_by_hand(editor=str(request.user), **read_body(MergeSerializer, request))
+        body = read_body(MergeSerializer, request)
+        self._require(*(memory.pk for memory in body["memories"]))
+        merged = operations.merge_by_hand(editor=str(request.user), **body)
         memory = self.get_queryset().get(pk=merged.pk)
         return Response(MemorySerializer(memory).data, status=status.HTTP_201_CREATED)
 

@@ -8,6 +8,7 @@ from django.db.models import Q, QuerySet
 from apps.chats.models import Character, Chat, Lorebook, Message, Persona, Swipe
 from apps.common.scoping import Owner, owner_id_of
 from apps.memories.models import Memory, Passage
+from apps.memories.signals import memories_changed
 from apps.moderation.models import Case, Decision, Kind
 
 MODELS: dict[str, Any] = {
@@ -26,6 +27,7 @@ def withhold(case: Case) -> None:
         case.was_hidden = rows.filter(withheld=False, hidden=True).exists() or case.was_hidden
         Case.objects.for_owner(case.owner_id).filter(pk=case.pk).update(was_hidden=case.was_hidden)
         rows.update(withheld=True, hidden=True)
+        _announce(case)
         return
     if case.kind == Kind.MESSAGE:
         case.copies = sorted({*case.copies, *rows.values_list("pk", flat=True)})
@@ -44,9 +46,16 @@ def give_back(case: Case) -> None:
         return
     shown = {"withheld": False} | ({"hidden": case.was_hidden} if case.kind == Kind.MEMORY else {})
     _rows(case).filter(withheld=True).update(**shown)
+    _announce(case)
     if case.kind == Kind.MESSAGE:  # another one may hide a copy
         for other in others:
             withhold(other)
+
+
+def _announce(case: Case) -> None:
+    """Tell those who follow memories that one of them was hidden or shown."""
+    if case.kind == Kind.MEMORY:
+        memories_changed.send(Memory, owner_id=case.owner_id, ids=[case.target_id])
 
 
 def withhold_restored(owner_id: UUID, **kwargs: Any) -> None:

@@ -101,6 +101,14 @@ class LoreEntrySerializer(serializers.Serializer[Any]):
     constant = serializers.BooleanField(help_text="Whether the entry is in every prompt.")
 
 
+class LookupSerializer(serializers.Serializer[Any]):
+    tool = serializers.ChoiceField(choices=["search_memory", "read_messages"])
+    query = serializers.CharField(required=False, help_text="Of search_memory.")
+    first = serializers.IntegerField(required=False, help_text="Of read_messages.")
+    count = serializers.IntegerField(required=False, help_text="Of read_messages.")
+    found = serializers.IntegerField(help_text="How many texts the model got.")
+
+
 class NodeSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     kind = serializers.CharField()
@@ -144,6 +152,7 @@ class RecallSerializer(serializers.Serializer[Any]):
     left_out = LeftOutMemorySerializer(many=True, help_text="The first entries that no budget had room for.")
     left_out_count = serializers.IntegerField(help_text="Number of entries that no budget had room for.")
     lore = LoreEntrySerializer(many=True, help_text="The lorebook entries in the last prompt of this turn.")
+    lookups = LookupSerializer(many=True, help_text="What the model looked up itself for the last reply, in order.")
     tokens = serializers.IntegerField()
     rev = serializers.IntegerField(help_text="Grows with each text.")
     versions = RecallVersionSerializer(

@@ -51,6 +51,13 @@ class Card:
         return words if count else ""
 
     @property
+    def lookup_count(self) -> str:
+        """Return how often the model looked something up itself, in words."""
+        count = len(self.recall.lookups)
+        words = ngettext("%(count)s lookup by the model", "%(count)s lookups by the model", count) % {"count": count}
+        return words if count else ""
+
+    @property
     def title(self) -> str:
         """Return a title such as "Recalled 4 memories and 2 messages"."""
         if not self.recall.text:
@@ -76,7 +83,9 @@ def recall_panel(owner: Owner, messages: Iterable[Message]) -> dict[UUID, str]:
     recalls = {recall.sent_message.pk: recall for recall in recalls_of_messages(owner, turns.values())}
     template = get_template("prompts/_card.html")
     html_by_message = {
-        pk: template.render({"card": Card(recall)}) for pk, recall in recalls.items() if recall.text or recall.lore
+        pk: template.render({"card": Card(recall)})
+        for pk, recall in recalls.items()
+        if recall.text or recall.lore or recall.lookups
     }
     newest = max(turns.values(), key=lambda message: message.index, default=None)
     is_recent = newest and timezone.now() - newest.created_at < RECALL_EXPECTED_WITHIN

@@ -40,10 +40,13 @@ class Related:
         return self.method == "text"
 
 
-def search_related(turn: UserTurn, character: Character | None, shown: Collection[UUID] | None = None) -> Related:
+def search_related(
+    turn: UserTurn, character: Character | None, shown: Collection[UUID] | None = None, *, is_asked: bool = False
+) -> Related:
     """Return the results related to the turn's text: memories active just before it, then earlier messages.
 
-    ``shown`` are the messages that stand in the prompt anyway, by default those just before the turn.
+    ``shown`` are the messages that stand in the prompt anyway, by default those just before the turn. ``is_asked``: the
+    text is a query, for which a few words in common are enough.
     """
     if not turn.text.strip():
         return Related()
@@ -63,7 +66,7 @@ def search_related(turn: UserTurn, character: Character | None, shown: Collectio
     shown = _in_history(turn) if shown is None else shown
     hits = _best(found.hits, SEARCH_LIMIT, SEARCH_LIMIT)
     hits = [hit for hit in hits if hit.id not in shown]
-    hits = _above_thresholds(found.method, hits)
+    hits = list(filter(_has_part_of, hits)) if is_asked else _above_thresholds(found.method, hits)
     active = active_ids_before(turn, [hit.id for hit in hits if hit.is_memory])
     hits = [hit for hit in hits if hit.id in active or not hit.is_memory]
     if not turn.chat.is_group:
@@ -86,6 +89,11 @@ def _best(hits: Sequence[RankedHit], memories: int, messages: int) -> list[Ranke
     """Return the best memories and the best messages: where all talk is of one thing, messages score above memories."""
     best = [hit for hit in hits if hit.is_memory][:memories]
     return best + [hit for hit in hits if not hit.is_memory][:messages]
+
+
+def _has_part_of(hit: RankedHit) -> bool:
+    """Return whether a hit has a part of the query's meaning or words."""
+    return hit.signals.get("vector", 0.0) >= MIN_COSINE or hit.signals.get("lexical", 0.0) >= MIN_SHARED_WORDS
 
 
 def _above_thresholds(method: str, hits: list[RankedHit]) -> list[RankedHit]:

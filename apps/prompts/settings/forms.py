@@ -12,7 +12,7 @@ from apps.common.pages.settings_index import IndexedSetting
 from apps.common.words import Words
 from apps.extraction.settings.forms import GroupRows, SettingsForm
 from apps.extraction.settings.inheritance import SettingValue, Source, setting_value
-from apps.prompts.settings.schema import GENERAL, SETTINGS, SLOT_FIELDS
+from apps.prompts.settings.schema import GENERAL, SELDOM, SETTINGS, SIMPLE_SETTINGS, SLOT_ABOUT, SLOT_FIELDS
 from apps.prompts.settings.trimming import Trimming
 from apps.prompts.slots.definitions import ALL_SLOTS, Slot
 from apps.prompts.slots.filled_slots import FilledSlot

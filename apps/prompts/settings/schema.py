@@ -106,6 +106,16 @@ GENERAL = {
         {},
         _("Memory stands only where a macro of the card or of a template of another program places it."),
     ),
+    "memory_tools": Setting(
+        bool,
+        False,
+        _("Let the model look things up"),
+        {},
+        _(
+            "While it writes, the model may search this memory itself, in up to three rounds. Each round is another "
+            "call of it. It needs a model that can call tools."
+        ),
+    ),
 }
 
 
@@ -169,6 +179,7 @@ class Settings:
     refresh_period: int
     recap_hours: int
     force_macros: bool
+    memory_tools: bool
     slots: Mapping[str, Slot]
 
     def values(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.http import HttpRequest
 from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 
-from apps.accounts.authentication import BearerAuthentication
+from apps.accounts.authentication import ONLY_NAMESPACE, BearerAuthentication
 from apps.accounts.models import ApiToken, User
 from apps.accounts.suspension import refuse_suspended
 from apps.chats.models import Character
@@ -25,6 +25,8 @@ def owner_of(request: HttpRequest) -> User:
         raise NotAuthenticated("Send a Loci API token as the API key: Authorization: Bearer loci_...")
     owner, token = authenticated
     request.auth = token  # type: ignore[attr-defined]
+    if token.namespace:
+        raise PermissionDenied(ONLY_NAMESPACE)
     if token.scope != ApiToken.Scope.WRITE:
         raise PermissionDenied("This token may only read. The proxy stores chats, so it needs one that may write.")
     if request.method == "POST":

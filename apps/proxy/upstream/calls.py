@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +12,7 @@ from django.http import HttpRequest
 
 from apps.accounts.authentication import instance_of, writer_of
 from apps.accounts.models import User
-from apps.chats.models import Message
+from apps.chats.models import Character, Message
 from apps.common.database.errors import is_connection_lost, is_rolled_back, is_row_gone, unavailable_after
 from apps.common.database.restriction import restricted_to
 from apps.common.documents import merge_patch
@@ -27,7 +27,7 @@ from apps.proxy.matching.finding import has_sent, is_found
 from apps.proxy.models import ProxiedChat
 from apps.proxy.operations.replies import store_reply
 from apps.proxy.operations.requests import StoredRequest, store_request
-from apps.proxy.prompts.memory import messages_with_memory
+from apps.proxy.prompts.memory import messages_with_memory, speaker_in
 from apps.proxy.requests.body import parsed_body, without_blanks
 from apps.proxy.requests.conversations import conversation_in
 from apps.proxy.requests.headers import (
@@ -44,17 +44,40 @@ from apps.proxy.requests.side_calls import is_side_call, quotes_a_chat
 from apps.proxy.requests.turns import Turn, text_of
 from apps.proxy.upstream.collected_replies import CollectedReply
 from apps.proxy.upstream.connections import base_url, connection_of, model_of
+from apps.replies.tools.toolbox import Toolbox, toolbox_for
 
 logger = structlog.get_logger(__name__)
 
+OWN_TOOLS = ("tools", "functions", "tool_choice", "function_call", "response_format")
 RECENT_CHATS = 5  # which a request for a title may quote
 # Seconds between the attempts to store a reply. A restart of Postgres takes some seconds.
 STORING_PAUSES = (0.1, 0.5, 1.0, 2.0, 4.0)
 
 
+@dataclass
+class Spent:
+    """Tokens of the requests before the last one of a reply."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def add(self, prompt_tokens: int, completion_tokens: int) -> None:
+        self.prompt_tokens += prompt_tokens
+        self.completion_tokens += completion_tokens
+
+    def added_to(self, usage: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the usage that a client is told: that of the last request with these."""
+        own = {"prompt_tokens": self.prompt_tokens, "completion_tokens": self.completion_tokens}
+        own["total_tokens"] = sum(own.values())
+        return {name: value + own.get(name, 0) if type(value) is int else value for name, value in usage.items()}
+
+
 @dataclass(frozen=True)
 class UpstreamCall:
-    """A request to send, and where its reply is stored: None for a side call. ``memory`` is on, off or failed."""
+    """A request to send, and where its reply is stored: None for a side call. ``memory`` is on, off or failed.
+
+    With a ``toolbox``, the model may look things up before it answers, which is ``spent`` before its reply.
+    """
 
     owner_id: UUID
     policy: CallPolicy
@@ -62,6 +85,8 @@ class UpstreamCall:
     body: dict[str, Any]
     stored: StoredRequest | None = None
     memory: str = "off"
+    toolbox: Toolbox | None = None
+    spent: Spent = field(default_factory=Spent)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -99,11 +124,26 @@ def prepare_call(request: HttpRequest) -> UpstreamCall:
         company=read.company,
         instructions=[*read.instructions, *read.post_history],
     )
+    toolbox = _toolbox(stored, connection, sent, character)
     sent["messages"] = without_blanks(sent["messages"])
     sent["messages"], memory = messages_with_memory(
         stored.chat, connection, sent, character, stored.anchor, turn_count=stored.sent
     )
-    return UpstreamCall(owner.pk, policy, url, sent, stored, memory)
+    return UpstreamCall(owner.pk, policy, url, sent, stored, memory, toolbox if memory == "on" else None)
+
+
+def _toolbox(
+    stored: StoredRequest, connection: Connection, body: Mapping[str, Any], character: Character | None
+) -> Toolbox | None:
+    """Return what the model may look things up with; nothing for a client whose own tools would mix with ours."""
+    if any(body.get(name) for name in OWN_TOOLS) or body.get("n") not in (None, 1):
+        return None
+    try:
+        speaker = speaker_in(stored.chat, body["messages"], character)
+        return toolbox_for(stored.chat, connection, speaker or character, anchor=stored.anchor)
+    except Exception:
+        logger.exception("a call of the proxy goes on without tools", chat_id=str(stored.chat.pk))
+        return None
 
 
 def _is_apart(
@@ -135,11 +175,14 @@ def _finish(call: UpstreamCall, reply: CollectedReply) -> None:
     received = bool(reply.text or reply.tools)
     if received and call.stored is not None:
         _store(call.stored, reply)
-    if received or reply.prompt_tokens is not None:
-        prompt = reply.prompt_tokens
+    if received or reply.prompt_tokens is not None or call.spent.prompt_tokens:
+        # What the client was told has what was spent before.
+        prompt, completion = reply.prompt_tokens, reply.completion_tokens
         if prompt is None:
             prompt = sum(count_tokens(text_of(message)) for message in call.body["messages"])
-        completion = count_tokens(reply.text) if reply.completion_tokens is None else reply.completion_tokens
+            prompt += call.spent.prompt_tokens
+        if completion is None:
+            completion = count_tokens(reply.text) + call.spent.completion_tokens
         record_usage(call.owner_id, call.body["model"], prompt, completion)
 
 

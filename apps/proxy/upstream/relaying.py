@@ -12,20 +12,16 @@ from apps.common.database.connections import in_database
 from apps.common.http.request_logging import log_upstream_error
 from apps.llm.http.addresses import AddressNotAllowed
 from apps.llm.http.async_transport import async_client
-from apps.llm.http.endpoint import MAX_ERROR_BYTES
-from apps.llm.replies.documents import NoDocument, documents
 from apps.llm.replies.reply import MAX_BYTES
 from apps.proxy.errors import openai_error, upstream_error
 from apps.proxy.upstream.calls import UpstreamCall, finish_call
 from apps.proxy.upstream.collected_replies import collected_reply
+from apps.proxy.upstream.responses import NoReply, beginning, opened, whole_reply
+from apps.proxy.upstream.tool_rounds import ToolRounds
 
 MODEL_SERVER = "model-server"
 logger = structlog.get_logger(__name__)
 _storing: set[asyncio.Task[None]] = set()  # the event loop itself holds tasks weakly
-
-
-class NoReply(Exception):
-    """What the model server sent is no reply. The message says why."""
 
 
 async def relayed_reply(call: UpstreamCall, request: HttpRequest) -> HttpResponseBase:
@@ -43,13 +39,16 @@ async def _reply_or_error(call: UpstreamCall) -> HttpResponseBase:
     async with AsyncExitStack() as stack:
         try:
             client = await stack.enter_async_context(async_client(call.policy))
-            upstream = await stack.enter_async_context(client.stream("POST", call.url, json=call.body))
+            rounds = ToolRounds(call, client, call.toolbox) if call.toolbox else None
+            upstream = await (rounds.open() if rounds else opened(call, client, call.body))
             if not upstream.is_success:
-                received = (await _beginning(upstream)).decode("utf-8", "replace")
+                received = await beginning(upstream)
                 retry_after = upstream.headers.get("Retry-After", "")
                 return upstream_error(upstream.status_code, call.policy.redacted(received), retry_after)
-            whole = b"" if _is_stream(call, upstream) else await _whole(upstream)
-            chunks = _at_once(whole) if whole else upstream.aiter_bytes()
+            whole = b"" if _is_stream(call, upstream) else await whole_reply(upstream)
+            if rounds:
+                whole = await rounds.whole(whole) if whole else b""
+            chunks = _at_once(whole) if whole else rounds.stream(upstream) if rounds else upstream.aiter_bytes()
         except NoReply as error:
             return openai_error(502, call.policy.redacted(str(error)))
         except httpx2.TimeoutException:
@@ -63,41 +62,10 @@ async def _reply_or_error(call: UpstreamCall) -> HttpResponseBase:
         )
 
 
-async def _beginning(upstream: httpx2.Response) -> bytes:
-    received = b""
-    async for chunk in upstream.aiter_bytes():
-        received += chunk
-        if len(received) >= MAX_ERROR_BYTES:
-            break
-    return received[:MAX_ERROR_BYTES]
-
-
 def _is_stream(call: UpstreamCall, upstream: httpx2.Response) -> bool:
     """Return whether a reply is passed on as it comes: if a stream was asked for, or is what comes, but no web page."""
     kind = upstream.headers.get("content-type", "").lower()
     return "event-stream" in kind or (bool(call.body.get("stream")) and "html" not in kind)
-
-
-async def _whole(upstream: httpx2.Response) -> bytes:
-    """Return a reply that is no stream once all of it is here: the status can still tell what is wrong with it.
-
-    Raise NoReply, TimeoutException.
-    """
-    received = bytearray()
-    try:
-        async for chunk in upstream.aiter_bytes():
-            received += chunk
-            if len(received) > MAX_BYTES:
-                raise NoReply("The reply of the model server is too large.")
-    except httpx2.TimeoutException:
-        raise
-    except httpx2.HTTPError as error:
-        raise NoReply("The model server broke off.") from error
-    try:
-        list(documents([bytes(received)]))
-    except NoDocument as error:
-        raise NoReply(f"The model server answered with no JSON, but with: {error}") from error
-    return bytes(received)
 
 
 async def _at_once(body: bytes) -> AsyncIterator[bytes]:

@@ -8,12 +8,12 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from apps.chats.api.exports import JSONLinesRenderer
-from apps.common.api.serializer_fields import read_query
-from apps.memories.api.namespaces import NamedNamespaceQuery
+from apps.memories.api.namespaces import NamedNamespaceQuery, named_namespace
 from apps.snapshots.namespaces import export_namespace
 
 
 class NamespaceExportView(APIView):
+    keeps_to_namespace = True
     renderer_classes = [JSONRenderer, JSONLinesRenderer]
 
     @extend_schema(
@@ -21,9 +21,8 @@ class NamespaceExportView(APIView):
     )
     def get(self, request: Request) -> FileResponse:
         """Export all rows of a namespace: JSON lines with `table` and `row`, of one moment."""
-        namespace = read_query(NamedNamespaceQuery, request)["namespace"]
         return FileResponse(
-            export_namespace(request.user, namespace),
+            export_namespace(request.user, named_namespace(request)),
             as_attachment=True,
             filename="namespace.jsonl",
             content_type=JSONLinesRenderer.media_type,

@@ -41,7 +41,8 @@ class EventsView(APIView):
         `event: chat` has `{"chat", "rev", "integrity", "kind"}`, `event: settings` has `{"rev", "integrity"}`,
         `event: run` has `{"chat", "run", "state"}`, `event: reply` has `{"chat", "generation", "state"}`.
         `event: chats`, which has no content, means that chats were pinned, archived, tagged, deleted or restored,
-        `event: memories` that memories were deleted or restored.
+        `event: memories` that memories were deleted or restored. `event: memory` has `{"event", "chat"}`: memories of a
+        chat, or of none, were added (`memory.added`) or changed. `event: recall` has `{"event", "chat", "message"}`.
         `event: resync` means that events may have been lost. A comment is sent every 15 seconds.
         """
         chat_id = _chat_id(request)

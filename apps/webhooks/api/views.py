@@ -66,6 +66,15 @@ class WebhookView(APIView):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
+class WebhookTestView(APIView):
+    """Send a test to a webhook, whose delivery tells whether it arrives."""
+
+    @extend_schema(request=None, responses={202: DeliverySerializer})
+    def post(self, request: Request, webhook_id: UUID) -> Response:
+        delivery = operations.send_test(access_webhook(request.user, webhook_id))
+        return Response(DeliverySerializer(delivery).data, status=status.HTTP_202_ACCEPTED)
+
+
 class DeliveryListView(generics.GenericAPIView[Delivery]):
     """List the deliveries of a webhook, newest first. Those that ended are kept for 30 days."""
 

@@ -1,10 +1,10 @@
-// Calls about what belongs to a chat besides its messages: recalls, scenes, snapshots.
+// Calls about what belongs to a chat besides its messages, recalls, scenes and snapshots, and about memories.
 import { Delay, Transport, backoff, newKey } from "./transport.js";
 
 const TRIES = 5;
 
 /**
- * Recalls, scenes and snapshots. Each call resolves to a document of the API, and rejects with the server's problem, or
+ * Recalls, scenes, snapshots, memories and the journal. Each call resolves to a document of the API, and rejects with the server's problem, or
  * with a Delay where the server can't be reached. A write is stored once, however often it has to be sent.
  */
 export class Calls {
@@ -106,6 +106,73 @@ export class Calls {
     const response = await this.#transport.stream(`snapshots/${id}/download/`, undefined, "*/*");
     if (!response.ok) throw await response.json().catch(() => ({ status: response.status }));
     return response.blob();
+  }
+
+  // Memories
+
+  /** Store a memory. @param {object} fields text, kind and tier; chat, character, namespace, metadata, tags, ... */
+  createMemory(fields) {
+    return this.#ask("POST", "memories/", { kind: "fact", tier: "long_term", ...fields });
+  }
+
+  /**
+   * @param {object} [filters] of the API: chat, character, kind, state, ...; filter: an object of conditions
+   * @returns {Promise<object[]>} newest first
+   */
+  memories({ filter, ...filters } = {}) {
+    return this.#pages("memories/", filter ? { ...filters, filter: JSON.stringify(filter) } : filters);
+  }
+
+  /** @param {string} id @returns {Promise<object | null>} null where there is none, or no longer */
+  memory(id) {
+    return this.#orNull(this.#ask("GET", `memories/${id}/`));
+  }
+
+  /** Correct a memory: its text, kind, importance, pinned, hidden, metadata, tags or expires_at. */
+  updateMemory(id, changes) {
+    return this.#ask("PATCH", `memories/${id}/`, changes);
+  }
+
+  /** Delete a memory; nothing where there is none. @returns {Promise<null>} */
+  deleteMemory(id) {
+    return this.#orNull(this.#ask("DELETE", `memories/${id}/`));
+  }
+
+  /** What happened to a memory, and to those that it replaced or that replaced it. @returns {Promise<object[]>} */
+  async memoryHistory(id) {
+    return (await this.#ask("GET", `memories/${id}/history/`)).results;
+  }
+
+  // Journal
+
+  /** @param {{granularity?: string, from?: string, to?: string, instance?: string}} [filters] */
+  journal(filters = {}) {
+    return this.#pages("journal/", filters);
+  }
+
+  /** @param {string} id @returns {Promise<object | null>} */
+  journalEntry(id) {
+    return this.#orNull(this.#ask("GET", `journal/${id}/`));
+  }
+
+  /** Write a daily, whose bullets are merged with those that are there, or a significant entry. */
+  writeEntry(fields) {
+    return this.#ask("POST", "journal/", { granularity: "daily", ...fields });
+  }
+
+  /** Correct the title or the text of an entry. */
+  updateEntry(id, changes) {
+    return this.#ask("PATCH", `journal/${id}/`, changes);
+  }
+
+  /** Delete an entry; nothing where there is none. @returns {Promise<null>} */
+  deleteEntry(id) {
+    return this.#orNull(this.#ask("DELETE", `journal/${id}/`));
+  }
+
+  /** Have weeks, months and years made of the dailies, in the background. */
+  consolidateJournal({ granularity = null, period = null } = {}) {
+    return this.#ask("POST", "journal/consolidate/", { granularity, period });
   }
 
   // Requests

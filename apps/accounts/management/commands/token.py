@@ -1,4 +1,4 @@
-"""``manage.py token EMAIL [--create] [--scope write] [--instance NAME]``: create an API token and print it."""
+"""``manage.py token EMAIL [--create] [--scope S] [--instance N] [--namespace N]``: create a token and print it."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from django.db import OperationalError, ProgrammingError
 
 from apps.accounts.models import ApiToken, User
 from apps.accounts.operations import create_token
+from apps.common.scoping import MAX_NAMESPACE_LENGTH
 
 
 class Command(BaseCommand):
@@ -21,9 +22,12 @@ class Command(BaseCommand):
         parser.add_argument("--create", action="store_true", help="Create the user if there is none.")
         parser.add_argument("--scope", choices=ApiToken.Scope.values, default=ApiToken.Scope.WRITE)
         parser.add_argument("--instance", default="", help="The only instance in whose name it may pull and push.")
+        parser.add_argument("--namespace", default="", help="The only end user of whom it sees anything.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
+            if len(options["namespace"]) > MAX_NAMESPACE_LENGTH:
+                raise CommandError(f"--namespace has at most {MAX_NAMESPACE_LENGTH} characters.")
             secret = self._secret(**options)
         except (OperationalError, ProgrammingError) as error:
             raise CommandError(
@@ -32,10 +36,11 @@ class Command(BaseCommand):
             ) from error
         self.stdout.write(secret)
 
-    def _secret(self, *, email: str, create: bool, scope: str, instance: str, **options: Any) -> str:
+    def _secret(self, *, email: str, create: bool, scope: str, instance: str, namespace: str, **options: Any) -> str:
         user = User.objects.filter(email__iexact=email).first()
         if user is None and not create:
             raise CommandError(f"There is no user {email}; add --create to create one.")
         user = user or User.objects.create_user(email)
-        _, secret = create_token(user, name="manage.py token", scope=scope, instance=instance)
+        bound = {"instance": instance, "namespace": namespace}
+        _, secret = create_token(user, name="manage.py token", scope=scope, **bound)
         return secret

@@ -10,7 +10,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
 
-from loci_client import calls, chat_calls
+from loci_client import calls, chat_calls, memory_calls
 from loci_client.core import SessionCore
 from loci_client.errors import PASSING, error_of
 from loci_client.events import EventParser, concerns
@@ -100,6 +100,18 @@ class Loci:
     restore_snapshot = _call(chat_calls.restore_snapshot)
     get_restore = _call(chat_calls.get_restore)
     delete_snapshot = _call(chat_calls.delete_snapshot)
+    create_memory = _call(memory_calls.create_memory)
+    list_memories = _call(memory_calls.list_memories)
+    get_memory = _call(memory_calls.get_memory)
+    update_memory = _call(memory_calls.update_memory)
+    delete_memory = _call(memory_calls.delete_memory)
+    memory_history = _call(memory_calls.memory_history)
+    list_journal = _call(memory_calls.list_journal)
+    get_entry = _call(memory_calls.get_entry)
+    write_entry = _call(memory_calls.write_entry)
+    update_entry = _call(memory_calls.update_entry)
+    delete_entry = _call(memory_calls.delete_entry)
+    consolidate_journal = _call(memory_calls.consolidate_journal)
 
     def chats(self, *, q: str | None = None, character: str | None = None) -> Iterator[Chat]:
         """Yield all chats, newest activity first. Reads them page by page."""

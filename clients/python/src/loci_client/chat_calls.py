@@ -10,7 +10,7 @@ from loci_client.requests import Flow, Request, given, read, write
 from loci_client.types import Recall, Restore, Scene, Snapshot, Written
 
 
-def _pages(first: Request) -> Flow[list[Any]]:
+def pages(first: Request) -> Flow[list[Any]]:
     """Return all results of a list. Only the query of a next page is used, so that the token goes to no other host."""
     page = yield from ask(first)
     results: list[Any] = page["results"]
@@ -29,7 +29,7 @@ def _recall(chat_id: str, message_id: str, *more: str) -> str:
 
 def get_recalls(chat_id: str) -> Flow[list[Recall]]:
     """Return all recalls of a chat, newest first."""
-    return _pages(read(path("chats", chat_id, "recalls")))
+    return pages(read(path("chats", chat_id, "recalls")))
 
 
 def get_recall(chat_id: str, message_id: str) -> Flow[Recall | None]:
@@ -104,7 +104,7 @@ def remove_scene(chat_id: str, scene_id: str, *, integrity: str | None = None, k
 
 def get_snapshots(*, chat: str | None = None) -> Flow[list[Snapshot]]:
     """Return all snapshots, or those of a chat, newest first."""
-    return _pages(read("snapshots/", chat=chat))
+    return pages(read("snapshots/", chat=chat))
 
 
 def get_snapshot(snapshot_id: str) -> Flow[Snapshot]:

@@ -324,6 +324,54 @@ class DataWritten(Written):
     data: dict[str, Any]
 
 
+class Memory(TypedDict):
+    """What is remembered. ``state`` is active, superseded or retired."""
+
+    id: str
+    tier: str
+    kind: str
+    text: str
+    importance: int
+    state: str
+    entities: list[dict[str, Any]]
+    source_messages: list[str]
+    supersedes: str | None
+    superseded_by: str | None
+    pinned: bool
+    hidden: bool
+    namespace: str
+    metadata: dict[str, Any]
+    tags: list[str]
+    expires_at: str | None
+    version: int
+    created_at: str
+    updated_at: str
+
+
+class HistoryEvent(TypedDict):
+    """What happened to a memory: it was added, corrected, superseded or retired."""
+
+    memory: str
+    event: str
+    text: str
+    at: str | None
+
+
+class JournalEntry(TypedDict):
+    """An entry of the journal. ``period`` is a day, a week, a month or a year, such as 2026-W47."""
+
+    id: str
+    granularity: str
+    period: str
+    title: str
+    text: str
+    instance: str
+    version: int
+    stale: bool
+    created_at: str
+    updated_at: str
+
+
 class Found(TypedDict):
     """One result of a search. ``score`` is from 0 to 1."""
 

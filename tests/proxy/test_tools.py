@@ -1,0 +1,133 @@
+"""Tools through the proxy: the client sees one reply, streamed or whole, whatever the model looks up before."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from openai import OpenAI
+
+from apps.accounts.models import User
+from apps.llm.models import Usage
+from apps.prompts.models import Recall
+from apps.prompts.settings.stores import INJECTION_SETTINGS
+from tests.llm.scripted_server import Reply, ScriptedServer, document
+from tests.proxy.conftest import texts_of
+from tests.proxy.test_proxy import until
+
+pytestmark = pytest.mark.worker
+Ask = Callable[..., Any]
+HISTORY = ("The key is under the seventh stone.", "Hello.", "Where is the key?")
+
+
+def search(query: str = "key", **fields: Any) -> Reply:
+    return Reply(tools=(("search_memory", json.dumps({"query": query})),), **fields)
+
+
+@pytest.fixture(autouse=True)
+def tools(alice: User) -> None:
+    INJECTION_SETTINGS.change(alice, {"memory_tools": True})
+
+
+def streamed(client: OpenAI, *texts: str, **options: Any) -> list[Any]:
+    messages: list[Any] = [
+        {"role": "assistant" if number % 2 else "user", "content": text} for number, text in enumerate(texts)
+    ]
+    return list(client.chat.completions.create(model="loci", messages=messages, stream=True, **options))
+
+
+def text_in(chunks: list[Any]) -> str:
+    return "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+
+
+def test_a_whole_reply_comes_after_its_lookups(ask: Ask, alice: User, upstream: ScriptedServer) -> None:
+    ask(HISTORY[0])
+    upstream.reply_with(search(), "Under the seventh stone.")
+    response = ask(*HISTORY).parse()
+    choice = response.choices[0]
+    assert (choice.message.content, choice.message.tool_calls) == ("Under the seventh stone.", None)
+    assert choice.finish_reason == "stop"
+    assert (response.usage.prompt_tokens, response.usage.total_tokens) == (22, 36)
+    assert texts_of(alice) == [[*HISTORY, "Under the seventh stone."]]
+    asked, answered = upstream.of_kind("generation")[1:]
+    assert [tool["function"]["name"] for tool in asked.body["tools"]] == ["search_memory", "read_messages"]
+    assert "seventh stone" in answered.messages[-1]["content"]
+    assert answered.messages[-1]["role"] == "tool"
+    (lookups,) = Recall.objects.for_owner(alice).exclude(lookups=[]).values_list("lookups", flat=True)
+    assert lookups == [{"tool": "search_memory", "query": "key", "found": 1}]
+    until(lambda: Usage.objects.for_owner(alice).get().prompt_tokens == 33)
+
+
+def test_a_stream_goes_on_after_its_lookups(client: OpenAI, ask: Ask, alice: User, upstream: ScriptedServer) -> None:
+    ask(HISTORY[0])
+    upstream.reply_with(search(text="Let me think."), "Under the seventh stone.")
+    chunks = streamed(client, *HISTORY, stream_options={"include_usage": True})
+    assert text_in(chunks) == "Let me think.\n\nUnder the seventh stone."
+    assert not any(choice.delta.tool_calls for chunk in chunks for choice in chunk.choices)
+    assert [choice.finish_reason for chunk in chunks for choice in chunk.choices if choice.finish_reason] == ["stop"]
+    assert [chunk.usage.prompt_tokens for chunk in chunks if chunk.usage] == [22]
+    until(lambda: texts_of(alice) == [[*HISTORY, "Let me think.\n\nUnder the seventh stone."]])
+
+
+def test_calls_without_end_end_after_three_rounds(client: OpenAI, ask: Ask, upstream: ScriptedServer) -> None:
+    ask(HISTORY[0])
+    upstream.reply_with(*(search(f"key {number}") for number in range(3)), "Enough.")
+    assert text_in(streamed(client, *HISTORY)) == "Enough."
+    requests = upstream.of_kind("generation")[1:]
+    assert [bool(request.body.get("tools")) for request in requests] == [True, True, True, False]
+    assert "What you looked up" in requests[-1].messages[-1]["content"]
+
+
+def test_a_model_that_only_calls_says_nothing(client: OpenAI, ask: Ask, upstream: ScriptedServer) -> None:
+    ask(HISTORY[0])
+    upstream.reply_with(*(search(f"key {number}") for number in range(4)))
+    chunks = streamed(client, *HISTORY)
+    assert text_in(chunks) == ""
+    assert chunks[-1].choices[0].finish_reason == "stop"
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_server_that_refuses_tools_replies_without(
+    client: OpenAI, ask: Ask, upstream: ScriptedServer, stream: bool
+) -> None:
+    ask(HISTORY[0])
+    upstream.reply_with(document({"error": {"message": "tools param requires --jinja flag"}}, 500), "Plain.")
+    if stream:
+        assert text_in(streamed(client, *HISTORY)) == "Plain."
+    else:
+        assert ask(*HISTORY).parse().choices[0].message.content == "Plain."
+
+
+def test_other_errors_come_back_as_they_are(ask: Ask, upstream: ScriptedServer) -> None:
+    ask(HISTORY[0])
+    upstream.reply_with(document({"error": {"message": "Slow down."}}, 429))
+    with pytest.raises(Exception, match=r"Slow down\."):
+        ask(*HISTORY)
+
+
+def test_an_error_after_a_lookup_is_told_in_the_stream(client: OpenAI, ask: Ask, upstream: ScriptedServer) -> None:
+    ask(HISTORY[0])
+    upstream.reply_with(search(), document({"error": {"message": "Slow down."}}, 429))
+    with pytest.raises(Exception, match=r"Slow down\."):
+        streamed(client, *HISTORY)
+
+
+def test_broken_calls_are_harmless(client: OpenAI, ask: Ask, upstream: ScriptedServer) -> None:
+    ask(HISTORY[0])
+    upstream.reply_with(Reply(tools=(("nonsense", "{"), ("search_memory", '{"query": [1'))), "Well.")
+    assert text_in(streamed(client, *HISTORY)) == "Well."
+
+
+def test_a_client_with_tools_of_its_own_gets_none_of_ours(ask: Ask, upstream: ScriptedServer) -> None:
+    ask(HISTORY[0])
+    own = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {}}}}
+    upstream.reply_with(Reply(tools=(("weather", "{}"),)))
+    message = ask(*HISTORY, tools=[own]).parse().choices[0].message
+    assert message.tool_calls[0].function.name == "weather"
+    assert upstream.of_kind("generation")[-1].body["tools"] == [own]
+
+
+def test_nothing_is_offered_unless_it_is_set(ask: Ask, alice: User, upstream: ScriptedServer) -> None:
+    INJECTION_SETTINGS.change(alice, {"memory_tools": False})
+    ask(*HISTORY)
+    assert "tools" not in upstream.requests[-1].body
