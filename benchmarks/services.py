@@ -12,8 +12,8 @@ import httpx
 from django.conf import settings
 from django.test import override_settings
 
-from apps.common.health import queues_have_workers
-from apps.launcher.services import beat, web, worker
+from apps.common.health import delete_heartbeats, queues_have_workers
+from apps.launcher.services import beat, one_worker, web, worker
 from apps.launcher.supervisor import Service
 
 MAX_WAIT = 300.0  # seconds
@@ -30,6 +30,16 @@ def installation(environment: Mapping[str, str] | None = None) -> Iterator[tuple
             stack.enter_context(_running(service, environment or {}))
         wait_until(lambda: queues_have_workers() and _is_up(port))
         yield f"http://127.0.0.1:{port}", services
+
+
+@contextmanager
+def small_worker(environment: Mapping[str, str]) -> Iterator[Service]:
+    """Run the worker of the small form alone. Yield its service once it serves each queue."""
+    service = one_worker()
+    delete_heartbeats()
+    with _running(service, environment):
+        wait_until(queues_have_workers)
+        yield service
 
 
 @contextmanager
