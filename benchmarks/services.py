@@ -82,10 +82,10 @@ def _is_up(port: int) -> bool:
         return False
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait until the condition holds. Raise RuntimeError after MAX_WAIT seconds."""
-    deadline = time.monotonic() + MAX_WAIT
+def wait_until(condition: Callable[[], bool], seconds: float = MAX_WAIT) -> None:
+    """Wait until the condition holds. Raise RuntimeError after some seconds."""
+    deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
-            raise RuntimeError(f"Nothing happened within {MAX_WAIT:g} s.")
+            raise RuntimeError(f"Nothing happened within {seconds:g} s.")
         time.sleep(0.1)

@@ -111,7 +111,7 @@ def restart_if_down(home: Path) -> bool:
 
     The caller must be inside ``running``. Raise EmbeddedPostgresError if it doesn't start although there is space.
     """
-    cluster = Cluster(home, owner_of((home / "postgres").resolve()), Path())
+    cluster = cluster_of(home)
     if is_up(cluster):
         return True
     with start_stop_lock(home):
@@ -122,6 +122,11 @@ def restart_if_down(home: Path) -> bool:
                 raise
             return False
     return True
+
+
+def cluster_of(home: Path) -> Cluster:
+    """Return the existing cluster of the data folder, to look at: without the programs that run it."""
+    return Cluster(home, owner_of((home / "postgres").resolve()), Path())
 
 
 def lacks_space(cluster: Cluster) -> bool:
