@@ -37,7 +37,7 @@ from apps.launcher.supervisor import (
     stopping,
 )
 
-READY_TIMEOUT, READY_INTERVAL = 180, 0.25  # seconds
+READY_TIMEOUT, READY_INTERVAL = 600, 0.25  # seconds: on an old or busy machine it takes minutes
 RESTART_INTERVAL = 5.0  # seconds between two tries to start a database that has no space
 NO_SPACE = "The database has stopped, since the disk is full. It starts again once there is space; nothing is lost."
 DEMO_LOADED = "The demo's stories are complete."
