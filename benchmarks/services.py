@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 import httpx
-from django.conf import settings
 from django.test import override_settings
 
 from apps.common.health import delete_heartbeats, queues_have_workers
-from apps.launcher.services import beat, one_worker, web, worker
+from apps.launcher.services import all_services, one_worker, web
 from apps.launcher.supervisor import Service
 
 MAX_WAIT = 300.0  # seconds
@@ -21,10 +20,10 @@ MAX_WAIT = 300.0  # seconds
 
 @contextmanager
 def installation(environment: Mapping[str, str] | None = None) -> Iterator[tuple[str, list[Service]]]:
-    """Run web server, beat and workers, as in the large form. Yield the URL and the services once they are at work."""
+    """Run web server, beat and workers in the form of LOCI_FORM. Yield URL and services once they are at work."""
     port = _free_port()
-    with override_settings(LOCI_HOST="127.0.0.1", LOCI_PORT=port, WEB_CONCURRENCY=max(settings.WEB_CONCURRENCY, 2)):
-        services = [web(), beat(), *map(worker, settings.QUEUES)]
+    with override_settings(LOCI_HOST="127.0.0.1", LOCI_PORT=port):
+        services = all_services()
     with ExitStack() as stack:
         for service in services:
             stack.enter_context(_running(service, environment or {}))

@@ -1,7 +1,9 @@
 """The dump before an upgrade, the way back, and what is said of the disk."""
 
+import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,14 @@ def test_the_data_of_before_an_upgrade_comes_back(home: Path) -> None:
     last = dump(home)
     assert len(dumps(home)) == upgrades.KEPT
     assert dumps(home)[-1] == last
+    before = time.time() - (upgrades.KEPT_DAYS + 1) * 86_400
+    for each in dumps(home):
+        os.utime(each, (before, before))
+    upgrades.trim_dumps(home)
+    assert dumps(home) == [last]
+
+    with pytest.raises(EmbeddedPostgresError, match="Nothing was changed: make space"):
+        upgrades.refuse_without_space(home, shutil.disk_usage(home).free * 2)
 
 
 @pytest.mark.django_db

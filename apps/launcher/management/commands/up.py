@@ -109,6 +109,7 @@ def prepare() -> None:
     """Check the settings, migrate, collect the static files, and make the account of the demo."""
     BaseCommand().check()
     begun = upgrades.begun(settings.LOCI_HOME)
+    upgrades.trim_dumps(settings.LOCI_HOME)
     if settings.EMBEDDED_DATABASE and upgrades.is_upgrade() and not begun.exists():
         print_status("Keeping a copy of the data from before the upgrade …")
         print_status(f"  {upgrades.dump(settings.LOCI_HOME)}; `manage.py undo_upgrade` brings it back.")
