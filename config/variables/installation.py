@@ -57,8 +57,8 @@ SECTION = Section(
             "DISK_FULL_MEGABYTES",
             "`128`",
             "Below how many free megabytes writes are refused with a 503 that says why, and background jobs wait. "
-            "Reading, deleting and signing in go on. `0` refuses nothing before the database does. It should be more than the 48 "
-            "megabytes that are set aside for the embedded database to start with.",
+            "Reading, deleting and signing in go on. `0` refuses nothing before the database does. It should be more "
+            "than the 48 megabytes that are set aside for the embedded database to start with.",
         ),
         Variable(
             "WEB_CONCURRENCY",
