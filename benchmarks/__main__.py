@@ -1,4 +1,7 @@
-"""``python -m benchmarks [NAME ...]``: run the named benchmarks, or all, on a temporary database."""
+"""``python -m benchmarks [NAME ...]``: run the named benchmarks, or all, on a temporary database.
+
+Those that need a whole installation run its large form, or the one that LOCI_FORM says.
+"""
 
 import os
 import sys
@@ -18,6 +21,7 @@ def main(names: list[str]) -> None:
         # As root, the database runs as another user, who has to traverse the folder.
         Path(home).chmod(0o711)
         (Path(home) / "static").mkdir()
+        os.environ.setdefault("LOCI_FORM", "large")
         os.environ |= {"LOCI_HOME": home, "DJANGO_SETTINGS_MODULE": "config.settings", "LOG_LEVEL": "WARNING"}
         import django
         from django.core.management import call_command

@@ -1,8 +1,10 @@
-"""Memory of a web process over 20,000 requests of all kinds, sent by several clients at a time.
+"""Memory of a web process over requests of all kinds, and of the small form's worker over extracted messages.
 
-Target: after the first 2,000 requests it grows by no more than a tenth.
+MEMORY_REQUESTS and MEMORY_MESSAGES say how many. Several clients send at a time, and several users' chats are read.
+Target: after the first 2,000 of each it grows by no more than a tenth.
 """
 
+import io
 import json
 import os
 import random
@@ -19,21 +21,30 @@ from typing import Any
 import httpx
 import psutil
 from django.conf import settings
+from django.db import connection
 from django.test import Client
 
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
 from apps.chats.operations import create_character
+from apps.chats.transfer.imports import import_chats
 from apps.common.pages.static_files import collect_if_changed
-from apps.launcher.supervisor import Service
+from apps.common.scoping import system_scope
+from apps.extraction.models import ExtractionRun
+from apps.extraction.runs.operations import start_run
 from apps.llm.operations import create_connection, use_for
+from apps.memories.models import Memory
 from benchmarks.proxy import ModelServer
-from benchmarks.services import web_server
+from benchmarks.services import small_worker, wait_until, web_server
 from config.env import ROOT
 
-REQUESTS, EACH = int(os.environ.get("MEMORY_REQUESTS", "20000")), 1000
+REQUESTS, MESSAGES = (int(os.environ.get(f"MEMORY_{name}", "20000")) for name in ("REQUESTS", "MESSAGES"))
+EACH = 1000  # of them, after which a line is printed
 WARM_UP, MOST_GROWTH = 2000, 1.1
+MOST_SECONDS = 3600  # in which a thousand messages must have been read, on a busy machine
 CLIENTS = 8
+READERS, CHAT = 4, 100  # users whose chats are read, and messages of a chat
+PLACES = ("harbour", "lighthouse", "old mill", "ferry house", "market hall")
 READS = (
     *("chats/", "characters/", "memories/", "memories/tombstones/", "entities/", "graph/", "journal/", "settings/"),
     *("memory-settings/", "injection-settings/", "generation-presets/", "runs/", "snapshots/", "usage/"),
@@ -157,21 +168,67 @@ def _model() -> str:
 
 
 def main() -> None:
-    """Send the requests, and print what the process has after each thousand."""
+    """Print what each process has after each thousand requests or messages."""
     collect_if_changed()
+    if REQUESTS:
+        _measure_requests()
+    if MESSAGES:
+        _measure_messages()
+
+
+def _measure_requests() -> None:
     environment = {"WEB_CONCURRENCY": "1", "LOG_LEVEL": "ERROR"}
     with web_server(environment) as (url, service), ThreadPoolExecutor(CLIENTS) as threads:
-        process = _process(service)
+        assert service.process
+        [process] = psutil.Process(service.process.pid).children()  # the one that answers requests
         people = [Person(url, number) for number in range(CLIENTS)]
-        sizes = {0: _pss(process)}
-        _print(0, process, people, 0)
+        sizes = {0: _print(0, "requests", process, 0, "")}
         for sent in range(EACH, REQUESTS + 1, EACH):
             begun = time.monotonic()
             list(threads.map(partial(_send, count=EACH // CLIENTS), people))
-            sizes[sent] = _pss(process)
-            _print(sent, process, people, time.monotonic() - begun)
-    growth = sizes[max(sizes)] / sizes[min(WARM_UP, max(sizes))]
-    print(f"after {max(sizes):,} requests {growth:.2f} times what it was after {WARM_UP:,} (target: {MOST_GROWTH})")
+            answers = sum((person.answers for person in people), Counter[int]())
+            failed = {status: count for status, count in answers.items() if status >= 400}
+            sizes[sent] = _print(sent, "requests", process, time.monotonic() - begun, f", failed: {failed or 'none'}")
+    _print_growth(sizes, "requests")
+
+
+def _measure_messages() -> None:
+    owners = [User.objects.create_user(f"bench-memory-reader-{number}@example.com") for number in range(READERS)]
+    with system_scope(), connection.cursor() as cursor:  # what the requests have left to do
+        cursor.execute("SELECT pgmq.purge_queue(name) FROM unnest(%s::text[]) AS name", [list(settings.QUEUES)])
+        ExtractionRun.objects.active().delete()
+    with small_worker({"LOG_LEVEL": "ERROR"}) as service:
+        assert service.process
+        process = psutil.Process(service.process.pid)
+        sizes = {0: _print(0, "messages", process, 0, "")}
+        for read in range(EACH, MESSAGES + 1, EACH):
+            begun = time.monotonic()
+            runs = [_start_reading(owners[n % READERS], read + n) for n in range(EACH // CHAT)]
+            wait_until(lambda runs=runs: _have_ended(runs), MOST_SECONDS)
+            sizes[read] = _print(read, "messages", process, time.monotonic() - begun, "")
+    with system_scope():
+        print(f"{Memory.objects.filter(owner__in=owners).count():,} memories kept")
+    _print_growth(sizes, "messages")
+
+
+def _start_reading(owner: User, number: int) -> ExtractionRun:
+    """Import a chat and have it read."""
+    lines: list[dict[str, Any]] = [{"user_name": "Alice", "character_name": f"Mira {number}"}]
+    for n in range(CHAT):
+        text = f"My cousin Anna{n} moved to the {PLACES[n % len(PLACES)]} in {1700 + n} with {n + 2} dogs and a boat."
+        lines.append({"name": "Alice" if n % 2 else "Mira", "is_user": bool(n % 2), "mes": text})
+    content = io.BytesIO("\n".join(map(json.dumps, lines)).encode())
+    [chat] = import_chats(owner, content, filename="read.jsonl").chats
+    return start_run(owner.pk, chat)[0]
+
+
+def _have_ended(runs: list[ExtractionRun]) -> bool:
+    """Return whether runs have succeeded. Raise RuntimeError if one has failed."""
+    with system_scope():
+        states = set(ExtractionRun.objects.filter(pk__in=[run.pk for run in runs]).values_list("state", flat=True))
+    if "failed" in states:
+        raise RuntimeError("A run has failed.")
+    return states == {"succeeded"}
 
 
 def _send(person: Person, count: int) -> None:
@@ -179,23 +236,18 @@ def _send(person: Person, count: int) -> None:
         person.send()
 
 
-def _process(service: Service) -> psutil.Process:
-    """Return the process that answers requests."""
-    assert service.process
-    [process] = psutil.Process(service.process.pid).children()
-    return process
-
-
-def _pss(process: psutil.Process) -> float:
-    return float(process.memory_full_info().pss)
-
-
-def _print(sent: int, process: psutil.Process, people: list[Person], seconds: float) -> None:
+def _print(count: int, unit: str, process: psutil.Process, seconds: float, end: str) -> float:
+    """Print a line, and return the process's share of memory in bytes."""
     memory = process.memory_full_info()
-    answers = sum((person.answers for person in people), Counter[int]())
-    failed = {status: count for status, count in answers.items() if status >= 400}
     print(
-        f"{sent:6,} requests: RSS {memory.rss / 2**20:4.0f} MB, PSS {memory.pss / 2**20:4.0f} MB, "
-        f"{process.num_threads()} threads, {seconds:.0f} s, failed: {failed or 'none'}",
+        f"{count:7,} {unit}: RSS {memory.rss / 2**20:4.0f} MB, PSS {memory.pss / 2**20:4.0f} MB, "
+        f"{process.num_threads()} threads, {seconds:.0f} s{end}",
         flush=True,
     )
+    return float(memory.pss)
+
+
+def _print_growth(sizes: dict[int, float], unit: str) -> None:
+    last = max(sizes)
+    growth = sizes[last] / sizes[min(WARM_UP, last)]
+    print(f"after {last:,} {unit} {growth:.2f} times what it was after {WARM_UP:,} (target: {MOST_GROWTH})")

@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 import httpx
-from django.conf import settings
 from django.test import override_settings
 
-from apps.common.health import queues_have_workers
-from apps.launcher.services import beat, web, worker
+from apps.common.health import delete_heartbeats, queues_have_workers
+from apps.launcher.services import all_services, one_worker, web
 from apps.launcher.supervisor import Service
 
 MAX_WAIT = 300.0  # seconds
@@ -21,15 +20,25 @@ MAX_WAIT = 300.0  # seconds
 
 @contextmanager
 def installation(environment: Mapping[str, str] | None = None) -> Iterator[tuple[str, list[Service]]]:
-    """Run web server, beat and workers, as in the large form. Yield the URL and the services once they are at work."""
+    """Run web server, beat and workers in the form of LOCI_FORM. Yield URL and services once they are at work."""
     port = _free_port()
-    with override_settings(LOCI_HOST="127.0.0.1", LOCI_PORT=port, WEB_CONCURRENCY=max(settings.WEB_CONCURRENCY, 2)):
-        services = [web(), beat(), *map(worker, settings.QUEUES)]
+    with override_settings(LOCI_HOST="127.0.0.1", LOCI_PORT=port):
+        services = all_services()
     with ExitStack() as stack:
         for service in services:
             stack.enter_context(_running(service, environment or {}))
         wait_until(lambda: queues_have_workers() and _is_up(port))
         yield f"http://127.0.0.1:{port}", services
+
+
+@contextmanager
+def small_worker(environment: Mapping[str, str]) -> Iterator[Service]:
+    """Run the worker of the small form alone. Yield its service once it serves each queue."""
+    service = one_worker()
+    delete_heartbeats()
+    with _running(service, environment):
+        wait_until(queues_have_workers)
+        yield service
 
 
 @contextmanager
@@ -72,10 +81,10 @@ def _is_up(port: int) -> bool:
         return False
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait until the condition holds. Raise RuntimeError after MAX_WAIT seconds."""
-    deadline = time.monotonic() + MAX_WAIT
+def wait_until(condition: Callable[[], bool], seconds: float = MAX_WAIT) -> None:
+    """Wait until the condition holds. Raise RuntimeError after some seconds."""
+    deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
-            raise RuntimeError(f"Nothing happened within {MAX_WAIT:g} s.")
+            raise RuntimeError(f"Nothing happened within {seconds:g} s.")
         time.sleep(0.1)

@@ -1,8 +1,8 @@
 """``python -m config.one_worker``: the workers of all queues and the scheduler, as threads of one process.
 
 Each queue has a worker of Celery's with as many places as in a process of its own, so that none waits for another's
-tasks, and owners take turns in each. The process ends once one of them has ended, so that the supervisor starts it
-again.
+tasks, and owners take turns in each. Threads of long work give way to those of work that users wait for. The process
+ends once one of them has ended, so that the supervisor starts it again.
 """
 
 import logging
@@ -11,7 +11,7 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from threading import Event, Thread
+from threading import Event, Thread, get_native_id
 from time import monotonic
 from types import FrameType
 from typing import Any
@@ -20,7 +20,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from celery.app import trace
 from celery.beat import Service as Beat
-from celery.signals import worker_ready
+from celery.signals import task_prerun, worker_ready
 from celery.worker import WorkController, state
 from django.conf import settings
 
@@ -30,6 +30,8 @@ from config.celery import app, apply_niceness_to_session, configure_logging, mak
 
 SWITCH_INTERVAL = 0.001  # seconds that a task computes while another waits; by default five times as long
 GIVE_BACK_INTERVAL = 60  # seconds
+PATIENT_QUEUES = ("extraction", "models", "indexing")  # with work of minutes: readings, imports, vectors
+PATIENT_NICENESS = 15  # a tenth of what a thread of the process's niceness, 5, gets beside it
 STOP_SECONDS = 30  # that tasks have to end, once a part of the process has ended unasked
 
 logger = logging.getLogger(__name__)
@@ -57,6 +59,17 @@ class QueueWorker(WorkController):
         """Tell that the queue is served."""
         logger.info("%s ready.", self.hostname)
         worker_ready.send(sender=consumer)
+
+
+@task_prerun.connect
+def give_way(task: Any, **kwargs: object) -> None:
+    """Lower the priority of the thread for good if it works on a queue of long work. Threads serve one queue each.
+
+    It can't be raised again without privileges. Only Linux has priorities of threads.
+    """
+    if (task.request.delivery_info or {}).get("routing_key") in PATIENT_QUEUES:
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, get_native_id(), PATIENT_NICENESS)
 
 
 def run() -> int:

@@ -14,6 +14,7 @@ from apps.common.pages.catalogues import Catalogue
 from apps.common.pages.manifest import manifest
 from apps.extraction import urls as extraction
 from apps.launcher.metrics import metrics
+from apps.launcher.views import installation
 from apps.memories import urls as memories
 from apps.search import urls as search
 from apps.sync import sillytavern
@@ -40,6 +41,7 @@ urlpatterns = [
     path("settings/tokens/sillytavern.zip", sillytavern.download, name="sillytavern-extension"),
     path("settings/", include("apps.extraction.settings.urls")),
     path("settings/", include("apps.accounts.urls")),
+    path(f"{settings.ADMIN_PATH}installation/", admin.site.admin_view(installation), name="installation"),
     path(settings.ADMIN_PATH, admin.site.urls),
     path("api/v1/", include("config.api_urls")),
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),

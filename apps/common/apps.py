@@ -7,10 +7,8 @@ class CommonConfig(AppConfig):
     name = "apps.common"
 
     def ready(self) -> None:
-        from apps.common.api import error_messages
         from apps.common.database.partitioning import check_owners
         from apps.common.database.row_security import secure_database
 
-        error_messages.install()
         checks.register(check_owners, checks.Tags.models)
         post_migrate.connect(secure_database, sender=self)

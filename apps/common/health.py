@@ -10,6 +10,7 @@ from django.http import HttpRequest, JsonResponse
 from django.utils.timezone import now
 from django.views.decorators.http import require_safe
 
+from apps.common.disk import disk_state
 from apps.common.models import Heartbeat
 
 HEARTBEAT_MAX_AGE = dt.timedelta(seconds=60)  # four times the interval between heartbeats
@@ -34,11 +35,15 @@ def alive(request: HttpRequest) -> JsonResponse:
 
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
-    """Return 200 for a readiness probe if database, broker and a worker of each queue are available, else 503."""
+    """Return 200 for a readiness probe if database, broker and a worker of each queue are available, else 503.
+
+    ``disk`` only warns: with a full disk, what is stored can still be read.
+    """
     checks = {"database": database_responds, "broker": broker_responds, "worker": queues_have_workers}
     results = {name: check_passes(check) for name, check in checks.items()}
     status = 200 if all(results.values()) else 503
-    return JsonResponse({"status": "ok" if status == 200 else "unavailable", "checks": results}, status=status)
+    document = {"status": "ok" if status == 200 else "unavailable", "checks": results, "disk": str(disk_state())}
+    return JsonResponse(document, status=status)
 
 
 def check_passes(check: Callable[[], bool]) -> bool:

@@ -30,6 +30,7 @@ class ProblemType(StrEnum):
     THROTTLED = "/problems/throttled"
     INTERNAL_ERROR = "/problems/internal-error"
     UNAVAILABLE = "/problems/unavailable"
+    DISK_FULL = "/problems/disk-full"
     PATCH_TEST_FAILED = "/problems/patch-test-failed"
     INTEGRITY_REQUIRED = "/problems/integrity-required"
     INTEGRITY_CONFLICT = "/problems/integrity-conflict"

@@ -20,7 +20,7 @@ from pathlib import Path
 import psutil
 import psycopg
 
-from apps.launcher.disk import trim_log
+from apps.launcher.disk import MEGABYTE, release_reserve, trim_log
 from apps.launcher.postgres_programs import EmbeddedPostgresError, reachable_programs, root_data_folder
 from apps.launcher.system_user import SystemUser, server_user
 
@@ -30,6 +30,15 @@ DATABASE = "loci"
 LONGEST_SOCKET_PATH = 107  # bytes, from sockaddr_un
 START_TIMEOUT = 120  # seconds, which recovery after a crash may need
 STOP_TIMEOUT = 60  # seconds
+NEEDED_TO_START = 32 * MEGABYTE  # two segments of the write-ahead log
+# Of a small machine, the log takes less than its default of a gigabyte, and what was deleted is found sooner.
+SETTINGS = {
+    "max_wal_size": "256MB",
+    "autovacuum_naptime": "30s",
+    "autovacuum_vacuum_scale_factor": "0.1",
+    "autovacuum_vacuum_insert_scale_factor": "0.1",
+    "autovacuum_analyze_scale_factor": "0.05",
+}
 # Tests give up durability for speed, and share one server among many processes.
 TEST_SETTINGS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "300"}
 
@@ -97,12 +106,32 @@ def release(cluster: Cluster, lock_fd: int) -> None:
         stop(cluster)
 
 
-def restart_if_down(home: Path) -> None:
-    """Start the server again if it was killed. The caller must be inside ``running``."""
-    cluster = Cluster(home, owner_of((home / "postgres").resolve()), Path())
-    if not is_up(cluster):
-        with start_stop_lock(home):
+def restart_if_down(home: Path) -> bool:
+    """Start the server again if it was killed or ran out of space. Return False if there is none to start with.
+
+    The caller must be inside ``running``. Raise EmbeddedPostgresError if it doesn't start although there is space.
+    """
+    cluster = cluster_of(home)
+    if is_up(cluster):
+        return True
+    with start_stop_lock(home):
+        try:
             start(find_or_create(home, durable=True), durable=True)
+        except (EmbeddedPostgresError, OSError):
+            if not lacks_space(cluster):
+                raise
+            return False
+    return True
+
+
+def cluster_of(home: Path) -> Cluster:
+    """Return the existing cluster of the data folder, to look at: without the programs that run it."""
+    return Cluster(home, owner_of((home / "postgres").resolve()), Path())
+
+
+def lacks_space(cluster: Cluster) -> bool:
+    """Return whether the disk has less free space than the server needs to start."""
+    return shutil.disk_usage(cluster.folder).free < NEEDED_TO_START
 
 
 @contextlib.contextmanager
@@ -240,7 +269,9 @@ def create_database(home: Path) -> None:
 
 
 def start(cluster: Cluster, durable: bool) -> None:
-    """Start the server and wait until it accepts connections."""
+    """Start the server and wait until it accepts connections, if need be on the space of the reserve."""
+    if lacks_space(cluster):
+        release_reserve(cluster.folder)
     remove_stale_locks(cluster)
     trim_log(cluster.log)
     settings = {
@@ -248,7 +279,7 @@ def start(cluster: Cluster, durable: bool) -> None:
         "port": str(PORT),
         "unix_socket_directories": f'"{make_socket_folder(cluster)}"',
         "unix_socket_permissions": "0700",
-        **({} if durable else TEST_SETTINGS),
+        **(SETTINGS if durable else TEST_SETTINGS),
     }
     options = shlex.join(part for name, value in settings.items() for part in ("-c", f"{name}={value}"))
     execute(

@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from apps.common.disk import MEGABYTE, free_megabytes
 from apps.common.jobs import OPEN_STATES, Job
 from apps.common.metrics import flush, sample
 from apps.common.models import Metric
@@ -32,6 +33,7 @@ HELP = {
     "loci_queue_messages": ("gauge", "Messages in a queue of the broker in the database."),
     "loci_queue_oldest_seconds": ("gauge", "Age of the oldest message in a queue."),
     "loci_database_connections": ("gauge", "Connections to the database by state."),
+    "loci_disk_free_bytes": ("gauge", "Free space where least is left: of the data folder or the embedded database."),
 }
 
 
@@ -49,7 +51,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 def exposition() -> str:
     """Return all samples, those of a metric together and after its description."""
-    samples = sorted([*_counters(), *_jobs(), *_queues(), *_connections()])
+    samples = sorted([*_counters(), *_jobs(), *_queues(), *_connections(), *_disk()])
     lines: list[str] = []
     for name, (kind, text) in HELP.items():
         suffixes = ("_bucket", "_count", "_sum") if kind == "histogram" else ("",)
@@ -103,3 +105,7 @@ def _connections() -> Iterator[tuple[str, float]]:
         )
         for state, number in cursor.fetchall():
             yield sample("loci_database_connections", state=state), number
+
+
+def _disk() -> Iterator[tuple[str, float]]:
+    yield "loci_disk_free_bytes", free_megabytes() * MEGABYTE

@@ -1,11 +1,14 @@
 """A dump of the embedded database before migrations change it, and the way back.
 
-The last KEPT dumps are in ``LOCI_HOME/before-upgrades``. With a database of one's own, backups are one's own too.
+The last KEPT dumps are in ``LOCI_HOME/before-upgrades``; all but the last go after KEPT_DAYS. With a database of one's
+own, backups are one's own too.
 """
 
 import datetime as dt
+import shutil
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import psycopg
@@ -22,7 +25,8 @@ from apps.launcher.embedded_postgres import (
     socket_folder,
 )
 
-KEPT = 2
+KEPT, KEPT_DAYS = 2, 30
+MEGABYTE = 1024 * 1024
 RESTORED, UPGRADED = f"{DATABASE}_restored", f"{DATABASE}_upgraded"
 
 
@@ -44,11 +48,15 @@ def dumps(home: Path) -> list[Path]:
 
 
 def dump(home: Path) -> Path:
-    """Write a dump of the database, and delete all but the last KEPT. Raise EmbeddedPostgresError."""
+    """Write a dump of the database, and delete older ones. Raise EmbeddedPostgresError, also if there is no space."""
     folder = home / "before-upgrades"
     folder.mkdir(mode=0o700, exist_ok=True)
     for left in folder.glob("*.new"):  # of a dump that was killed
         left.unlink()
+    with _maintenance(home) as server:
+        server.execute(f"DROP DATABASE IF EXISTS {UPGRADED}")  # what a former way back has replaced
+        [size] = server.execute("SELECT pg_database_size(%s)", [DATABASE]).fetchone() or [0]
+    refuse_without_space(folder, int(str(size)))
     target = folder / f"{dt.datetime.now(dt.UTC):%Y-%m-%d-%H%M%S}.dump"
     unfinished = target.with_suffix(".new")
     try:
@@ -57,9 +65,29 @@ def dump(home: Path) -> Path:
         unfinished.rename(target)
     finally:
         unfinished.unlink(missing_ok=True)
-    for old in dumps(home)[:-KEPT]:
-        old.unlink()
+    trim_dumps(home)
     return target
+
+
+def refuse_without_space(folder: Path, size: int) -> None:
+    """Raise EmbeddedPostgresError if the disk has less free space than the database takes, which a dump never exceeds.
+
+    A migration that rewrites tables takes as much again.
+    """
+    free = shutil.disk_usage(folder).free
+    if free < size:
+        raise EmbeddedPostgresError(
+            f"The upgrade needs up to {size // MEGABYTE} MB for a copy of the data, and {free // MEGABYTE} MB are free."
+            " Nothing was changed: make space, or go on with the former version."
+        )
+
+
+def trim_dumps(home: Path) -> None:
+    """Delete all but the last KEPT dumps, and all but the last one once they are older than KEPT_DAYS."""
+    all_dumps, oldest = dumps(home), time.time() - KEPT_DAYS * 86_400
+    for old in all_dumps[:-1]:
+        if old in all_dumps[:-KEPT] or old.stat().st_mtime < oldest:
+            old.unlink()
 
 
 def restore(home: Path, source: Path) -> None:

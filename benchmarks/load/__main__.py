@@ -24,6 +24,7 @@ USERS = int(os.environ.get("LOAD_USERS_COUNT", "200"))
 SECONDS = int(os.environ.get("LOAD_SECONDS", "300"))
 ONE_WORKER = "config.one_worker "  # what the command of the small form's worker ends with
 KILL_INTERVAL = 20.0  # seconds
+SETTLE = 20.0  # seconds after the start, in which what is loaded in the background is
 RUNS_MAX_WAIT = 900.0  # seconds after the load, in which all runs must end
 
 
@@ -51,8 +52,11 @@ def main(locust: str) -> None:
         django.setup()
         with embedded_postgres.running(home), _loci(home) as supervisor:
             _create_users(home)
+            time.sleep(SETTLE)
+            _print_memory("idle", supervisor, home)
             process = _start_locust(locust, home, f"http://127.0.0.1:{port}")
             _kill_while_running(process, supervisor, home)
+            _print_memory("after the load", supervisor, home)
             _report(home)
             missing = _missing_writes(home)
             print(f"acknowledged writes lost, changed or stored twice: {len(missing)}")
@@ -135,9 +139,25 @@ def _kill(supervisor: int, words: str) -> int:
 
 def _restart_database(home: Path) -> int:
     """End the database at once, as a machine does that restarts; the supervisor starts it again."""
-    pid = int(next((home / "postgres").resolve().rglob("postmaster.pid")).read_text().split()[0])
-    os.kill(pid, signal.SIGINT)  # a fast shutdown: connections are ended, transactions rolled back
+    os.kill(_postmaster(home), signal.SIGINT)  # a fast shutdown: connections are ended, transactions rolled back
     return 1
+
+
+def _print_memory(when: str, supervisor: int, home: Path) -> None:
+    """Print the memory of all processes of Loci and of its database; what processes share is divided among them."""
+    import psutil
+
+    shares = Counter[str]()
+    for root in (psutil.Process(supervisor), psutil.Process(_postmaster(home))):
+        for process in [root, *root.children(recursive=True)]:
+            with suppress(psutil.Error):  # it has ended meanwhile
+                shares["database" if root.pid != supervisor else "Loci"] += process.memory_full_info().pss
+    parts = ", ".join(f"{name} {size / 2**20:.0f}" for name, size in shares.items())
+    print(f"memory {when}: {shares.total() / 2**20:.0f} MB ({parts})", flush=True)
+
+
+def _postmaster(home: Path) -> int:
+    return int(next((home / "postgres").resolve().rglob("postmaster.pid")).read_text().split()[0])
 
 
 def _report(home: Path) -> None:

@@ -19,8 +19,8 @@ REST_FRAMEWORK = {
         "apps.accounts.suspension.NotSuspended",
         "apps.common.api.parameters.KnownParameters",
     ],
-    "DEFAULT_RENDERER_CLASSES": ["apps.common.documents.strict_json.CompactJSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["apps.common.documents.strict_json.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["apps.common.api.json_formats.CompactJSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["apps.common.api.json_formats.StrictJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "apps.common.api.problems.exception_handler",
     # `?format=` is a parameter of exports, not a choice of the renderer.

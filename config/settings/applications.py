@@ -76,6 +76,7 @@ MIDDLEWARE = [
     "apps.accounts.middleware.encoded_bodies.RequestBodyMiddleware",
     "apps.accounts.middleware.throttling.ThrottleMiddleware",
     "apps.accounts.middleware.concurrency.ConcurrencyMiddleware",
+    "apps.common.http.disk_space.DiskSpaceMiddleware",
     "apps.common.pages.problems.ProblemPageMiddleware",
     "apps.common.http.minimal_replies.MinimalReplyMiddleware",
     "apps.common.http.retries.RetryMiddleware",

@@ -11,6 +11,7 @@ LOCI_URL = env.str("LOCI_URL", default="") or f"http://127.0.0.1:{LOCI_PORT}"
 LOCI_FORM = one_of("LOCI_FORM", env.str("LOCI_FORM", default="small"), "small", "large")
 WEB_CONCURRENCY = env.int("WEB_CONCURRENCY", default=1 if LOCI_FORM == "small" else 2)
 DISK_WARNING_MEGABYTES = env.int("DISK_WARNING_MEGABYTES", default=1024)
+DISK_FULL_MEGABYTES = env.int("DISK_FULL_MEGABYTES", default=128)
 SERVED_OVER_TLS = urlsplit(LOCI_URL).scheme == "https"
 
 DEBUG = env.bool("DEBUG", default=False)

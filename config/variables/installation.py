@@ -50,7 +50,15 @@ SECTION = Section(
         Variable(
             "DISK_WARNING_MEGABYTES",
             "`1024`",
-            "`manage.py up` says so when less space is left on the disk of `LOCI_HOME`.",
+            "Below how many free megabytes on the disk of `LOCI_HOME` a warning is shown: to staff on each page, in "
+            "`/readyz/`, and by `manage.py up`.",
+        ),
+        Variable(
+            "DISK_FULL_MEGABYTES",
+            "`128`",
+            "Below how many free megabytes writes are refused with a 503 that says why, and background jobs wait. "
+            "Reading, deleting and signing in go on. `0` refuses nothing before the database does. It should be more "
+            "than the 48 megabytes that are set aside for the embedded database to start with.",
         ),
         Variable(
             "WEB_CONCURRENCY",

@@ -163,6 +163,7 @@ ADMIN_PAGES = {
     "llm/usage/": 403,
     "extraction/extractionrun/": 403,
     "auth/group/": 403,
+    "installation/": 403,
 }
 
 

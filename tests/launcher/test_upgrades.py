@@ -1,7 +1,9 @@
 """The dump before an upgrade, the way back, and what is said of the disk."""
 
+import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,14 @@ def test_the_data_of_before_an_upgrade_comes_back(home: Path) -> None:
     last = dump(home)
     assert len(dumps(home)) == upgrades.KEPT
     assert dumps(home)[-1] == last
+    before = time.time() - (upgrades.KEPT_DAYS + 1) * 86_400
+    for each in dumps(home):
+        os.utime(each, (before, before))
+    upgrades.trim_dumps(home)
+    assert dumps(home) == [last]
+
+    with pytest.raises(EmbeddedPostgresError, match="Nothing was changed: make space"):
+        upgrades.refuse_without_space(home, shutil.disk_usage(home).free * 2)
 
 
 @pytest.mark.django_db
@@ -56,23 +66,35 @@ def test_a_database_with_all_migrations_is_not_upgraded() -> None:
     assert not upgrades.is_upgrade()
 
 
-def test_a_full_disk_is_told_once(tmp_path: Path, monkeypatch: Any) -> None:
-    left, said = [500], []
-    monkeypatch.setattr(disk, "free_megabytes", lambda folder: left[0])
+def test_a_full_disk_is_told_once_and_the_reserve_is_given_up(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(disk, "INTERVAL", 0)
-    check = disk.disk_check(tmp_path, 100, said.append)
-    for free in (500, 50, 40, 300, 300):
-        left[0] = free
+    monkeypatch.setattr(disk, "RESERVE_MEGABYTES", 1)
+    (tmp_path / "postgres").mkdir()
+    reserve = tmp_path / "postgres" / "reserve"
+    left, said, kept = 0, list[str](), list[bool]()
+    check = disk.disk_check(tmp_path, 100, said.append, lambda: left)
+    for left in (500, 50, 40, 10, 10, 50, 300, 300):  # noqa: B007 - read by the check
         check()
-    assert [line.split(":")[0] for line in said] == ["The disk is almost full", "The disk has space again"]
+        kept.append(reserve.exists())
+    assert [line.split(":")[0] for line in said] == [
+        "The disk is almost full",
+        "The disk is full",
+        "The disk has space again",
+    ]
+    assert kept == [True, True, True, False, False, False, True, True]
+    assert reserve.stat().st_size == 1024 * 1024
 
 
 def test_a_long_log_keeps_its_end(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(disk, "MAX_LOG_BYTES", 1000)
     log = tmp_path / "server.log"
-    log.write_text("".join(f"line {number}\n" for number in range(500)))
-    disk.trim_log(log)
+    with log.open("a") as server:
+        server.write("".join(f"line {number}\n" for number in range(499)))
+        server.flush()
+        disk.trim_log(log)
+        server.write("line 499\n")
     lines = log.read_text().splitlines()
     assert lines[-1] == "line 499"
     assert lines[0].startswith("line ")
-    assert log.stat().st_size <= 500
+    assert "\0" not in log.read_text()
+    assert log.stat().st_size <= 510

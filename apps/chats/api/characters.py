@@ -30,9 +30,9 @@ from apps.chats.formats.cards.pictures import MAX_PICTURE_BYTES, media_type_of
 from apps.chats.models import Character, CharacterImage
 from apps.chats.queries import access_character, image_of
 from apps.chats.transfer import cards
+from apps.common.api.json_formats import CompactJSONRenderer
 from apps.common.api.pagination import NewestFirstPagination
 from apps.common.api.serializer_fields import BoundedListField, JSONObjectField, TextField, read_body, read_query
-from apps.common.documents.strict_json import CompactJSONRenderer
 from apps.common.problems import Invalid, Missing
 from apps.common.scoping import MAX_NAMESPACE_LENGTH, OWN_NAMESPACE
 

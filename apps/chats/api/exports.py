@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from apps.chats.queries import access_chat
 from apps.chats.transfer.exports import FORMATS, export_filename
-from apps.common.documents.strict_json import CompactJSONRenderer
+from apps.common.api.json_formats import CompactJSONRenderer
 from apps.common.problems import Invalid
 
 

@@ -14,8 +14,8 @@ from rest_framework.request import Request
 
 from apps.chats.formats.cards.pictures import MAX_PICTURE_BYTES, BrokenPicture
 from apps.chats.formats.cards.png import BrokenPNG
+from apps.common.api.json_formats import CompactJSONRenderer
 from apps.common.api.serializer_fields import StrictSerializer, read_body
-from apps.common.documents.strict_json import CompactJSONRenderer
 from apps.common.http.request_bodies import MULTIPART_OVERHEAD_BYTES
 from apps.common.problems import Invalid, TooLarge
 

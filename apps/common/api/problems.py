@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler as drf_exception_handler
 from rest_framework.views import set_rollback
 
-from apps.common.database.errors import Unavailable, unavailable_after
+from apps.common.database.errors import DiskFull, Unavailable, unavailable_after
 from apps.common.metrics import count
 from apps.common.problems import FieldError, Invalid, Problem, ProblemType, TooLarge, pointer_of
 
@@ -145,7 +145,8 @@ def unavailable(request: HttpRequest, problem: Unavailable) -> HttpResponse:
     """Return the 503 for a database that can't answer now."""
     if request.path.startswith(tuple(settings.ERROR_FORMS)):
         return refusal(request.path, problem)
-    response = defaults.server_error(request)
+    is_full = isinstance(problem, DiskFull)
+    response = defaults.server_error(request, template_name="disk_full.html" if is_full else "500.html")
     response.status_code = problem.status
     for name, value in problem.headers.items():
         response[name] = value

@@ -1,5 +1,7 @@
 """What an error of the database means for a request: nothing was written, or the database can't answer now."""
 
+import errno
+
 from django.db import DatabaseError, IntegrityError, InterfaceError, NotSupportedError, OperationalError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -10,6 +12,7 @@ from apps.common.problems import Problem, ProblemType
 DEADLOCK_DETECTED, SERIALIZATION_FAILURE, FOREIGN_KEY_VIOLATION = "40P01", "40001", "23503"
 CHANGED_TYPE = "0A000"  # of a column that a prepared statement returns
 STATEMENT_TIMEOUT, LOCK_TIMEOUT, TOO_MANY_CONNECTIONS = "57014", "55P03", "53300"
+DISK_FULL = "53100"
 # Classes of codes: connection exceptions, and what a server reports that shuts down or has just been started.
 CONNECTION_LOST = ("08", "57P0", "25P03")
 
@@ -21,6 +24,26 @@ class Unavailable(Problem):
     type = ProblemType.UNAVAILABLE
     title = _("Not available now")
     headers = {"Retry-After": "2"}
+
+
+class DiskFull(Unavailable):
+    """There is no space for the write. Nothing was stored, and reading goes on."""
+
+    type = ProblemType.DISK_FULL
+    title = _("The disk is full")
+    headers = {"Retry-After": "60"}
+
+    def __init__(self) -> None:
+        super().__init__(
+            gettext("The disk of this Loci is full. What is stored is safe and can be read; new things wait for space.")
+        )
+
+
+def is_disk_full(exception: BaseException | None) -> bool:
+    """Return whether there was no space, for the database or for a file."""
+    if isinstance(exception, OSError):
+        return exception.errno in (errno.ENOSPC, errno.EDQUOT)
+    return isinstance(exception, OperationalError) and _code(exception) == DISK_FULL
 
 
 def is_rolled_back(exception: BaseException | None) -> bool:
@@ -63,6 +86,8 @@ def is_statement_timeout(exception: BaseException | None) -> bool:
 
 def unavailable_after(exception: BaseException | None) -> Unavailable | None:
     """Return the problem for an error after which a client should try again later, or None for any other error."""
+    if is_disk_full(exception):
+        return DiskFull()
     if is_connection_lost(exception):
         return Unavailable(gettext("The database can't be reached. Try again in a moment."))
     if is_overload(exception) or is_rolled_back(exception):

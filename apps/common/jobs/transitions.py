@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 from kombu.exceptions import ChannelError
 
-from apps.common.database.errors import is_rolled_back
+from apps.common.database.errors import is_disk_full, is_rolled_back
 from apps.common.database.restriction import restrict
 from apps.common.jobs.models import ACTIVE_STATES, OPEN_STATES, Job, JobQuerySet, heartbeat_timeout, without_heartbeat
 from apps.common.metrics import count
@@ -135,7 +135,7 @@ def fail_on_error(job: Job, *expected: type[Exception]) -> Iterator[None]:
         raise
     except Exception as error:
         # Else the job will be claimed again, as after other errors of the database.
-        if not _is_worker_ending(error) and not is_rolled_back(error):
+        if not _is_worker_ending(error) and not is_rolled_back(error) and not is_disk_full(error):
             end(job, Job.State.FAILED, gettext_noop("Something went wrong on our side. Try again later."))
         raise
 

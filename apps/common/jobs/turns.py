@@ -12,6 +12,7 @@ from django.db.models import Count, Max, Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from apps.common.disk import DiskState, disk_state
 from apps.common.jobs.models import Job, without_heartbeat
 from apps.common.jobs.transitions import claim, take_lost
 from apps.common.registry import Registry
@@ -66,7 +67,10 @@ def run_next(queue: str) -> None:
     """Run the next job of a queue for a time slice, and enqueue a message if it is not finished then.
 
     Where servers are waited for, an owner's jobs may have waited for this one to end: enqueue a message for the next.
+    While the disk is full, jobs wait: the sweep sends a message again once there is space.
     """
+    if disk_state() is DiskState.FULL:
+        return
     by_model = {kind.model: kind for kind in kinds if kind.queue == queue}
     job = claim_next(list(by_model), {model: kind.only for model, kind in by_model.items()})
     if job is None:

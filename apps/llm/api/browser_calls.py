@@ -12,8 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from apps.common.api.json_formats import CompactJSONRenderer, EventStreamRenderer
 from apps.common.api.serializer_fields import read_body, read_query
-from apps.common.documents.strict_json import CompactJSONRenderer, EventStreamRenderer
 from apps.llm.api.browser_call_serializers import (
     BrowserCallSerializer,
     BrowserPageSerializer,

@@ -107,6 +107,9 @@ def _session_options() -> onnxruntime.SessionOptions:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = settings.EMBEDDING_THREADS
     options.inter_op_num_threads = 1
+    # Threads that wait for the next step of the model would use a processor meanwhile, which others need: 14 ms of it
+    # for a sentence instead of 8, and 2.4 s for 32 long texts instead of 1.7, on two busy cores.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.enable_cpu_mem_arena = False  # the arena never gives back the memory of the largest batch
     options.enable_mem_pattern = False  # one would be kept for each shape of a batch, of which there are thousands
     return options

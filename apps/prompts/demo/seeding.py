@@ -20,6 +20,7 @@ from apps.extraction.runs.operations import start_run
 from apps.llm.models import Connection
 from apps.llm.operations import create_connection, use_for
 from apps.prompts.demo.journal import write_journal
+from apps.prompts.demo.readings import write_reading
 from apps.prompts.models import Recall
 from apps.prompts.operations import recall_turn
 from apps.search.indexing import index_messages

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from apps.common.documents.strict_json import parse_document
+from apps.common.api.json_formats import parse_document
 from apps.common.problems import Invalid
 from apps.proxy.requests.turns import TOOL_ROLES
 

@@ -13,8 +13,8 @@ from rest_framework.views import APIView
 
 from apps.chats.locking import Guard
 from apps.chats.queries import access_chat
+from apps.common.api.json_formats import CompactJSONRenderer, EventStreamRenderer
 from apps.common.api.serializer_fields import read_body
-from apps.common.documents.strict_json import CompactJSONRenderer, EventStreamRenderer
 from apps.prompts.api.serializers import recall_context
 from apps.prompts.assembly.whole import assemble_whole
 from apps.replies import operations

@@ -14,7 +14,7 @@ from rest_framework.exceptions import APIException
 
 from apps.chats.views.access import or_404
 from apps.chats.views.uploads import received_files, shown_name
-from apps.common.documents.strict_json import parse_document
+from apps.common.api.json_formats import parse_document
 from apps.common.pages.forms import refused_into
 from apps.common.problems import Problem
 from apps.replies.forms import PresetForm

@@ -17,8 +17,8 @@ from rest_framework.views import APIView
 
 from apps.accounts.models import ApiToken
 from apps.chats.queries import access_chat
+from apps.common.api.json_formats import CompactJSONRenderer, EventStreamRenderer
 from apps.common.database.connections import in_database
-from apps.common.documents.strict_json import CompactJSONRenderer, EventStreamRenderer
 from apps.common.problems import Missing
 from apps.sync.open_streams import mark_stream, register_stream, unregister_stream
 from apps.sync.streams import RESYNC, EventQueue, EventStream

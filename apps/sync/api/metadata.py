@@ -12,9 +12,9 @@ from rest_framework.views import APIView
 from apps.chats.api.guarded import GuardedSerializer
 from apps.chats.operations import patch_metadata
 from apps.chats.queries import access_chat
+from apps.common.api.json_formats import JSON_PATCH, JSONPatchParser, StrictJSONParser, is_json_patch
 from apps.common.api.serializer_fields import JSONObjectField
 from apps.common.documents.patches import DocumentPatch
-from apps.common.documents.strict_json import JSON_PATCH, JSONPatchParser, StrictJSONParser, is_json_patch
 from apps.sync.api.serializers import DocumentOperationsSerializer, WrittenSerializer
 from apps.sync.api.views import chat_state
 

@@ -9,9 +9,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats.api.guarded import GuardedSerializer
+from apps.common.api.json_formats import JSON_PATCH, JSONPatchParser, StrictJSONParser, is_json_patch
 from apps.common.api.serializer_fields import JSONObjectField
 from apps.common.documents.patches import DocumentPatch
-from apps.common.documents.strict_json import JSON_PATCH, JSONPatchParser, StrictJSONParser, is_json_patch
 from apps.sync.api.serializers import DocumentOperationsSerializer, WrittenSerializer
 from apps.sync.settings_documents import Settings, patch_settings, read_settings
 

@@ -19,6 +19,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
 from apps.accounts.operations import ensure_user
+from apps.common.disk import free_megabytes
 from apps.common.health import delete_heartbeats
 from apps.common.pages.static_files import collect_if_changed
 from apps.launcher import embedded_postgres, upgrades
@@ -36,7 +37,9 @@ from apps.launcher.supervisor import (
     stopping,
 )
 
-READY_TIMEOUT, READY_INTERVAL = 180, 0.25  # seconds
+READY_TIMEOUT, READY_INTERVAL = 600, 0.25  # seconds: on an old or busy machine it takes minutes
+RESTART_INTERVAL = 5.0  # seconds between two tries to start a database that has no space
+NO_SPACE = "The database has stopped, since the disk is full. It starts again once there is space; nothing is lost."
 DEMO_LOADED = "The demo's stories are complete."
 DEMO_FAILED = "The demo could not be loaded; see above. Loci runs without it, and tries again at its next start."
 
@@ -75,7 +78,7 @@ def run(services: Sequence[Service]) -> None:
         service.start()
     wait_until_ready(services)
     print_status(ready_message())
-    space = disk_check(settings.LOCI_HOME, settings.DISK_WARNING_MEGABYTES, print_status)
+    space = disk_check(settings.LOCI_HOME, settings.DISK_WARNING_MEGABYTES, print_status, free_megabytes)
     with loading_demo() as demo_check:
         keep_running(services, checks=[database_check(), demo_check, space])
 
@@ -106,6 +109,7 @@ def prepare() -> None:
     """Check the settings, migrate, collect the static files, and make the account of the demo."""
     BaseCommand().check()
     begun = upgrades.begun(settings.LOCI_HOME)
+    upgrades.trim_dumps(settings.LOCI_HOME)
     if settings.EMBEDDED_DATABASE and upgrades.is_upgrade() and not begun.exists():
         print_status("Keeping a copy of the data from before the upgrade …")
         print_status(f"  {upgrades.dump(settings.LOCI_HOME)}; `manage.py undo_upgrade` brings it back.")
@@ -119,10 +123,24 @@ def prepare() -> None:
 
 
 def database_check() -> Callable[[], None]:
-    """Return a function that restarts the embedded database if it was killed."""
+    """Return a function that restarts the embedded database if it was killed. Without space it tries again later."""
     if not settings.EMBEDDED_DATABASE:
         return lambda: None
-    return lambda: embedded_postgres.restart_if_down(settings.LOCI_HOME)
+    next_try = 0.0
+
+    def check() -> None:
+        nonlocal next_try
+        if time.monotonic() < next_try:
+            return
+        if not embedded_postgres.restart_if_down(settings.LOCI_HOME):
+            if not next_try:
+                print_status(NO_SPACE)
+            next_try = time.monotonic() + RESTART_INTERVAL
+        elif next_try:
+            next_try = 0.0
+            print_status("The database runs again.")
+
+    return check
 
 
 @contextlib.contextmanager

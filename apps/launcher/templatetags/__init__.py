@@ -1,0 +1,1 @@
+"""Template tags of the state of the installation."""
