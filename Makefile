@@ -21,7 +21,7 @@ test test-system test-explore e2e: export PYTHONDONTWRITEBYTECODE :=
 
 # Everything that must pass before a merge. Progress is shown, and what costs most.
 test: $(VENV)/.installed-dev chromium axe
-	$(RUN) -m pytest -n 3 --no-loadscope-reorder --ignore tests/system -m "not explore"
+	$(RUN) -m pytest -n 2 --no-loadscope-reorder --ignore tests/system -m "not explore"
 
 # Killed servers, outages, replicas, brokers, containers: before a release.
 test-system: $(VENV)/.installed-dev chromium redis compose

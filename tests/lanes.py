@@ -20,3 +20,15 @@ def further(case: Any) -> Any:
     """Return a case for ``parametrize`` that only `make test-explore` tries."""
     values = case if isinstance(case, tuple) else (case,)
     return pytest.param(*values, marks=pytest.mark.explore)
+
+
+def paired(first: Iterable[Any], second: Iterable[Any]) -> list[Any]:
+    """Return all pairs for ``parametrize``; the gate tries as many as give each value of both a turn."""
+    ones, others = list(first), list(second)
+    turns = range(max(len(ones), len(others)))
+    chosen = {(number % len(ones), number % len(others)) for number in turns}
+    pairs = ((row, column) for row in range(len(ones)) for column in range(len(others)))
+    return [
+        (ones[row], others[column]) if (row, column) in chosen else further((ones[row], others[column]))
+        for row, column in pairs
+    ]

@@ -5,4 +5,4 @@ from hypothesis import settings
 # Each writes to the database, or calls the embedding model.
 WITH_DATABASE = max(settings.default.max_examples // 5, 1)
 # Each is a whole history: dozens of requests, or runs of the engine.
-HISTORIES = max(settings.default.max_examples // 16, 1)
+HISTORIES = max(settings.default.max_examples // 25, 1)

@@ -14,9 +14,11 @@ os.environ["EMBEDDING_THREADS"] = "1"  # the processes of a run share the cores
 os.environ.setdefault("SECRET_KEY", "only-for-tests-" + "x" * 50)
 
 from config.settings import *  # noqa: E402, F403
-from config.settings import STATIC_ROOT, STORAGES  # noqa: E402
+from config.settings import LOGGING, STATIC_ROOT, STORAGES  # noqa: E402
 
 STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # whitenoise complains about a missing folder
+# Rendering a line or two for each request costs more than many a request; what fails is logged as an error.
+LOGGING["root"]["level"] = os.environ.get("LOG_LEVEL", "ERROR")
 ALLOWED_HOSTS = ["*"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"

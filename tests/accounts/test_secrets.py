@@ -24,8 +24,9 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def lines(settings: Any) -> Any:
+def lines(settings: Any, caplog: pytest.LogCaptureFixture) -> Any:
     """The lines of the log, as JSON."""
+    caplog.set_level(logging.INFO)  # as in service
     written: list[str] = []
 
     class Handler(logging.Handler):

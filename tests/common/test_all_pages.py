@@ -42,23 +42,21 @@ def is_html(reply: Any) -> bool:
     return not reply.streaming and reply.headers.get("Content-Type", "").startswith("text/html")
 
 
-def test_a_page_and_its_parts_are_kept_apart(client: Client, ids: dict[str, Any]) -> None:
-    """Else the browser's back button shows the part where the page was."""
-    answering_both = []
+def test_pages_are_kept_apart_from_their_parts_and_have_no_style_or_script_inside(
+    client: Client, ids: dict[str, Any]
+) -> None:
+    """Else the browser's back button shows the part where the page was, or it ignores what the policy forbids."""
+    answering_both, inside = [], {}
     for path in paths(ids):
         page, part = client.get(path), client.get(path, headers=PART)
         for reply in filter(is_html, (page, part)):
             assert "HX-Request" in reply.get("Vary", ""), path
             assert re.search("no-cache|no-store", reply.get("Cache-Control", "")), path
+        if is_html(page) and page.status_code == 200:
+            inside[path] = INLINE.findall(DATA.sub("", page.content.decode()))
         if is_html(page) and is_html(part) and b"</html>" in page.content and b"</html>" not in part.content:
             answering_both.append(path)
             assert "no-store" in part["Cache-Control"], path
     assert len(answering_both) > 10, answering_both
-
-
-def test_no_page_has_a_style_or_a_script_inside_it(client: Client, ids: dict[str, Any]) -> None:
-    """The policy of pages allows neither: the browser would ignore them."""
-    pages = {path: reply for path in paths(ids) if is_html(reply := client.get(path)) and reply.status_code == 200}
-    assert len(pages) > 50
-    found = {path: INLINE.findall(DATA.sub("", reply.content.decode())) for path, reply in pages.items()}
-    assert {path: parts for path, parts in found.items() if parts} == {}
+    assert len(inside) > 50
+    assert {path: found for path, found in inside.items() if found} == {}

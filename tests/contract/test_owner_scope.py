@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
@@ -217,29 +218,44 @@ def methods_of(address: str) -> list[str]:
     return [method for method in METHODS if (method in actions if actions else hasattr(view_class, method))]
 
 
-@pytest.mark.parametrize("route", routes_with_ids())
-def test_a_stranger_finds_nothing(alices: dict[str, Any], route: str) -> None:
+def replies(user: User, ids: dict[str, Any], found: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Ask each route by all methods that it answers, as a user, and undo afterwards what that changed."""
+    page, api = Client(), client_of(user)
+    page.force_login(user)
+    session = page.cookies[settings.SESSION_COOKIE_NAME].value
+    for route in found:
+        client: Any = api if route.startswith("api/") else page
+        address = url_of(route, ids)
+        with transaction.atomic():
+            yield route, {method: getattr(client, method)(address) for method in methods_of(address)}
+            transaction.set_rollback(True)
+        page.cookies[settings.SESSION_COOKIE_NAME] = session  # as it was, if the route has ended it
+
+
+def answered(route: str, by_method: dict[str, Any]) -> list[str]:
+    """Return what a route has answered with other than that nothing is there."""
+    return [
+        f"{method} {route}: {reply.status_code} {reply.content[:200]!r}"
+        for method, reply in by_method.items()
+        if reply.status_code not in (404, 405)
+    ]
+
+
+def test_a_stranger_finds_nothing(alices: dict[str, Any]) -> None:
     stranger = User.objects.create_user("charlie@example.com")
-    page, api = Client(raise_request_exception=True), client_of(stranger)
-    page.force_login(stranger)
-    client: Any = api if route.startswith("api/") else page
-    for method in methods_of(url_of(route, alices)):
-        reply = getattr(client, method)(url_of(route, alices))
-        assert reply.status_code in (404, 405), f"{method} {route}: {reply.status_code} {reply.content[:200]!r}"
+    assert [answer for asked in replies(stranger, alices, routes_with_ids()) for answer in answered(*asked)] == []
 
 
-@pytest.mark.parametrize("route", routes_with_ids())
-def test_the_owner_finds_it(alices: dict[str, Any], route: str) -> None:
+@pytest.mark.parametrize("binned", [False, True], ids=["chats", "chats in the bin"])
+def test_the_owner_finds_it(alices: dict[str, Any], binned: bool) -> None:
     """Without this the test above would pass for routes that answer nobody."""
-    page, api = Client(), client_of(alices["user"])
-    page.force_login(alices["user"])
-    client: Any = api if route.startswith("api/") else page
-    if route.endswith(BIN_ROUTES):
+    found = [route for route in routes_with_ids() if route.endswith(BIN_ROUTES) == binned]
+    if binned:
         delete_chat(Chat.objects.for_owner(alices["user"]).get(pk=alices["chat_id"]))
-    address = url_of(route, alices)
-    statuses = [getattr(client, method)(address).status_code for method in methods_of(address)]
-    assert any(status not in (404, 405) for status in statuses), statuses
-    assert all(status < 500 for status in statuses), statuses
+    for route, by_method in replies(alices["user"], alices, found):
+        statuses = [reply.status_code for reply in by_method.values()]
+        assert any(status not in (404, 405) for status in statuses), (route, statuses)
+        assert all(status < 500 for status in statuses), (route, statuses)
 
 
 def routes_of_chats() -> list[str]:
@@ -248,18 +264,14 @@ def routes_of_chats() -> list[str]:
     return [route for route in found if not route.endswith(BIN_ROUTES)]
 
 
-@pytest.mark.parametrize("route", routes_of_chats())
-def test_nothing_of_a_chat_in_the_bin_is_found(alices: dict[str, Any], route: str) -> None:
+def test_nothing_of_a_chat_in_the_bin_is_found(alices: dict[str, Any]) -> None:
     delete_chat(Chat.objects.for_owner(alices["user"]).get(pk=alices["chat_id"]))
-    page, api = Client(raise_request_exception=True), client_of(alices["user"])
-    page.force_login(alices["user"])
-    client: Any = api if route.startswith("api/") else page
-    for method in methods_of(url_of(route, alices)):
-        reply = getattr(client, method)(url_of(route, alices))
-        if (method, route) == ("delete", "api/v1/chats/<uuid:chat_id>/"):
-            assert reply.status_code == 204  # it is in the bin already
-            continue
-        assert reply.status_code in (404, 405), f"{method} {route}: {reply.status_code} {reply.content[:200]!r}"
+    found = []
+    for route, by_method in replies(alices["user"], alices, routes_of_chats()):
+        if route == "api/v1/chats/<uuid:chat_id>/":
+            assert by_method.pop("delete").status_code == 204  # it is in the bin already
+        found += answered(route, by_method)
+    assert found == []
 
 
 def test_a_read_that_names_no_owner_is_refused(db: None) -> None:

@@ -27,6 +27,7 @@ def kept_files(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def choose_file(page: Page, folder: Path, text: str) -> ImportJob:
     path = folder / "The heist.jsonl"
     path.write_text(text)
+    page.goto("/")
     page.locator("#import-file").set_input_files(path)
     expect(page).to_have_url(re.compile("/imports/"))
     return ImportJob.objects.for_owner(User.objects.get()).get()

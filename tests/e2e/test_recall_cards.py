@@ -1,10 +1,14 @@
 """The life of a recall card in a real browser: shown, opened, edited, deleted and undone, run again and compared."""
 
 import re
+from collections.abc import Iterator
 
 import pytest
+from django.conf import settings
+from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Locator, Page, expect
+from pytest_django.live_server_helper import LiveServer
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
@@ -27,12 +31,11 @@ TOLD = [
     "The silver key was paid for with two horses.",
     "Rain washed the mud off the silver key.",
 ]
-PASSWORD = "alice-password"
 
 
 @pytest.fixture
 def alice(transactional_db) -> User:
-    return User.objects.create_user("alice@example.com", PASSWORD, welcomed_at=timezone.now())
+    return User.objects.create_user("alice@example.com", welcomed_at=timezone.now())
 
 
 @pytest.fixture
@@ -58,16 +61,15 @@ def memories(chat: Chat, names: list[Entity]) -> list[Memory]:
 
 
 @pytest.fixture
-def signed_in(page: Page, alice: User) -> Page:
+def signed_in(page: Page, alice: User, live_server: LiveServer) -> Iterator[Page]:
     """Return a page on which a script's error, or what the content policy refuses, fails the test."""
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("console", lambda message: complaints.append(message.text) if "Content Security" in message.text else None)
-    page.goto("/accounts/login/")
-    page.get_by_label("Email").fill(alice.email)
-    page.get_by_label("Password", exact=True).fill(PASSWORD)
-    page.get_by_label("Password", exact=True).press("Enter")
-    page.wait_for_url("/")
+    client = Client()
+    client.force_login(alice)
+    session = client.cookies[settings.SESSION_COOKIE_NAME].value
+    page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": live_server.url}])
     yield page
     assert complaints == []
 

@@ -17,6 +17,7 @@ from apps.llm.models import Connection, TokenLimit, Usage
 from apps.llm.operations import default_parallel_calls
 from apps.llm.presets import PRESETS
 from tests.factories import UserFactory
+from tests.lanes import sampled
 from tests.llm.conftest import ciphertext_of
 from tests.llm.scripted_server import MODELS, Reply, ScriptedServer
 
@@ -158,7 +159,7 @@ def test_a_new_connection_is_offered_settings_of_common_servers(alice, site):
     assert "data-presets" not in site.get(f"{URL}{connect(alice).pk}/").content.decode()
 
 
-@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.name)
+@pytest.mark.parametrize("preset", sampled(PRESETS, 6), ids=lambda preset: preset.name)
 @override_settings(LLM_ALLOWED_ADDRESSES=["private", "localhost"])
 def test_each_preset_is_a_valid_connection_without_a_model_list(alice, site, preset):
     fields = preset.fields() | {"model": "typed-by-hand", "stream": "on"}

@@ -14,6 +14,7 @@ from apps.prompts.retrieval.texts import summary_entries
 from apps.prompts.settings.stores import INJECTION_SETTINGS
 from apps.prompts.turns import find_turn
 from tests.factories import make_character, make_chat, make_memory, parsed
+from tests.lanes import paired
 
 
 def texts(api: APIClient, chat: Chat, **body) -> dict[str, str]:
@@ -161,8 +162,9 @@ def test_nothing_is_said_twice_even_by_two_kinds(api, chat, story, remember):
     assert whole.count("They met at dawn.") == 1
 
 
-@pytest.mark.parametrize("mode", ["simple", "advanced", "unified", "macros"])
-@pytest.mark.parametrize("context_tokens", [120, 500, 8192])
+@pytest.mark.parametrize(
+    ("mode", "context_tokens"), paired(["simple", "advanced", "unified", "macros"], [120, 500, 8192])
+)
 def test_no_slot_exceeds_its_budget_in_any_mode_and_context(api, chat, story, memories, mode, context_tokens):
     INJECTION_SETTINGS.change(chat.owner, {"mode": mode}, chat=chat)
     body = {"context_tokens": context_tokens, "history": True}

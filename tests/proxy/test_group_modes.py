@@ -12,6 +12,7 @@ from apps.llm.operations import create_connection, use_for
 from apps.proxy.upstream.calls import finish_call, prepare_call
 from apps.proxy.upstream.collected_replies import CollectedReply
 from tests.factories import UserFactory
+from tests.lanes import sampled
 from tests.proxy.sillytavern import MEMBERS, USER, GroupChat
 
 MIRA, JORG = MEMBERS
@@ -62,15 +63,18 @@ class Talk:
 
 @pytest.mark.parametrize(
     ("mode", "names", "last"),
-    [
-        ("", "default", LAST),
-        ("merge", "none", LAST),
-        ("merge_tools", "completion", ""),
-        ("semi", "default", LAST),
-        ("semi_tools", "none", ""),
-        ("strict", "content", LAST),
-        ("single", "completion", LAST),
-    ],
+    sampled(
+        [
+            ("", "default", LAST),
+            ("merge", "none", LAST),
+            ("merge_tools", "completion", ""),
+            ("semi", "default", LAST),
+            ("semi_tools", "none", ""),
+            ("strict", "content", LAST),
+            ("single", "completion", LAST),
+        ],
+        4,
+    ),
 )
 def test_a_group_is_one_chat_whose_messages_have_their_speakers(mode: str, names: str, last: str) -> None:
     """After a swipe, edits, a regeneration, and a member who speaks twice."""

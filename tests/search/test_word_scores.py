@@ -22,6 +22,7 @@ from apps.search.service import SearchQuery, find
 from apps.text.lexemes import Lexemes, lexemes_of
 from tests.database import WAITING
 from tests.factories import UserFactory, make_chat, make_memory
+from tests.lanes import paired
 
 WORDS = (
     "harbour letter garden winter lantern promise market violin illness journey bread shadow wedding cellar river"
@@ -77,8 +78,7 @@ def occurrences(text):
         return Counter(dict(cursor.fetchall()))
 
 
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("words", [2, 9, 20])
+@pytest.mark.parametrize(("seed", "words"), paired(range(8), [2, 9, 20]))
 def test_the_best_hits_by_words_are_those_of_the_formula(chat, monkeypatch, seed, words):
     """Also where words are repeated more often than a pattern says, and where more rows match than are returned."""
     monkeypatch.setattr(scan, "HITS_PER_RETRIEVER", 6)

@@ -33,7 +33,7 @@ from tests.extraction.engine.story import (
     tell,
     undo,
 )
-from tests.lanes import sampled
+from tests.lanes import paired, sampled
 from tests.llm.scripted_server import ScriptedServer
 
 PLAIN = ("Where do you live?", "FACT(2): Mira lives in Oslo.", "I see.", "Yes.", "Good.")
@@ -52,8 +52,7 @@ def memory(chat: Chat, text: str, **filters: Any) -> Memory:
 # While the model is answering
 
 
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("task", ["long_term", "profiles"])
+@pytest.mark.parametrize(("change", "task"), paired(CHANGES, ["long_term", "profiles"]))
 def test_a_message_changed_in_flight_leaves_nothing_of_its_old_text(
     change: str, task: str, meanwhile: Meanwhile, owner: User
 ) -> None:

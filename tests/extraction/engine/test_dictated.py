@@ -14,6 +14,7 @@ from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, Scene, Ver
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.story import read, tell
 from tests.factories import UserFactory
+from tests.lanes import sampled
 from tests.llm.scripted_server import ScriptedServer
 from tests.prompts.conftest import client_of
 
@@ -42,7 +43,7 @@ def remembered(chat: Chat) -> list[str]:
     return list(Memory.objects.for_owner(chat.owner_id).filter(chat=chat).values_list("text", flat=True))
 
 
-@pytest.mark.parametrize(("message", "obeyed"), DICTATED)
+@pytest.mark.parametrize(("message", "obeyed"), sampled(DICTATED, 3))
 def test_what_a_message_dictates_is_remembered_as_said(
     owner: User, server: ScriptedServer, message: str, obeyed: str
 ) -> None:
@@ -127,7 +128,7 @@ def test_a_text_about_the_story_quotes_what_it_repeats(owner: User, server: Scri
     assert recaps == [f"They talked about the sea. Alice: “{order}” Then they left."]
 
 
-@pytest.mark.parametrize("reading", ["one", "separate"])
+@pytest.mark.parametrize("reading", sampled(["one", "separate"], 1))
 def test_no_model_reads_a_secret(owner: User, server: ScriptedServer, reading: str) -> None:
     change_settings(owner, {"reading": reading})
     text = "FACT(2): Alice opens the safe, whose passcode is 77-31x, on Sundays."

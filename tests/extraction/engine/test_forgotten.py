@@ -10,6 +10,7 @@ from tests.extraction.engine import storyteller
 from tests.extraction.engine.layers import texts
 from tests.extraction.engine.story import append, read, tell
 from tests.factories import make_memory
+from tests.lanes import paired
 from tests.llm.scripted_server import Reply, ScriptedServer, vector_of
 
 OWL = "Mira keeps an owl in the attic."
@@ -35,8 +36,7 @@ def test_a_deleted_memory_is_looked_at_however_many_nearer_ones_there_are(owner:
     assert said not in texts(chat)
 
 
-@pytest.mark.parametrize("vectors", [True, False], ids=["by vectors", "by words"])
-@pytest.mark.parametrize("marker", ["FACT", "EVENT", "DETAIL", "SCENE"])
+@pytest.mark.parametrize(("marker", "vectors"), paired(["FACT", "EVENT", "DETAIL", "SCENE"], [True, False]))
 def test_a_deleted_memory_comes_back_in_no_kind_and_no_tier(
     marker: str, vectors: bool, owner: User, server: ScriptedServer
 ) -> None:

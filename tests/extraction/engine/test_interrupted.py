@@ -33,6 +33,7 @@ from tests.extraction.engine.story import (
     undo,
 )
 from tests.factories import make_chat
+from tests.lanes import sampled
 from tests.llm.scripted_server import Reply, Request, ScriptedServer
 
 LT = {"tiers": ["long_term"]}
@@ -116,7 +117,7 @@ def test_a_long_message_is_read_to_its_end_though_the_context_grows_meanwhile(
     assert known(chat) == ["Mira lives in Oslo.", "Tom hates cabbage."]
 
 
-@pytest.mark.parametrize("reading", ["one", "separate"])
+@pytest.mark.parametrize("reading", sampled(["one", "separate"], 1))
 def test_the_middle_of_a_message_is_read_however_large_the_context(
     owner: User, server: ScriptedServer, reading: str
 ) -> None:

@@ -21,10 +21,11 @@ from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import tune
 from tests.extraction.engine.story import append, edit, read, settle, swipe, tell
 from tests.factories import UserFactory, make_character, make_chat, parsed
+from tests.lanes import sampled
 from tests.llm.scripted_server import Reply, Request, ScriptedServer
 
 
-@pytest.fixture(params=["one", "separate"])
+@pytest.fixture(params=sampled(["one", "separate"], 1))
 def reading(request: pytest.FixtureRequest, owner: User) -> str:
     change_settings(owner, {"reading": request.param})
     return str(request.param)

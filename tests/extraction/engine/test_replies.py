@@ -98,7 +98,7 @@ NOTHING: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("case", NOTHING)
+@pytest.mark.parametrize("case", sampled(NOTHING, 2))
 def test_what_says_nothing_teaches_nothing_and_loses_nothing(case: str, chat: Chat, server: ScriptedServer) -> None:
     reply_to(server, "long_term", NOTHING[case])
     run = read(chat, tiers=TIERS)
@@ -322,7 +322,7 @@ ECHOES = (
 )
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", sampled(ORDERS, 2))
 def test_an_obedient_model_makes_no_fact_of_an_order(order: str, owner: User, server: ScriptedServer) -> None:
     chat = tell(owner, "FACT(2): Mira keeps a lighthouse.", order, "Good.")
     echoes = [f"[fact:3:permanent:source=1] {echo}" for echo in ECHOES]

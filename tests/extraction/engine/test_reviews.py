@@ -9,6 +9,7 @@ from apps.memories.queries.memories import active_memories
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import tune
 from tests.extraction.engine.story import append, read, tell
+from tests.lanes import sampled
 from tests.llm.scripted_server import Reply, Request, ScriptedServer
 
 LT = {"tiers": ["long_term"]}
@@ -27,7 +28,7 @@ def update_of_one_person(request: Request) -> str:
     return "\n".join(f"[pair:{number}] {answer}" for number, answer in answers) or "NONE"
 
 
-@pytest.mark.parametrize("reading", ["one", "separate"])
+@pytest.mark.parametrize("reading", sampled(["one", "separate"], 1))
 def test_each_uncertain_statement_is_asked_about(owner: User, server: ScriptedServer, reading: str) -> None:
     server.reply_to(lambda request: storyteller.task_of(request) in ("review", "pairs"), update_of_one_person)
     chat = tell(owner, *(f"FACT(2): {name} lives in the house by the old harbour." for name in PEOPLE), "Good.", "Yes.")

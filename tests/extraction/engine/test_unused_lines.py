@@ -15,6 +15,7 @@ from tests.extraction.engine.conftest import tune
 from tests.extraction.engine.layers import texts
 from tests.extraction.engine.story import append, read, tell
 from tests.extraction.engine.test_replies import call_of, reply_to, unused
+from tests.lanes import sampled
 from tests.llm.scripted_server import Request, ScriptedServer
 
 GOOD = "[fact:2:permanent:source=1] Mira has a goat called Pip."
@@ -74,7 +75,7 @@ REMARKS = {
 }
 
 
-@pytest.mark.parametrize("case", REMARKS)
+@pytest.mark.parametrize("case", sampled(REMARKS, 2))
 def test_remarks_are_no_reason_to_ask_again(chat: Chat, server: ScriptedServer, case: str) -> None:
     reply_to(server, "long_term", REMARKS[case])
     assert read(chat, tiers=["long_term"]).state == "succeeded"
@@ -103,7 +104,7 @@ def move_to_lima(owner: User, reading: str) -> tuple[Chat, ExtractionRun]:
     return chat, run
 
 
-@pytest.mark.parametrize("reading", ["one", "separate"])
+@pytest.mark.parametrize("reading", sampled(["separate", "one"], 1))
 def test_the_number_of_a_pair_may_be_that_of_a_list(owner: User, server: ScriptedServer, reading: str) -> None:
     server.reply_to(lambda request: storyteller.task_of(request) in ("review", "pairs"), answers)
     chat, run = move_to_lima(owner, reading)
@@ -111,7 +112,7 @@ def test_the_number_of_a_pair_may_be_that_of_a_list(owner: User, server: Scripte
     assert run.counts.get("unused", 0) == 0
 
 
-@pytest.mark.parametrize("reading", ["one", "separate"])
+@pytest.mark.parametrize("reading", sampled(["one", "separate"], 1))
 def test_answers_about_pairs_that_were_not_asked_about_are_unused(
     owner: User, server: ScriptedServer, reading: str
 ) -> None:
