@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.accounts import operations
 from apps.accounts.forms import ClosingForm, ProfileForm, TokenForm
 from apps.accounts.models import ApiToken, User
+from apps.accounts.ready_lines import PLACEHOLDER, programs
 
 
 @login_required
@@ -64,9 +65,11 @@ def tokens(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         _, secret = operations.create_token(request.user, **form.token_fields())
         form = TokenForm()
+    address = f"{request.scheme}://{request.get_host()}"
     context = {
         "form": form,
         "secret": secret,
+        "programs": programs(address, secret or PLACEHOLDER),
         "tokens": ApiToken.objects.for_owner(request.user).filter(revoked_at=None).order_by("-pk"),
     }
     return render(request, "accounts/tokens.html", context, status=400 if form.errors else 200)
