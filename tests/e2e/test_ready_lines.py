@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from apps.accounts.models import ApiToken, User
-from tests.factories import make_chat, make_memory
+from tests.contract.conftest import client_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -22,7 +22,8 @@ PROGRAMS = ("SillyTavern", "Open WebUI", "MCP", "curl", "Python")
 @pytest.fixture
 def alice(transactional_db: None) -> User:
     alice = User.objects.create_user("alice@example.com")
-    make_memory(make_chat(alice, "Where is the key?"), TEXT)
+    client_of(alice).post("/api/v1/memories/", {"text": TEXT}, format="json")
+    ApiToken.objects.for_owner(alice).delete()
     return alice
 
 
