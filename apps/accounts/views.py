@@ -19,6 +19,7 @@ from apps.accounts.settings_pages import GROUPS
 from apps.common.pages.settings_index import find_settings
 
 MAX_QUERY = 100
+from apps.accounts.ready_lines import PLACEHOLDER, programs
 
 
 @login_required
@@ -70,9 +71,11 @@ def tokens(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         _, secret = operations.create_token(request.user, **form.token_fields())
         form = TokenForm()
+    address = f"{request.scheme}://{request.get_host()}"
     context = {
         "form": form,
         "secret": secret,
+        "programs": programs(address, secret or PLACEHOLDER),
         "tokens": ApiToken.objects.for_owner(request.user).filter(revoked_at=None).order_by("-pk"),
     }
     return render(request, "accounts/tokens.html", context, status=400 if form.errors else 200)

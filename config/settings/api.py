@@ -59,5 +59,6 @@ SPECTACULAR_SETTINGS = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "apps.common.api.schema.describe_write_headers",
         "apps.common.api.schema.describe_problems",
+        "config.api_examples.add_examples",
     ],
 }

@@ -37,13 +37,24 @@ function undoLast() {
   return Boolean(undo);
 }
 
+/**
+ * Follow the link, or go to the field, that the page marks with a key which elsewhere means something else.
+ * @param {string} key
+ */
+function follow(key) {
+  const marked = document.querySelector(`[data-desk-key="${CSS.escape(key)}"]`);
+  if (marked?.matches("textarea")) marked.focus();
+  else marked?.click();
+  return Boolean(marked);
+}
+
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.defaultPrevented) return;
   if (event.target.closest(FIELDS) || document.querySelector("dialog[open]")) return;
   if (event.key in DECISIONS) choose(DECISIONS[event.key]);
   else if (event.key === "x") toggle();
   else if (event.key === "g") openBulk();
-  else if (event.key !== "u" || !undoLast()) return;
+  else if (!(event.key === "u" && undoLast()) && !follow(event.key)) return;
   event.preventDefault();
 });
 

@@ -57,20 +57,18 @@ def test_a_day_of_a_moderator(chat: Chat, open_as: Open) -> None:
     alice.get_by_role("button", name="Report").click()
     expect(alice.get_by_text("Thank you.")).to_be_visible()
 
-    moderator.goto("/admin/moderation/case/")
-    expect(moderator.locator("#result_list tbody tr")).to_have_count(1)
-    moderator.keyboard.press("j")
-    moderator.keyboard.press("Enter")
+    moderator.goto("/")
+    moderator.get_by_label("Account", exact=True).click()
+    moderator.get_by_role("link", name="Moderators' desk").click()
+    expect(moderator.locator(".desk-cases li")).to_have_count(1)
     expect(moderator.get_by_text("It is about me.")).to_be_visible()
-    moderator.wait_for_load_state()  # the page's text shows before its keys work
-    moderator.keyboard.press("c")
-    expect(moderator.get_by_role("button", name="Release")).to_be_visible()
-    case = moderator.url
-    moderator.get_by_role("button", name="Look", exact=True).click()
+    expect(moderator.get_by_text(TEXT)).to_have_count(0)
+    moderator.get_by_role("button", name="Claim").last.click()
+    expect(moderator.get_by_role("button", name="Release").last).to_be_visible()
+    moderator.get_by_role("button", name="Read it").click()
     expect(moderator.get_by_text(TEXT)).to_be_visible()
-    moderator.goto(case)
-    moderator.keyboard.press("h")
-    moderator.keyboard.type("It is against rule 3.")
+    moderator.locator("input[name=decision][value=hide]").check()
+    moderator.get_by_label("Reason", exact=True).fill("It is against rule 3.")
     moderator.get_by_role("button", name="Decide").click()
     expect(moderator.get_by_text("Done.")).to_be_visible()
 
@@ -83,7 +81,6 @@ def test_a_day_of_a_moderator(chat: Chat, open_as: Open) -> None:
     expect(alice.get_by_text("Your answer was sent.")).to_be_visible()
 
     moderator.goto("/admin/moderation/case/")
-    moderator.locator("#result_list tbody th a").click()
     expect(moderator.get_by_text("It is a quotation.")).to_be_visible()
     moderator.get_by_label("Reason, which the owner reads").fill("So it is. Sorry.")
     moderator.get_by_role("button", name="Take the decision back").click()

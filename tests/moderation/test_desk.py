@@ -103,7 +103,7 @@ def test_what_has_gone_can_be_decided_and_what_is_in_the_bin_be_read(
     case: Case, chat: Chat, message: Message, moderator: User
 ) -> None:
     browser = signed_in(moderator)
-    delete_chat(chat.owner, chat.pk)
+    delete_chat(chat)
     page = do(browser, case, "look")
     assert SECRET in page
     assert "put it into the bin" in page
@@ -170,7 +170,6 @@ def test_a_thousand_open_cases_come_in_pages(alice: User, moderator: User) -> No
     assert "page 1 of 21" in first
     assert str(last.pk) in read(browser, f"{CASES}?p=21")
     page = do(browser, cases[49], "decide", decision="dismiss", reason="Nothing is wrong.", days=7)
-    assert f'"{page_of(cases[50])}"' not in page  # it is the page itself
     assert f"{CASES}{cases[50].pk}/do/decide/" in page
 
 

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import PAGE_VAR
+from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest, QueryDict
 from django.utils import timezone
 
@@ -31,7 +32,7 @@ def queue_around(admin: Any, request: HttpRequest, filters: str | None = None) -
         asked.GET = QueryDict(given)
         try:
             return admin.get_changelist_instance(asked)
-        except IncorrectLookupParameters:  # of an address that somebody wrote
+        except (IncorrectLookupParameters, SuspiciousOperation):  # of an address that somebody wrote
             continue
     raise AssertionError("A queue without filters is always there.")
 
