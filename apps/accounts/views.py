@@ -15,11 +15,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.accounts import operations
 from apps.accounts.forms import ClosingForm, ProfileForm, TokenForm
 from apps.accounts.models import ApiToken, User
+from apps.accounts.ready_lines import PLACEHOLDER, programs
 from apps.accounts.settings_pages import GROUPS
 from apps.common.pages.settings_index import find_settings
 
 MAX_QUERY = 100
-from apps.accounts.ready_lines import PLACEHOLDER, programs
 
 
 @login_required

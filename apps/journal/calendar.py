@@ -97,6 +97,15 @@ def weeks_of(month: Period, shown: Period, written: Collection[dt.date], today: 
     ]
 
 
+def weekdays_of(week: CalendarWeek) -> list[tuple[str, str]]:
+    """Return the names of the days of a week, each with two letters of it, or one where all begin alike."""
+    names = [date_format(day.date, "D") for day in week.days]
+    shorts = [name[:2] for name in names]
+    if len(set(shorts)) < len(names):
+        shorts = [name[-1:] for name in names]  # as in Chinese
+    return [(date_format(day.date, "l"), short) for day, short in zip(week.days, shorts, strict=True)]
+
+
 def months_of(year: Period, written: Collection[dt.date]) -> list[tuple[Period, bool]]:
     """Return the months of a year, each with whether any of its days has an entry."""
     months = [month_of(year.first.replace(month=number)) for number in range(1, 13)]
@@ -108,7 +117,7 @@ def title_of(period: Period) -> str:
     if period.granularity == Granularity.YEARLY:
         return period.name
     if period.granularity == Granularity.MONTHLY:
-        return date_format(period.first, "F Y")
+        return date_format(period.first, "YEAR_MONTH_FORMAT")
     if period.granularity == Granularity.WEEKLY:
         return gettext("Week %(week)s, %(year)s") % {"week": int(period.name[-2:]), "year": period.name[:4]}
     return date_format(period.first, gettext("l, j F Y"))

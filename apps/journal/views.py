@@ -16,7 +16,16 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.models import User
 from apps.common.pages.forms import refused_into
-from apps.journal.calendar import around, at_each_level, months_of, neighbours, period_named, title_of, weeks_of
+from apps.journal.calendar import (
+    around,
+    at_each_level,
+    months_of,
+    neighbours,
+    period_named,
+    title_of,
+    weekdays_of,
+    weeks_of,
+)
 from apps.journal.forms import EntryForm, SignificantForm
 from apps.journal.operations import request_consolidation
 from apps.journal.queries import WeekDay, journal_page, newest_day, written_days
@@ -127,11 +136,8 @@ def _calendar(request: HttpRequest, period: Period, date: dt.date) -> dict[str, 
         return {"months": months_of(period, written_days(request.user, period.first, period.last))}
     month = month_of(date)
     written = written_days(request.user, *around(month))
-    return {
-        "month": month,
-        "month_title": title_of(month),
-        "weeks": weeks_of(month, period, written, _today(request)),
-    }
+    weeks = weeks_of(month, period, written, _today(request))
+    return {"month": month, "month_title": title_of(month), "weeks": weeks, "weekdays": weekdays_of(weeks[0])}
 
 
 def _week(request: HttpRequest, day: Period) -> list[WeekDay]:

@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import translation
 from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.accounts.models import User
 from apps.chats.operations import delete_chat, purge_chat
 from apps.extraction.models import EmbeddingJob
-from apps.journal.calendar import at_each_level, neighbours, period_named, weeks_of
+from apps.journal.calendar import at_each_level, neighbours, period_named, title_of, weekdays_of, weeks_of
 from apps.journal.tasks import keep
 from apps.memories.journal.periods import month_of
 from apps.memories.models import JournalEntry
@@ -128,6 +129,22 @@ def test_the_time_zone_is_set_with_the_profile(owner: User, page: Client) -> Non
     page.post("/settings/", {"name": "A", "time_zone": "Europe/Berlin"})
     owner.refresh_from_db()
     assert (owner.name, owner.time_zone) == ("A", "Europe/Berlin")
+
+
+@pytest.mark.parametrize(
+    ("language", "shorts", "month"),
+    [
+        ("en", ["Mo", "Tu"], "November 2026"),
+        ("de", ["Mo", "Di"], "November 2026"),
+        ("zh-hans", ["一", "二"], "2026年11月"),
+    ],
+)
+def test_days_and_months_are_named_as_the_language_does(language: str, shorts: list[str], month: str) -> None:
+    period = month_of(dt.date(2026, 11, 17))
+    with translation.override(language):
+        week = weeks_of(period, period, (), dt.date(2026, 11, 17))[0]
+        assert [short for _, short in weekdays_of(week)][:2] == shorts
+        assert title_of(period) == month
 
 
 @given(DAYS, DAYS)
