@@ -8,7 +8,9 @@ import pytest
 from openai import OpenAI
 
 from apps.accounts.models import User
+from apps.chats.models import Chat
 from apps.llm.models import Usage
+from apps.memories.operations import create_memory
 from apps.prompts.models import Recall
 from apps.prompts.settings.stores import INJECTION_SETTINGS
 from tests.llm.scripted_server import Reply, ScriptedServer, document
@@ -17,6 +19,7 @@ from tests.proxy.test_proxy import until
 
 pytestmark = pytest.mark.worker
 Ask = Callable[..., Any]
+FACT = "The silver key opens the lighthouse under the seventh stone."
 HISTORY = ("The key is under the seventh stone.", "Hello.", "Where is the key?")
 
 
@@ -27,6 +30,13 @@ def search(query: str = "key", **fields: Any) -> Reply:
 @pytest.fixture(autouse=True)
 def tools(alice: User) -> None:
     INJECTION_SETTINGS.change(alice, {"memory_tools": True})
+
+
+def begin(ask: Ask, alice: User) -> None:
+    """Begin a chat in which something is remembered."""
+    ask(HISTORY[0])
+    chat = Chat.objects.for_owner(alice).get()
+    create_memory(alice, text=FACT, tier="long_term", kind="fact", editor="alice", chat=chat)
 
 
 def streamed(client: OpenAI, *texts: str, **options: Any) -> list[Any]:
@@ -41,7 +51,7 @@ def text_in(chunks: list[Any]) -> str:
 
 
 def test_a_whole_reply_comes_after_its_lookups(ask: Ask, alice: User, upstream: ScriptedServer) -> None:
-    ask(HISTORY[0])
+    begin(ask, alice)
     upstream.reply_with(search(), "Under the seventh stone.")
     response = ask(*HISTORY).parse()
     choice = response.choices[0]
@@ -69,8 +79,10 @@ def test_a_stream_goes_on_after_its_lookups(client: OpenAI, ask: Ask, alice: Use
     until(lambda: texts_of(alice) == [[*HISTORY, "Let me think.\n\nUnder the seventh stone."]])
 
 
-def test_calls_without_end_end_after_three_rounds(client: OpenAI, ask: Ask, upstream: ScriptedServer) -> None:
-    ask(HISTORY[0])
+def test_calls_without_end_end_after_three_rounds(
+    client: OpenAI, ask: Ask, alice: User, upstream: ScriptedServer
+) -> None:
+    begin(ask, alice)
     upstream.reply_with(*(search(f"key {number}") for number in range(3)), "Enough.")
     assert text_in(streamed(client, *HISTORY)) == "Enough."
     requests = upstream.of_kind("generation")[1:]
@@ -83,7 +95,7 @@ def test_a_model_that_only_calls_says_nothing(client: OpenAI, ask: Ask, upstream
     upstream.reply_with(*(search(f"key {number}") for number in range(4)))
     chunks = streamed(client, *HISTORY)
     assert text_in(chunks) == ""
-    assert chunks[-1].choices[0].finish_reason == "stop"
+    assert [choice.finish_reason for chunk in chunks for choice in chunk.choices if choice.finish_reason] == ["stop"]
 
 
 @pytest.mark.parametrize("stream", [True, False])

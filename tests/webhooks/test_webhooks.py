@@ -5,18 +5,25 @@ import hashlib
 import hmac
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from apps.moderation.operations.decisions import decide, reverse
+from apps.moderation.operations.reports import report
+from apps.moderation.roles import MODERATORS
+from apps.moderation.targets import find_target
+from apps.sync.live import CHANNEL
 from apps.webhooks.models import Delivery, Webhook
 from apps.webhooks.tasks import sweep_deliveries
 from tests.contract.conftest import client_of
-from tests.factories import UserFactory, make_character, make_chat
+from tests.factories import UserFactory, make_character, make_chat, make_memory
+from tests.moderation.conftest import make_staff
 from tests.queues import drain
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -169,3 +176,35 @@ def test_a_webhook_that_can_not_be_called_is_refused(
     response = api.post("/api/v1/webhooks/", body, format="json")
     assert (response.status_code, response.data["errors"][0]["pointer"]) == (400, pointer)
     assert not Webhook.objects.for_owner(api.user).exists()
+
+
+def told_to_streams(work: Callable[[], Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Return the events that streams of the account are told of while something is done."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"LISTEN {CHANNEL}")
+    work()
+    heard = [json.loads(one.payload) for one in connection.connection.notifies(timeout=0.5)]
+    return [(one["event"], one["data"]) for one in heard if one["event"] in ("memory", "recall")]
+
+
+def test_streams_are_told_of_memories_once_a_transaction(api: APIClient) -> None:
+    chat = make_chat(api.user, "Hello.", character=make_character(api.user, "Mira"))
+
+    def write() -> None:
+        with transaction.atomic():
+            for number in range(3):
+                make_memory(chat, f"Fact {number}.")
+
+    assert told_to_streams(write) == [("memory", {"event": "memory.added", "chat": str(chat.pk)})]
+
+
+def test_what_moderators_hide_and_show_is_a_change(api: APIClient, receiver: Receiver) -> None:
+    memory = make_memory(make_chat(api.user, "Hello."), "A fact.")
+    case = report(api.user, find_target(api.user, "memory", memory.pk), reason="other").case
+    moderator = make_staff("moderator@example.com", MODERATORS)
+    add_webhook(api, receiver.url, ["memory.changed"])
+    decide(moderator, case.pk, "hide", reason="It is against rule 3.")
+    drain("models")
+    reverse(moderator, case.pk, reason="It is not.")
+    drain("models")
+    assert [one["data"] for one in receiver.documents] == [{"memory": str(memory.pk)}] * 2

@@ -41,6 +41,5 @@ class Command(BaseCommand):
         if user is None and not create:
             raise CommandError(f"There is no user {email}; add --create to create one.")
         user = user or User.objects.create_user(email)
-        bound = {"instance": instance, "namespace": namespace}
-        _, secret = create_token(user, name="manage.py token", scope=scope, **bound)
+        _, secret = create_token(user, name="manage.py token", scope=scope, instance=instance, namespace=namespace)
         return secret
