@@ -25,6 +25,7 @@ from apps.launcher.embedded_postgres import (
     socket_folder,
 )
 
+RESTRICTED = "loci_restricted"  # the role of apps.common.database.restriction, which policies of tables name
 KEPT, KEPT_DAYS = 2, 30
 MEGABYTE = 1024 * 1024
 RESTORED, UPGRADED = f"{DATABASE}_restored", f"{DATABASE}_upgraded"
@@ -96,6 +97,8 @@ def restore(home: Path, source: Path) -> None:
     Nothing may use the database meanwhile. Raise EmbeddedPostgresError; then the present one is as it was.
     """
     with _maintenance(home) as server:
+        if not server.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [RESTRICTED]).fetchone():
+            server.execute(f"CREATE ROLE {RESTRICTED} NOLOGIN")  # of the server, so that a dump doesn't have it
         server.execute(f"DROP DATABASE IF EXISTS {RESTORED}")
         server.execute(f"CREATE DATABASE {RESTORED}")
         with source.open("rb") as file:

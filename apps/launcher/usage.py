@@ -124,7 +124,7 @@ def disks() -> list[Disk]:
     folders = {settings.LOCI_HOME}
     if settings.EMBEDDED_DATABASE:
         folders.add((settings.LOCI_HOME / "postgres").resolve())
-    found = {}
+    found: dict[int, Disk] = {}
     for folder in sorted(folders):
         with suppress(OSError):
             usage = psutil.disk_usage(str(folder))

@@ -15,7 +15,7 @@ from apps.launcher import usage
 @require_safe
 def installation(request: HttpRequest) -> HttpResponse:
     """Show memory, disk and queues to who may see the figures of the installation. Raise PermissionDenied."""
-    if not request.user.has_perm("moderation.view_dashboard"):  # type: ignore[union-attr]
+    if not request.user.has_perm("moderation.view_dashboard"):
         raise PermissionDenied
     machine, programs, queues = psutil.virtual_memory(), usage.programs(), usage.waiting()
     context = {

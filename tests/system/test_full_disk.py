@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 import urllib.error
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from config.env import ROOT
 from tests.system.processes import TIMEOUT, Installation
 from tests.system.processes import installation as installation
 from tests.system.test_database_restart import TOKEN, postmaster, shell
@@ -158,9 +160,8 @@ def test_nothing_is_lost_on_a_full_disk(
     assert len(stored) == len(set(stored))
     assert {status for status, _ in writer.refused} <= {0, 503}
     integrity = subprocess.run(
-        ["python", "manage.py", "check_integrity"],
-        executable=installation.process.args[0],  # type: ignore[index]
-        cwd=Path(__file__).parents[2],
+        [sys.executable, "manage.py", "check_integrity"],
+        cwd=ROOT,
         env=installation.environment,
         capture_output=True,
         text=True,
