@@ -22,7 +22,8 @@ from apps.llm.embeddings import get_embedder
 from apps.memories.models import Memory, Passage
 from apps.memories.search import SearchQuery, search
 from apps.memories.search.lexemes import Lexemes
-from apps.prompts.assembly.memory import Prompt, assemble
+from apps.prompts.assembly.prompt import Prompt, assemble
+from apps.prompts.assembly.requests import PromptRequest
 from benchmarks.page import chat_with_text
 from benchmarks.search import BATCH, MEMORIES, QUESTIONS, store_memories
 from benchmarks.timing import interleaved, ratio, summary
@@ -58,7 +59,9 @@ def main() -> None:
 
 def prompt(chat: Chat, question: str) -> Prompt:
     """Assemble the prompt for a turn that is not sent yet."""
-    return assemble(chat, text=question, character=chat.character, context_tokens=CONTEXT, with_history=True)
+    return assemble(
+        PromptRequest(chat=chat, text=question, character=chat.character, context_tokens=CONTEXT, has_history=True)
+    )
 
 
 def chat_with_memories(owner: User) -> Chat:

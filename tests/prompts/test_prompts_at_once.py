@@ -10,9 +10,9 @@ from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.common.database.restriction import restricted_to
 from apps.memories.search.indexing import index_messages
-from apps.prompts.assembly.memory import assemble
 from tests.factories import UserFactory, make_character, make_chat
 from tests.memories.test_search import remember
+from tests.prompts.requests import assemble
 
 QUESTIONS = ("Where is the silver key?", "Does Mira like plums?", "Who is afraid of the sea? And why?")
 

@@ -8,10 +8,9 @@ from apps.chats.models import Character, Message
 from apps.memories.search import NO_VECTORS, QueryVectors, RankedHit, SearchQuery, SearchResult, find, load
 from apps.prompts.retrieval.active import active_ids_before
 from apps.prompts.slots.definitions import LONG_TERM, SESSION
+from apps.prompts.slots.entries import MESSAGES_TIER
 from apps.prompts.turns import UserTurn
 from apps.prompts.witnessing import Viewpoint
-
-MESSAGES_TIER = "messages"  # the tier of passages
 
 VISIBLE_MESSAGES = 20  # visible messages this close to the turn are taken to stand in a history that is not known
 SEARCH_LIMIT = 100  # of memories, and of messages

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 from uuid import UUID
 
+MESSAGES_TIER = "messages"  # the tier of passages
+
 
 @dataclass(frozen=True)
 class Entry:
