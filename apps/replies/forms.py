@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.chats.forms.fields import TextField
 from apps.chats.models import Character, Chat
-from apps.prompts.assembly.notes import DEFAULT_DEPTH, Note
+from apps.prompts.assembly.frame import DEFAULT_DEPTH, Note
 from apps.replies.models import (
     MAX_REPETITION_PENALTY,
     MAX_REPLY_TOKENS,

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
+from typing import Any
 
 from apps.chats.macros import Draws, resolve_card_text, resolve_choices, resolve_in_order
 from apps.chats.models import Character, Chat
 from apps.chats.queries import lorebooks_in
 from apps.common.problems import Invalid
-from apps.prompts.assembly.notes import note_of
 from apps.prompts.assembly.requests import PromptRequest
 from apps.prompts.lorebooks.lore_entries import LoreSetting
 from apps.prompts.lorebooks.lorebook import (
@@ -35,6 +35,7 @@ DEFAULT_SYSTEM_PROMPT = (
 )
 
 
+DEFAULT_DEPTH = 4  # messages that follow an author's note
 NO_LORE = Lore()
 
 
@@ -65,6 +66,26 @@ class Part:
     @property
     def message(self) -> dict[str, str]:
         return {"role": self.role, "content": self.text}
+
+
+@dataclass(frozen=True)
+class Note:
+    """The author's note of a chat: a text before the last ``depth`` messages of every prompt."""
+
+    text: str = ""
+    depth: int = DEFAULT_DEPTH
+
+    def metadata_patch(self) -> dict[str, Any]:
+        """Return the merge patch that sets the note in a chat's metadata."""
+        return {"note_prompt": self.text or None, "note_depth": self.depth}
+
+
+def note_of(metadata: Mapping[str, Any]) -> Note:
+    """Return the note in a chat's metadata, in SillyTavern's keys. Values of other types count as missing."""
+    text, depth = metadata.get("note_prompt"), metadata.get("note_depth")
+    if not isinstance(depth, int) or isinstance(depth, bool) or depth < 0:
+        depth = DEFAULT_DEPTH
+    return Note(text if isinstance(text, str) else "", depth)
 
 
 @dataclass(frozen=True)

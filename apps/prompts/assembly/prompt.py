@@ -15,9 +15,9 @@ from apps.prompts.assembly.placement import budgets_in_mode, place
 from apps.prompts.assembly.recalled import recall_for
 from apps.prompts.assembly.requests import PromptRequest
 from apps.prompts.assembly.states import digests_of, held_after, holding_of, last_state, store_state, unchanged_count
-from apps.prompts.lore import record_lore
 from apps.prompts.lorebooks.lorebook import Lore
 from apps.prompts.models import PromptState, Recall
+from apps.prompts.operations import record_lore
 from apps.prompts.settings.schema import Settings
 from apps.prompts.settings.stores import plan_for, settings_of
 from apps.prompts.slots.allocation import within_rest

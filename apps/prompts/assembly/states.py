@@ -9,8 +9,7 @@ from apps.common.database.compiled_queries import CompiledQuery
 from apps.prompts.models import PromptState
 from apps.prompts.settings.schema import Settings
 from apps.prompts.slots.budgets import FittedItems
-from apps.prompts.slots.entries import Entry
-from apps.prompts.slots.holding import Holding
+from apps.prompts.slots.entries import Entry, Holding
 from apps.prompts.slots.plan import Plan
 from apps.prompts.turns import UserTurn, visible_messages
 

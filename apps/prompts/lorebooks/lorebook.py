@@ -17,8 +17,7 @@ from apps.prompts.lorebooks.lore_entries import (
     LoreSetting,
     prepared,
 )
-from apps.prompts.lorebooks.lore_keys import Entry, extra_of, matches
-from apps.prompts.lorebooks.lore_patterns import KeyPatterns
+from apps.prompts.lorebooks.lore_keys import Entry, KeyPatterns, extra_of, matches
 
 DEFAULT_SCAN_DEPTH = 4  # messages
 DEFAULT_DEPTH = 4  # messages below an entry that stands in the conversation
