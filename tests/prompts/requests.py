@@ -15,6 +15,6 @@ def assemble(chat: Chat, *, with_history: bool, keep_recall: bool = False, **fie
 
 def assemble_whole(chat: Chat, *, without_last: bool = False, **fields: Any) -> Prompt:
     """Return the whole prompt of a reply."""
-    reply = {name: fields.pop(name) for name in ("preset", "instruction", "for_user") if name in fields}
-    reply |= {"tokens": fields.pop("reply_tokens", 0)}
+    reply: dict[str, Any] = {name: fields.pop(name) for name in ("preset", "instruction", "for_user") if name in fields}
+    reply["tokens"] = fields.pop("reply_tokens", 0)
     return prompt.assemble(PromptRequest(chat=chat, reply=Reply(**reply), again=without_last, **fields))

@@ -8,7 +8,7 @@ from apps.memories.quotations import inside, quoted_speaker
 from apps.prompts.models import Recall
 from apps.prompts.retrieval.excerpts import ELLIPSIS
 from apps.prompts.retrieval.known import is_current, memories_of_tier
-from apps.prompts.retrieval.withheld import secrets_of, tellable
+from apps.prompts.retrieval.service import secrets_of, tellable
 from apps.prompts.slots.blocks import one_line
 from apps.prompts.slots.definitions import LONG_TERM, SESSION, TRIGGERED
 from apps.prompts.slots.entries import MESSAGES_TIER, Entry

@@ -10,12 +10,13 @@ from apps.chats.models import Character, Message
 from apps.common.database.concurrent_reads import read_concurrently
 from apps.memories.quotations import quotation
 from apps.memories.search import SearchResult
+from apps.memories.secrets import Secrets, secrets_kept_from
+from apps.memories.witnesses import participants_of
 from apps.prompts.retrieval.active import ActiveMemory, SourceMessage, active_memories
 from apps.prompts.retrieval.excerpts import excerpt_around
 from apps.prompts.retrieval.layers import LAYERS
 from apps.prompts.retrieval.reasons import names_in, reasons
 from apps.prompts.retrieval.related import MESSAGES_TIER, search_related
-from apps.prompts.retrieval.withheld import secrets_of, tellable
 from apps.prompts.slots.blocks import join_blocks, one_line
 from apps.prompts.slots.budgets import CountFunction, FittedItems
 from apps.prompts.slots.definitions import EPISTEMIC, LONG_TERM, RECALLED, SESSION
@@ -117,6 +118,21 @@ def layer_entries(turn: UserTurn, character: Character | None, plan: Plan) -> di
     secrets = secrets_of(turn, character)
     # What characters suspect or believe is in their own mind, also where they don't know that it is so.
     return {name: items if name == EPISTEMIC.name else tellable(secrets, items) for name, items in entries.items()}
+
+
+def secrets_of(turn: UserTurn, character: Character | None) -> Secrets:
+    """Return what was kept from the character just before the turn.
+
+    Without a character, in a group, anyone may speak: what is kept from any member.
+    """
+    names = [character.name] if character else [member.name for member in participants_of(turn.chat)]
+    return secrets_kept_from(names, turn.knowledge)
+
+
+def tellable(secrets: Secrets, entries: Iterable[Entry]) -> list[Entry]:
+    """Return the entries that tell no secret; those of several sentences without the ones that do."""
+    lines = [(entry, secrets.without(entry.line)) for entry in entries]
+    return [entry if line == entry.line else replace(entry, line=line) for entry, line in lines if line]
 
 
 def _protect(entries: Sequence[Entry], kinds: Sequence[str]) -> list[Entry]:
