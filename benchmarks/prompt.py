@@ -20,7 +20,8 @@ from apps.common.database.restriction import restricted_to
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Memory, Passage
-from apps.prompts.assembly.memory import Prompt, assemble
+from apps.prompts.assembly.prompt import Prompt, assemble
+from apps.prompts.assembly.requests import PromptRequest
 from apps.search.service import SearchQuery, search
 from apps.text.lexemes import Lexemes
 from benchmarks.page import chat_with_text
@@ -58,7 +59,9 @@ def main() -> None:
 
 def prompt(chat: Chat, question: str) -> Prompt:
     """Assemble the prompt for a turn that is not sent yet."""
-    return assemble(chat, text=question, character=chat.character, context_tokens=CONTEXT, with_history=True)
+    return assemble(
+        PromptRequest(chat=chat, text=question, character=chat.character, context_tokens=CONTEXT, has_history=True)
+    )
 
 
 def chat_with_memories(owner: User) -> Chat:

@@ -39,5 +39,5 @@ class PromptsConfig(AppConfig):
         characters_merged.connect(on_demand("apps.prompts.settings.stores:on_characters_merged"))
         indexed_settings.register(on_demand("apps.prompts.settings.forms:prompt_settings"))
         panels.register(on_demand("apps.prompts.cards.panel:recall_panel"))
-        panels.register(on_demand("apps.prompts.repair.panel:repair_panel"))
+        panels.register(on_demand("apps.prompts.repair_notes:repair_panel"))
         samples.register(Sample("The Salt Road", Path(self.path) / "demo" / "the_salt_road.jsonl"))

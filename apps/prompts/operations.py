@@ -220,6 +220,20 @@ def restore_recall(turn: UserTurn, values: dict[str, Any], *, replace: bool = Fa
     return _update(recall, **values) if is_replaced else recall
 
 
+def record_lore(turn: UserTurn, entries: list[dict[str, Any]]) -> None:
+    """Store with a turn's recall which lorebook entries its last prompt had. A turn without a text has no recall."""
+    recalls = Recall.objects.for_owner(turn.owner_id).filter(chat=turn.chat, message=turn.message)
+    if recalls.exclude(lore=entries).update(lore=entries) or not entries or not turn.text:
+        return
+    with suppress(Missing), transaction.atomic():
+        message_id = lock_turn(turn)
+        if not recalls.exists():
+            # Nothing could be recalled. Without a hash, the recall of the turn is still to be made.
+            Recall.objects.create(
+                owner_id=turn.owner_id, chat=turn.chat, message_id=message_id, turn_hash="", lore=entries
+            )
+
+
 def save_recalls(chat: Chat, message_ids: Collection[UUID], swipe_ids: Collection[UUID]) -> dict[str, Any]:
     """Return the values of the recalls of messages that are about to be deleted, by message id."""
     recalls = Recall.objects.for_owner(chat.owner_id).filter(message__in=message_ids)

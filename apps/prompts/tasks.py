@@ -8,7 +8,7 @@ from celery import shared_task
 
 from apps.common.database.restriction import restrict
 from apps.common.problems import Missing
-from apps.prompts.recaps import operations
+from apps.prompts import away_recaps as operations
 
 
 @shared_task

@@ -14,7 +14,7 @@ from apps.chats.forms.fields import TextField
 from apps.chats.models import Character, Chat
 from apps.llm.models import Connection
 from apps.llm.queries import writing_connections
-from apps.prompts.assembly.notes import DEFAULT_DEPTH, Note
+from apps.prompts.assembly.frame import DEFAULT_DEPTH, Note
 from apps.replies.models import (
     MAX_REPETITION_PENALTY,
     MAX_REPLY_TOKENS,

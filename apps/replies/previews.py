@@ -5,8 +5,8 @@ from dataclasses import replace
 from apps.chats.models import Chat
 from apps.llm.backends import backend_for
 from apps.prompts.assembly.context_map import ContextMap, context_map
-from apps.prompts.assembly.memory import Prompt
-from apps.prompts.assembly.whole import WholePrompt, assemble_whole
+from apps.prompts.assembly.prompt import Prompt, PromptMemory, assemble
+from apps.prompts.assembly.requests import PromptRequest, Reply
 from apps.prompts.settings.schema import Settings
 from apps.prompts.turns import visible_messages
 from apps.replies.models import Generation, GenerationPreset
@@ -14,25 +14,25 @@ from apps.replies.presets import preset_or_default, reply_tokens_of
 from apps.replies.speakers import next_speaker
 
 
-def preview_prompt(chat: Chat, settings: Settings | None = None) -> WholePrompt:
+def preview_prompt(chat: Chat, settings: Settings | None = None) -> Prompt:
     """Return the prompt of the next reply: by the next speaker, with the preset that the chat page selects.
 
-    ``settings`` replace the injection settings of the chat. Raise Invalid.
+    ``settings`` replace those of the chat. Raise Invalid.
     """
     preset = _selected_preset(chat)
     context_tokens = backend_for(chat.owner_id).context_tokens
-    return assemble_whole(
-        chat,
+    request = PromptRequest(
+        chat=chat,
         character=next_speaker(chat, None)[1],
-        preset=preset,
+        reply=Reply(preset=preset, tokens=reply_tokens_of(preset, context_tokens)),
         context_tokens=context_tokens,
-        reply_tokens=reply_tokens_of(preset, context_tokens),
         settings=settings,
         leave_trace=False,
     )
+    return assemble(request)
 
 
-def map_of(chat: Chat, prompt: WholePrompt) -> ContextMap:
+def map_of(chat: Chat, prompt: Prompt) -> ContextMap:
     """Return what the model's context is filled with by the prompt that ``preview_prompt`` returned."""
     context_tokens = backend_for(chat.owner_id).context_tokens
     reply_tokens = reply_tokens_of(_selected_preset(chat), context_tokens)
@@ -47,7 +47,7 @@ def _selected_preset(chat: Chat) -> GenerationPreset:
     return preset_or_default(chat.owner_id, latest.preset if latest else None)
 
 
-def preview_memory(chat: Chat, settings: Settings) -> Prompt:
+def preview_memory(chat: Chat, settings: Settings) -> PromptMemory:
     """Return what is remembered in the prompt of the next reply. Raise Invalid."""
     prompt = preview_prompt(chat, settings)
     return replace(prompt.memory, stable_tokens=prompt.stable_tokens)

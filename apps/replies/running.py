@@ -12,7 +12,8 @@ from apps.llm.backends import backend_on
 from apps.llm.generation import GenerationFailed, GenerationRequest, PromptMessage, TransientFailure
 from apps.llm.models import Connection
 from apps.llm.queries import generation_connection
-from apps.prompts.assembly.whole import assemble_whole
+from apps.prompts.assembly.prompt import assemble
+from apps.prompts.assembly.requests import PromptRequest, Reply
 from apps.prompts.turns import visible_messages
 from apps.replies.models import Generation
 from apps.replies.operations import settle, update_fields, write_text
@@ -92,7 +93,6 @@ def _request(generation: Generation, connection: Connection, *, reserved: int) -
     Raise Invalid if the chat went on, or the prompt doesn't fit.
     """
     chat = generation.chat
-    without_last = generation.mode == Generation.Mode.SWIPE
     last = visible_messages(chat).order_by("-index").first()
     if generation.mode in (Generation.Mode.SWIPE, Generation.Mode.CONTINUE):
         if generation.message_id is None:
@@ -102,15 +102,20 @@ def _request(generation: Generation, connection: Connection, *, reserved: int) -
     update_fields(generation, follows=last)
     preset = preset_or_default(generation.owner_id, generation.preset)
     reply_tokens = reply_tokens_of(preset, connection.context_tokens)
-    prompt = assemble_whole(
-        chat,
-        character=generation.character,
+    reply = Reply(
         preset=preset,
-        context_tokens=connection.context_tokens - reserved,
-        reply_tokens=reply_tokens,
-        without_last=without_last,
-        for_user=generation.mode == Generation.Mode.IMPERSONATE,
+        tokens=reply_tokens,
         instruction=INSTRUCTIONS.get(Generation.Mode(generation.mode), ""),
+        for_user=generation.mode == Generation.Mode.IMPERSONATE,
+    )
+    prompt = assemble(
+        PromptRequest(
+            chat=chat,
+            character=generation.character,
+            reply=reply,
+            context_tokens=connection.context_tokens - reserved,
+            again=generation.mode == Generation.Mode.SWIPE,
+        )
     )
     messages: list[PromptMessage] = prompt.messages  # type: ignore[assignment]
     return GenerationRequest(

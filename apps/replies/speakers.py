@@ -4,7 +4,7 @@ import re
 
 from apps.chats.models import Character, Chat, Message
 from apps.chats.operations import character_of_participant
-from apps.prompts.lorebooks.whole_words import is_whole_word
+from apps.prompts.lorebooks.lore_keys import is_whole_word
 from apps.prompts.turns import visible_messages
 
 

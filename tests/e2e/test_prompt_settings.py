@@ -6,11 +6,11 @@ from django.test import Client
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from apps.prompts.assembly.memory import assemble
 from apps.prompts.settings.stores import INJECTION_SETTINGS
 from tests.conftest import missing
 from tests.e2e.test_accessibility import AXE, DESK, PHONE, WAYS, violations_on
 from tests.factories import UserFactory, make_character, make_chat, make_memory
+from tests.prompts.requests import assemble
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 

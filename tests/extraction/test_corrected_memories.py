@@ -9,8 +9,8 @@ from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
 from apps.memories.models import Memory
 from apps.memories.operations import delete_memory, edit_memory
-from apps.prompts.assembly.memory import assemble
 from tests.factories import UserFactory, make_character, make_chat, parsed
+from tests.prompts.requests import assemble
 
 OSAKA = "My sister Elena lives in Osaka with her husband Kenji."
 KYOTO = "Alice: “My sister Elena lives in Kyoto with her husband Kenji.”"

@@ -14,9 +14,9 @@ from apps.chats.models import Chat
 from apps.chats.operations import append_messages, create_lorebook, start_conversation, update_lorebook
 from apps.chats.transfer.cards import import_card, import_lorebook
 from apps.exchange.reading.lorebooks import read_book
-from apps.prompts.assembly.whole import assemble_whole
 from apps.prompts.lorebooks.lorebook import matching_lore
 from tests.factories import UserFactory, make_character, make_chat, parsed
+from tests.prompts.requests import assemble_whole
 
 DATA = Path(__file__).parent / "data"
 

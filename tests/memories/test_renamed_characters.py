@@ -7,8 +7,8 @@ from apps.chats.operations import add_participant, create_persona, update_charac
 from apps.common.scoping import system_scope
 from apps.memories.models import Entity, Knowledge, Memory
 from apps.memories.operations.entities import edit_entity, get_or_create_entity
-from apps.prompts.assembly.memory import assemble
 from tests.factories import UserFactory, make_character, make_chat, make_memory
+from tests.prompts.requests import assemble
 
 pytestmark = pytest.mark.django_db
 

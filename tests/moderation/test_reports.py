@@ -16,11 +16,11 @@ from apps.moderation.operations.notices import answer
 from apps.moderation.operations.reports import report
 from apps.moderation.targets import find_target
 from apps.moderation.tasks import send_notice
-from apps.prompts.assembly.whole import assemble_whole
 from apps.prompts.turns import spoken_turns_newest_first
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_character, make_chat
 from tests.moderation.conftest import SECRET, signed_in
+from tests.prompts.requests import assemble_whole
 
 
 def test_a_message_is_reported_from_its_menu(alice: User, message: Message) -> None:

@@ -18,9 +18,9 @@ from apps.moderation.models import Case
 from apps.moderation.operations.decisions import decide, reverse
 from apps.moderation.operations.reports import report
 from apps.moderation.targets import find_target
-from apps.prompts.assembly.whole import assemble_whole
 from tests.factories import make_character, make_memory
 from tests.moderation.conftest import SECRET
+from tests.prompts.requests import assemble_whole
 from tests.snapshots.making import made, restored
 
 Hide = Callable[[str, Any], Case]

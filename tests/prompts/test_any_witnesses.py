@@ -12,13 +12,13 @@ from apps.chats.models import Character, Chat
 from apps.chats.operations import add_participant, append_messages
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Arc, Memory
-from apps.prompts.assembly.memory import assemble
 from apps.prompts.models import Recall
 from apps.prompts.operations import edit_recall
 from apps.prompts.settings.schema import resolve
 from apps.prompts.turns import find_turn
 from apps.search.indexing import index_messages
 from tests.factories import UserFactory, make_character, make_chat, make_memory, parsed
+from tests.prompts.requests import assemble
 from tests.properties import HISTORIES
 
 NAMES = ("Mira", "Tom", "Zoe")

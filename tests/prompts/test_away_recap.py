@@ -9,8 +9,8 @@ from django.utils import timezone
 from apps.chats.models import Chat
 from apps.chats.operations import append_messages
 from apps.llm.operations import create_connection, use_for
+from apps.prompts import away_recaps as operations
 from apps.prompts.models import AwayRecap
-from apps.prompts.recaps import operations
 from apps.prompts.tasks import write_recap
 from tests.factories import make_memory, parsed
 from tests.llm.scripted_server import ScriptedServer

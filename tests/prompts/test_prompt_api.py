@@ -8,11 +8,11 @@ from django.utils import timezone
 from apps.chats.operations import append_messages
 from apps.extraction.settings.operations import change_settings
 from apps.llm.tokens import count_tokens
-from apps.prompts.assembly.memory import assemble
 from apps.prompts.models import Recall
 from apps.prompts.slots.definitions import ALL_SLOTS, MACROS
 from apps.search.indexing import index_messages
 from tests.factories import UserFactory, make_character, make_chat, parsed
+from tests.prompts.requests import assemble
 
 NAMES = [
     "canon", "short_term", "profiles", "long_term", "scenes", "relationships", "triggered", "session", "arcs",

@@ -9,9 +9,9 @@ from django.db import connection, transaction
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.common.database.restriction import restricted_to
-from apps.prompts.assembly.memory import assemble
 from apps.search.indexing import index_messages
 from tests.factories import UserFactory, make_character, make_chat
+from tests.prompts.requests import assemble
 from tests.search.test_search import remember
 
 QUESTIONS = ("Where is the silver key?", "Does Mira like plums?", "Who is afraid of the sea? And why?")

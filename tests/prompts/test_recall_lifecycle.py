@@ -7,7 +7,7 @@ from apps.chats.operations import Patch, append_messages, delete_chat, patch_mes
 from apps.chats.signals import ChatChanged
 from apps.common.problems import Missing
 from apps.llm.embeddings import EmbeddingUnavailable
-from apps.prompts.assembly import memory as assembly
+from apps.prompts.assembly import recalled as assembly
 from apps.prompts.models import Recall
 from apps.prompts.operations import edit_recall, ensure_recall, mark_reused, recall_appended_turn, recall_turn
 from tests.factories import make_chat, parsed

@@ -9,7 +9,7 @@ from apps.chats.locking import Guard
 from apps.chats.operations import Patch, append_messages, patch_messages
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.models import Entity, Memory
-from apps.prompts.assembly import memory as assembly
+from apps.prompts.assembly import recalled as assembly
 from apps.prompts.models import Recall
 from apps.prompts.retrieval import service
 from apps.prompts.retrieval.related import Related

@@ -6,11 +6,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from apps.prompts.assembly.memory import assemble
 from apps.prompts.models import PromptState
 from apps.prompts.settings.stores import INJECTION_SETTINGS, settings_of, settings_of_owner
 from apps.prompts.settings.trimming import REASONS
 from tests.factories import UserFactory
+from tests.prompts.requests import assemble
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ from apps.llm.tokens import count_tokens
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Relationship
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.texts import edit_text, write_version
-from apps.prompts.assembly.memory import assemble
 from apps.prompts.retrieval.texts import summary_entries
 from apps.prompts.settings.stores import INJECTION_SETTINGS
 from apps.prompts.turns import find_turn
 from tests.factories import make_character, make_chat, make_memory, parsed
 from tests.lanes import paired
+from tests.prompts.requests import assemble
 
 
 def texts(api: APIClient, chat: Chat, **body) -> dict[str, str]:

@@ -9,10 +9,10 @@ from openai import OpenAI
 
 from apps.accounts.models import User
 from apps.chats.operations import append_messages
-from apps.prompts.assembly.whole import assemble_whole
 from tests.conftest import WebServer
 from tests.factories import UserFactory, make_chat, parsed
 from tests.llm.scripted_server import ScriptedServer
+from tests.prompts.requests import assemble_whole
 from tests.proxy.conftest import texts_of
 
 

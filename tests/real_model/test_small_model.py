@@ -16,9 +16,9 @@ from apps.llm.backends.connected import ConnectedBackend
 from apps.llm.generation import GenerationRequest, PromptMessage
 from apps.llm.models import Connection
 from apps.llm.operations import create_connection, use_for
-from apps.prompts.assembly.memory import assemble
 from tests.extraction.engine.story import read
 from tests.factories import UserFactory
+from tests.prompts.requests import assemble
 from tests.real_model.measuring import chat_of, is_told, measure, passages, table
 from tests.real_model.serving import URL, model_server
 

@@ -4,10 +4,10 @@ import pytest
 
 from apps.chats.operations import append_messages, create_lorebook
 from apps.memories.models import Memory, Scene
-from apps.prompts.assembly.memory import assemble
 from apps.prompts.operations import edit_recall, ensure_recall
 from apps.search.indexing import index_messages
 from tests.factories import make_character, make_chat, make_memory, parsed
+from tests.prompts.requests import assemble
 from tests.replies.test_group_secrets import run, sent
 from tests.replies.test_whole_prompts import whole
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from apps.chats.models import Chat
 from apps.chats.operations import patch_metadata
 from apps.common.documents.patches import DocumentPatch
-from apps.prompts.assembly.notes import Note, note_of
+from apps.prompts.assembly.frame import Note, note_of
 from apps.replies.forms import StopsField
 from apps.replies.models import GenerationPreset
 from apps.replies.operations import UNCHECKED

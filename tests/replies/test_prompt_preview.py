@@ -12,12 +12,12 @@ from apps.chats.models import Chat, Lorebook
 from apps.chats.operations import branch_chat, create_lorebook, create_persona, update_chat
 from apps.chats.transfer.exports import export_jsonl
 from apps.chats.transfer.imports import import_chats
-from apps.prompts.assembly.whole import assemble_whole
 from apps.prompts.lorebooks.lorebook import matching_lore
 from apps.prompts.models import Recall
 from apps.replies.presets import create_preset
 from tests.factories import UserFactory, make_character, make_chat
 from tests.prompts.conftest import client_of
+from tests.prompts.requests import assemble_whole
 
 
 @pytest.fixture

@@ -4,11 +4,11 @@ import pytest
 
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, append_messages, create_lorebook, create_persona, patch_messages, update_chat
-from apps.prompts.assembly.whole import assemble_whole
 from apps.prompts.settings.stores import INJECTION_SETTINGS
 from apps.replies.operations import UNCHECKED
 from apps.search.indexing import index_messages
 from tests.factories import make_character, make_chat, make_memory, parsed
+from tests.prompts.requests import assemble_whole
 from tests.replies.test_group_secrets import run, sent
 
 

@@ -9,8 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from apps.prompts.away_recaps import dismiss_recap, due_recap, is_awaited
 from apps.prompts.models import AwayRecap
-from apps.prompts.recaps.operations import dismiss_recap, due_recap, is_awaited
 
 
 class AwayRecapSerializer(serializers.Serializer[Any]):

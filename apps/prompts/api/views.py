@@ -20,7 +20,8 @@ from apps.prompts.api.serializers import (
     RecallUpdateSerializer,
     recall_context,
 )
-from apps.prompts.assembly.memory import assemble
+from apps.prompts.assembly.prompt import assemble
+from apps.prompts.assembly.requests import PromptRequest
 from apps.prompts.models import Recall
 from apps.prompts.queries import access_recall, chat_recalls
 from apps.prompts.turns import text_hash
@@ -38,11 +39,13 @@ class PromptView(APIView):
         values = read_body(PromptRequestSerializer, request)
         require_member(chat, values["character"])
         prompt = assemble(
-            chat,
-            text=values["text"],
-            character=values["character"],
-            context_tokens=values["context_tokens"],
-            with_history=values["history"],
+            PromptRequest(
+                chat=chat,
+                text=values["text"],
+                character=values["character"],
+                context_tokens=values["context_tokens"],
+                has_history=values["history"],
+            )
         )
         recalls = [prompt.recall] if prompt.recall else []
         return Response(PromptSerializer(prompt, context=recall_context(request.user, recalls)).data)

@@ -9,7 +9,7 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from apps.common.words import Words
-from apps.prompts.assembly.whole import WholePrompt
+from apps.prompts.assembly.prompt import Prompt
 from apps.prompts.cards.reasons import shown_reasons
 from apps.prompts.lorebooks.lorebook import (
     LORE_AFTER,
@@ -116,7 +116,7 @@ class ContextMap:
     bar_width: int = BAR_WIDTH
 
 
-def context_map(prompt: WholePrompt, context_tokens: int, reply_tokens: int, told_messages: int) -> ContextMap:
+def context_map(prompt: Prompt, context_tokens: int, reply_tokens: int, told_messages: int) -> ContextMap:
     """Return what the context is filled with. ``told_messages`` is the number of messages that could stand in it."""
     free = max(context_tokens - reply_tokens - prompt.total_tokens, 0)
     pieces = [
@@ -133,7 +133,7 @@ def context_map(prompt: WholePrompt, context_tokens: int, reply_tokens: int, tol
     )
 
 
-def _pieces(prompt: WholePrompt) -> Iterator[Piece]:
+def _pieces(prompt: Prompt) -> Iterator[Piece]:
     """Yield the messages of the prompt with what they are.
 
     Those of the chat are told by identity: two messages may say the same.
@@ -141,7 +141,7 @@ def _pieces(prompt: WholePrompt) -> Iterator[Piece]:
     said = {id(message) for message in prompt.history}
     slots = {item.text: item for item in prompt.slots if item.text}
     parts = {part.text: part.name for part in prompt.parts}
-    for number, (message, tokens) in enumerate(zip(prompt.messages, prompt.tokens, strict=True), 1):
+    for number, (message, tokens) in enumerate(zip(prompt.messages or [], prompt.tokens, strict=True), 1):
         text, role = message["content"], message["role"]
         if id(message) in said:
             yield Piece(HISTORY, Truncator(text).chars(LABEL_LENGTH), tokens, number, role, text)
@@ -177,7 +177,7 @@ def _totals(pieces: Iterable[Piece], whole: int) -> list[GroupTotal]:
     return [GroupTotal(group, GROUP_LABELS[group], count, 100 * count / whole) for group, count in tokens.items()]
 
 
-def _left_out_of_slots(prompt: WholePrompt) -> Iterator[LeftOut]:
+def _left_out_of_slots(prompt: Prompt) -> Iterator[LeftOut]:
     for item in prompt.slots:
         if not item.slot.enabled:
             yield LeftOut(item.slot.label, gettext("Switched off in the settings."), [])
@@ -199,14 +199,14 @@ def _over_budget(item: FilledSlot) -> str:
     }
 
 
-def _left_out_lore(prompt: WholePrompt) -> Iterator[LeftOut]:
+def _left_out_lore(prompt: Prompt) -> Iterator[LeftOut]:
     if found := prompt.lore.left_out:
         entries = [(item.name or item.text, _tokens(item.tokens)) for item in found[:SHOWN_LEFT_OUT]]
         reason = gettext("Found, but lore takes at most a quarter of the context, or what its book allows.")
         yield LeftOut(GROUP_LABELS[LORE], reason, entries, len(found) - len(entries))
 
 
-def _left_out_history(prompt: WholePrompt, told_messages: int) -> Iterator[LeftOut]:
+def _left_out_history(prompt: Prompt, told_messages: int) -> Iterator[LeftOut]:
     if (count := told_messages - len(prompt.history)) > 0:
         words = ngettext(
             "%(count)s message isn’t in the prompt: the newest %(kept)s are. Memory stands for what it said.",

@@ -10,26 +10,21 @@ from apps.chats.models import Chat
 from apps.llm.backends import backend_for
 
 if TYPE_CHECKING:
-    from apps.prompts.assembly.memory import Prompt
+    from apps.prompts.assembly.prompt import PromptMemory
     from apps.prompts.settings.schema import Settings
 
 # Called with a chat and injection settings that need not be stored. Stores nothing. Raises Invalid.
-Preview = Callable[[Chat, "Settings"], "Prompt"]
+Preview = Callable[[Chat, "Settings"], "PromptMemory"]
 
 
-def preview_alone(chat: Chat, settings: "Settings") -> "Prompt":
+def preview_alone(chat: Chat, settings: "Settings") -> "PromptMemory":
     """Return the memory of the next prompt if nothing else stands in it."""
-    from apps.prompts.assembly.memory import assemble
+    from apps.prompts.assembly.prompt import assemble
+    from apps.prompts.assembly.requests import PromptRequest
 
-    return assemble(
-        chat,
-        text=None,
-        character=None,
-        context_tokens=backend_for(chat.owner_id).context_tokens,
-        with_history=False,
-        settings=settings,
-        leave_trace=False,
-    )
+    context_tokens = backend_for(chat.owner_id).context_tokens
+    request = PromptRequest(chat=chat, context_tokens=context_tokens, settings=settings, leave_trace=False)
+    return assemble(request).memory
 
 
 _previews: list[Preview] = [preview_alone]
@@ -40,6 +35,6 @@ def register_preview(preview: Preview) -> None:
     _previews[:] = [preview]
 
 
-def preview_memory(chat: Chat, settings: "Settings") -> "Prompt":
+def preview_memory(chat: Chat, settings: "Settings") -> "PromptMemory":
     """Return the memory of the chat's next prompt with ``settings``. Raise Invalid."""
     return _previews[0](chat, settings)

@@ -15,7 +15,7 @@ from apps.common.scoping import Owner
 from apps.prompts.cards.bodies import CardBody
 from apps.prompts.models import Recall
 from apps.prompts.queries import awaits_recall, is_outdated, recalls_of_messages
-from apps.prompts.retrieval.related import MESSAGES_TIER
+from apps.prompts.slots.entries import MESSAGES_TIER
 
 TURN_LENGTH = 300  # characters
 RECALL_EXPECTED_WITHIN = dt.timedelta(minutes=1)  # maximum age of a message with a pending card

@@ -17,8 +17,7 @@ from apps.prompts.lorebooks.lore_entries import (
     LoreSetting,
     prepared,
 )
-from apps.prompts.lorebooks.lore_keys import Entry, extra_of, matches
-from apps.prompts.lorebooks.lore_patterns import KeyPatterns
+from apps.prompts.lorebooks.lore_keys import Entry, KeyPatterns, matches
 
 DEFAULT_SCAN_DEPTH = 4  # messages
 DEFAULT_DEPTH = 4  # messages below an entry that stands in the conversation
@@ -130,21 +129,22 @@ def _found(book: Mapping[str, Any], recent: Sequence[str], setting: LoreSetting)
     """
     patterns = KeyPatterns()
     entries = (prepared(entry, setting) for entry in book.get("entries", []))
-    waiting = [entry for entry in entries if entry is not None]
+    waiting = [entry for entry in entries if entry is not None]  # each has extensions, maybe empty
     found = [
         entry
         for entry in waiting
-        if not extra_of(entry, "delay_until_recursion") and matches(entry, _scanned(book, entry, recent), patterns)
+        if not entry["extensions"].get("delay_until_recursion")
+        and matches(entry, _scanned(book, entry, recent), patterns)
     ]
     latest = found
     for _ in range(MAX_ROUNDS if book.get("recursive_scanning") else 0):
-        text = "\n".join(entry["scanned"] for entry in latest if not extra_of(entry, "prevent_recursion"))
+        text = "\n".join(entry["scanned"] for entry in latest if not entry["extensions"].get("prevent_recursion"))
         known = {id(entry) for entry in found}
         latest = [
             entry
             for entry in waiting
             if id(entry) not in known
-            and not extra_of(entry, "exclude_recursion")
+            and not entry["extensions"].get("exclude_recursion")
             and matches(entry, f"{_scanned(book, entry, recent)}\n{text}", patterns)
         ]
         if not latest or not text:
@@ -155,7 +155,7 @@ def _found(book: Mapping[str, Any], recent: Sequence[str], setting: LoreSetting)
 
 def _scanned(book: Mapping[str, Any], entry: Entry, recent: Sequence[str]) -> str:
     """Return the texts that an entry is compared with: its own ``scan_depth``, else the book's."""
-    depths = (extra_of(entry, "scan_depth"), book.get("scan_depth"), DEFAULT_SCAN_DEPTH)
+    depths = (entry["extensions"].get("scan_depth"), book.get("scan_depth"), DEFAULT_SCAN_DEPTH)
     return "\n".join(recent[: max(_number(depths), 0)])
 
 
@@ -166,14 +166,14 @@ def _number(values: Iterable[Any]) -> int:
 
 def _text_of(entry: Entry, tokens: int) -> LoreText:
     keys = tuple(str(key) for key in entry.get("keys") or [])
-    role = extra_of(entry, "role")
+    role = entry["extensions"].get("role")
     return LoreText(
         name=str(entry.get("name") or entry.get("comment") or ", ".join(keys[:TITLE_KEYS])),
         keys=keys,
         text=entry["content"],
         tokens=tokens,
         place=PLACES[entry["position"]],
-        depth=max(_number((extra_of(entry, "depth"), DEFAULT_DEPTH)), 0),
+        depth=max(_number((entry["extensions"].get("depth"), DEFAULT_DEPTH)), 0),
         role=ROLES[role] if isinstance(role, int) and role in range(len(ROLES)) else ROLES[0],
         order=entry.get("insertion_order", 0),
         is_constant=bool(entry.get("constant")),

@@ -7,12 +7,11 @@ from uuid import UUID
 from apps.chats.models import Character, Message
 from apps.prompts.retrieval.active import active_ids_before
 from apps.prompts.slots.definitions import LONG_TERM, SESSION
+from apps.prompts.slots.entries import MESSAGES_TIER
 from apps.prompts.turns import UserTurn
 from apps.prompts.witnessing import Viewpoint
 from apps.search.ranking import RankedHit
 from apps.search.service import NO_VECTORS, QueryVectors, SearchQuery, SearchResult, find, load
-
-MESSAGES_TIER = "messages"  # the tier of passages
 
 VISIBLE_MESSAGES = 20  # visible messages this close to the turn are taken to stand in a history that is not known
 SEARCH_LIMIT = 100  # of memories, and of messages

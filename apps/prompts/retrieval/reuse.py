@@ -8,11 +8,10 @@ from apps.memories.quotations import inside, quoted_speaker
 from apps.prompts.models import Recall
 from apps.prompts.retrieval.excerpts import ELLIPSIS
 from apps.prompts.retrieval.known import is_current, memories_of_tier
-from apps.prompts.retrieval.related import MESSAGES_TIER
-from apps.prompts.retrieval.withheld import secrets_of, tellable
+from apps.prompts.retrieval.service import secrets_of, tellable
 from apps.prompts.slots.blocks import one_line
 from apps.prompts.slots.definitions import LONG_TERM, SESSION, TRIGGERED
-from apps.prompts.slots.entries import Entry
+from apps.prompts.slots.entries import MESSAGES_TIER, Entry
 from apps.prompts.turns import UserTurn
 from apps.prompts.witnessing import Viewpoint
 

@@ -1,45 +1,53 @@
 """Fill the slots for a turn with active memories and with search results."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from apps.chats.models import Character, Message
 from apps.common.database.concurrent_reads import read_concurrently
 from apps.memories.quotations import quotation
+from apps.memories.secrets import Secrets, secrets_kept_from
+from apps.memories.witnesses import participants_of
 from apps.prompts.retrieval.active import ActiveMemory, SourceMessage, active_memories
 from apps.prompts.retrieval.excerpts import excerpt_around
 from apps.prompts.retrieval.layers import LAYERS
-from apps.prompts.retrieval.overlap import QUOTED_SHARE, is_covered, words_of
 from apps.prompts.retrieval.reasons import names_in, reasons
 from apps.prompts.retrieval.related import MESSAGES_TIER, search_related
-from apps.prompts.retrieval.withheld import secrets_of, tellable
 from apps.prompts.slots.blocks import join_blocks, one_line
 from apps.prompts.slots.budgets import CountFunction, FittedItems
-from apps.prompts.slots.definitions import EPISTEMIC, LONG_TERM, RECALLED, SESSION, SLOTS, TRIGGERED
+from apps.prompts.slots.definitions import EPISTEMIC, LONG_TERM, RECALLED, SESSION
 from apps.prompts.slots.entries import Entry
+from apps.prompts.slots.filling import Candidates, Filling, fill
 from apps.prompts.slots.plan import Plan
 from apps.prompts.turns import UserTurn
 from apps.search.service import SearchResult
 
-_SLOT_NAMES = [slot.name for slot in SLOTS]
 PROTECTION = 5.0  # added to the priority of protected entries; less than the weight of a pinned memory
 PROTECTED_KINDS = {LONG_TERM.name: ("relationship", "preference", "fact"), SESSION.name: ("development", "scene")}
 
 
 @dataclass(frozen=True)
 class RetrievalResult:
-    """The entries retrieved for a turn, by slot name, and the budgets that they were fitted into.
+    """The slots of a turn, filled with what was retrieved for it.
 
     Without vectors, only words were searched. ``count`` counts the tokens of the user's model.
     """
 
     turn: UserTurn
-    fitted: Mapping[str, FittedItems[Entry]]
-    budgets: Mapping[str, int]
+    filling: Filling
     count: CountFunction
     has_vectors: bool = True
+
+    @property
+    def fitted(self) -> Mapping[str, FittedItems[Entry]]:
+        return self.filling.fitted
+
+    @property
+    def budgets(self) -> Mapping[str, int]:
+        return self.filling.budgets
 
     @property
     def text(self) -> str:
@@ -98,18 +106,10 @@ def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> Retriev
         LONG_TERM.name: [entry for entry in found[LONG_TERM.name] if entry.id in always],
         SESSION.name: found[SESSION.name],
     }
-    entries = {name: items if plan.slots[name].enabled else [] for name, items in entries.items()}
     protected = {name: _protect(items, PROTECTED_KINDS.get(name, ())) for name, items in entries.items()}
-    budgets = plan.budgets_for(protected)
-    fitted = fit_in_order(plan, protected, budgets)
-    kept = [entry for name in (LONG_TERM.name, SESSION.name) for entry in fitted[name].kept]
-    kept_ids = {entry.id for entry in kept}
-    left_out = [entry for items in found.values() for entry in items if entry.id not in kept_ids]
-    related_entries = _triggered_entries(turn, related.results, left_out) if plan.slots[TRIGGERED.name].enabled else []
-    related_entries = tellable(secrets, related_entries)
-    fitted[TRIGGERED.name] = fit_triggered(plan, fitted, related_entries, budgets[TRIGGERED.name])
-    by_name = {slot.name: fitted[slot.name] for slot in SLOTS}
-    return RetrievalResult(turn, by_name, budgets, plan.count, not related.lacks_vectors)
+    related_entries = tellable(secrets, _triggered_entries(turn, related.results, chain(*found.values())))
+    filling = fill(plan, Candidates(protected, related_entries))
+    return RetrievalResult(turn, filling, plan.count, not related.lacks_vectors)
 
 
 def layer_entries(turn: UserTurn, character: Character | None, plan: Plan) -> dict[str, list[Entry]]:
@@ -120,45 +120,19 @@ def layer_entries(turn: UserTurn, character: Character | None, plan: Plan) -> di
     return {name: items if name == EPISTEMIC.name else tellable(secrets, items) for name, items in entries.items()}
 
 
-def fit_in_order(
-    plan: Plan, entries: Mapping[str, Sequence[Entry]], budgets: Mapping[str, int], lines: Collection[str] = ()
-) -> dict[str, FittedItems[Entry]]:
-    """Fit the entries into their slots. Leave out those that an earlier slot, or one of ``lines``, says already.
+def secrets_of(turn: UserTurn, character: Character | None) -> Secrets:
+    """Return what was kept from the character just before the turn.
 
-    Slots that the turn does not change come first, so that they don't change for what others say.
+    Without a character, in a group, anyone may speak: what is kept from any member.
     """
-    seen = {_normalized(line) for line in lines}
-    fitted: dict[str, FittedItems[Entry]] = {}
-    kept: list[Entry] = []
-    for name in sorted(entries, key=_SLOT_NAMES.index):
-        items = _unrepeated(plan.candidates(name, entries[name]), seen)
-        if name == SESSION.name:
-            items = _without_repetitions(items, kept)
-        fitted[name] = plan.fit(name, items, budgets[name])
-        seen |= {_key(entry) for entry in fitted[name].kept}
-        kept += fitted[name].kept if name == LONG_TERM.name else []
-    return fitted
+    names = [character.name] if character else [member.name for member in participants_of(turn.chat)]
+    return secrets_kept_from(names, turn.knowledge)
 
 
-def fit_triggered(
-    plan: Plan, others: Mapping[str, FittedItems[Entry]], entries: Sequence[Entry], budget: int
-) -> FittedItems[Entry]:
-    """Fit what is related to the turn, without what other slots say already.
-
-    Leave out passages of messages that stand in the prompt's history anyway.
-    """
-    memories = (items for name, items in others.items() if name in (LONG_TERM.name, SESSION.name))
-    remembered = [entry for items in memories for entry in items.kept]
-    lines = {_key(entry) for items in others.values() for entry in items.kept}
-    entries = _unrepeated(_without_repetitions(entries, remembered), lines)
-    tokens = sum(items.tokens for items in others.values())
-    while True:
-        fitted = plan.fit(TRIGGERED.name, entries, budget)
-        shown = plan.shown(tokens + fitted.tokens) if plan.shown else ()
-        if not any(entry.id in shown for entry in fitted.kept):
-            return fitted
-        # What is left out here makes room for a longer history.
-        entries = [entry for entry in entries if entry.id not in shown]
+def tellable(secrets: Secrets, entries: Iterable[Entry]) -> list[Entry]:
+    """Return the entries that tell no secret; those of several sentences without the ones that do."""
+    lines = [(entry, secrets.without(entry.line)) for entry in entries]
+    return [entry if line == entry.line else replace(entry, line=line) for entry, line in lines if line]
 
 
 def _protect(entries: Sequence[Entry], kinds: Sequence[str]) -> list[Entry]:
@@ -168,34 +142,6 @@ def _protect(entries: Sequence[Entry], kinds: Sequence[str]) -> list[Entry]:
     of_kind = [max((e for e in entries if e.kind == kind), key=lambda e: e.priority, default=None) for kind in kinds]
     protected = {entry.id for entry in [*of_kind, *entries[-1:]] if entry}
     return [replace(e, priority=e.priority + PROTECTION) if e.id in protected else e for e in entries]
-
-
-def _unrepeated(entries: Iterable[Entry], seen: Collection[str]) -> list[Entry]:
-    """Return the entries whose text is not in ``seen``, each text once."""
-    first: dict[str, Entry] = {}
-    for entry in entries:
-        if _key(entry) not in seen:
-            first.setdefault(_key(entry), entry)
-    return list(first.values())
-
-
-def _key(entry: Entry) -> str:
-    return _normalized(entry.line)
-
-
-def _normalized(line: str) -> str:
-    return one_line(line).removeprefix("- ").casefold()
-
-
-def _without_repetitions(entries: Sequence[Entry], kept: Sequence[Entry]) -> list[Entry]:
-    """Return the entries that don't repeat any of ``kept``, which are in other slots."""
-    others = [words_of(entry.line) for entry in kept]
-    return [entry for entry in entries if not _is_repeated(entry, others)]
-
-
-def _is_repeated(entry: Entry, others: Iterable[set[str]]) -> bool:
-    share, words = QUOTED_SHARE if entry.tier == MESSAGES_TIER else 1.0, words_of(entry.line)
-    return any(is_covered(words, other, share) for other in others)
 
 
 def _memory_entry(turn: UserTurn, active: ActiveMemory, result: SearchResult | None, priority: float) -> Entry:
@@ -240,11 +186,14 @@ def _describe_origin(turn: UserTurn, source: SourceMessage | None) -> str:
     return f"{distance:,} {'message' if distance == 1 else 'messages'} ago"
 
 
-def _triggered_entries(turn: UserTurn, results: Iterable[SearchResult], left_out: Iterable[Entry]) -> list[Entry]:
-    """Return the passages and the memories left out of other slots that the search found, best first."""
+def _triggered_entries(turn: UserTurn, results: Iterable[SearchResult], memories: Iterable[Entry]) -> list[Entry]:
+    """Return the passages and the memories that the search found, best first.
+
+    Some of the memories may stand in slots of their own, which say them already.
+    """
     passages = [_passage_entry(turn, result.message, result) for result in results if result.message]
-    memories = [replace(entry, priority=entry.score) for entry in left_out if entry.triggered]
-    return sorted(passages + memories, key=lambda entry: -entry.score)
+    found = [replace(entry, priority=entry.score) for entry in memories if entry.triggered]
+    return sorted(passages + found, key=lambda entry: -entry.score)
 
 
 def _passage_entry(turn: UserTurn, message: Message, result: SearchResult) -> Entry:

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from apps.chats.models import Character
 from apps.memories.queries.scenes import finished_scenes
-from apps.prompts.repair.notes import pending_note
+from apps.prompts.repair_notes import pending_note
 from apps.prompts.slots.blocks import one_line
 from apps.prompts.slots.entries import Entry
 from apps.prompts.turns import UserTurn

@@ -9,9 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from apps.common.words import Words
 from apps.memories.labels import KIND_LABELS
 from apps.memories.models import Memory
-from apps.prompts.retrieval.related import MESSAGES_TIER
 from apps.prompts.settings.stores import BudgetStep
-from apps.prompts.slots.entries import Entry
+from apps.prompts.slots.entries import MESSAGES_TIER, Entry
 from apps.prompts.slots.filled_slots import FilledSlot
 
 CONTEXT = "context"  # the rule that fits all slots into the context, or into the one block

@@ -9,8 +9,7 @@ from apps.prompts.slots.allocation import most_within_context, within_context
 from apps.prompts.slots.blocks import render_block
 from apps.prompts.slots.budgets import CountFunction, FittedItems, fit
 from apps.prompts.slots.definitions import IN_PROMPT, Slot
-from apps.prompts.slots.entries import Entry
-from apps.prompts.slots.holding import Holding
+from apps.prompts.slots.entries import Entry, Holding
 
 # The ids of the messages that stand in a prompt of which memory takes this number of tokens.
 Shown = Callable[[int], Collection[UUID]]

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.chats.views.access import own_chat, wants_partial
-from apps.prompts.recaps.operations import dismiss_recap, due_recap, is_awaited
+from apps.prompts.away_recaps import dismiss_recap, due_recap, is_awaited
 
 
 @login_required

@@ -12,7 +12,8 @@ from apps.chats.models import Character, Chat, Participant
 from apps.chats.operations import character_of_participant
 from apps.llm.models import Connection
 from apps.llm.tokens import token_counter
-from apps.prompts.assembly.memory import assemble
+from apps.prompts.assembly.prompt import assemble
+from apps.prompts.assembly.requests import PromptRequest
 from apps.prompts.slots.allocation import CONTEXT_SHARE
 from apps.prompts.turns import visible_messages
 from apps.proxy.prompts.slots import with_slots
@@ -48,17 +49,8 @@ def messages_with_memory(
         return messages, "off"
     try:
         room = min(connection.context_tokens, floor(room_for_memory(connection, body) / CONTEXT_SHARE))
-        text = _text_of_turn(chat, anchor)
-        shown = _newest_ids(chat, turn_count)
-        prompt = assemble(
-            chat,
-            text=text,
-            character=speaker,
-            context_tokens=room,
-            with_history=False,
-            sends_card=False,
-            shown=lambda _: shown,
-        )
+        text, sent = _text_of_turn(chat, anchor), _newest_ids(chat, turn_count)
+        prompt = assemble(PromptRequest(chat=chat, text=text, character=speaker, context_tokens=room, sent=sent))
         return with_slots(messages, prompt.slots, prompt.macros), "on"
     except Exception:
         # A reply without memory is better than none, whatever failed.

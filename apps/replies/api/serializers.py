@@ -41,10 +41,10 @@ class PreviewSerializer(PromptSerializer):
     """The whole prompt as a model gets it."""
 
     slots = SlotSerializer(many=True)
-    unified = serializers.CharField(source="memory.unified", allow_null=True)
-    macros = serializers.DictField(source="memory.macros", child=serializers.CharField())  # type: ignore[assignment]
-    turn_class = serializers.CharField(source="memory.turn_class")  # type: ignore[assignment]
-    recall = RecallSerializer(source="memory.recall", allow_null=True)
+    unified = serializers.CharField(allow_null=True)
+    macros = serializers.DictField(child=serializers.CharField())  # type: ignore[assignment]
+    turn_class = serializers.CharField()  # type: ignore[assignment]
+    recall = RecallSerializer(allow_null=True)
     parts = PartSerializer(many=True)
     messages = CountedMessageSerializer(source="counted_messages", many=True)  # type: ignore[assignment]
     stable_tokens = serializers.IntegerField(

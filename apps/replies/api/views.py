@@ -16,7 +16,8 @@ from apps.chats.queries import access_chat
 from apps.common.api.json_formats import CompactJSONRenderer, EventStreamRenderer
 from apps.common.api.serializer_fields import read_body
 from apps.prompts.api.serializers import recall_context
-from apps.prompts.assembly.whole import assemble_whole
+from apps.prompts.assembly.prompt import assemble
+from apps.prompts.assembly.requests import PromptRequest, Reply
 from apps.replies import operations
 from apps.replies.answers import answer
 from apps.replies.api.serializers import (
@@ -44,16 +45,18 @@ class PromptPreviewView(APIView):
         chat = access_chat(request.user, chat_id)
         values = read_body(PreviewRequestSerializer, request)
         preset = preset_or_default(request.user, values["preset"])
-        prompt = assemble_whole(
-            chat,
-            text=values["text"],
-            character=next_speaker(chat, values["character"])[1],
-            preset=preset,
-            context_tokens=values["context_tokens"],
-            reply_tokens=reply_tokens_of(preset, values["context_tokens"]),
-            leave_trace=False,
+        context_tokens = values["context_tokens"]
+        prompt = assemble(
+            PromptRequest(
+                chat=chat,
+                text=values["text"],
+                character=next_speaker(chat, values["character"])[1],
+                reply=Reply(preset=preset, tokens=reply_tokens_of(preset, context_tokens)),
+                context_tokens=context_tokens,
+                leave_trace=False,
+            )
         )
-        recalls = [prompt.memory.recall] if prompt.memory.recall else []
+        recalls = [prompt.recall] if prompt.recall else []
         return Response(PreviewSerializer(prompt, context=recall_context(request.user, recalls)).data)
 
 

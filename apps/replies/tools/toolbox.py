@@ -18,7 +18,7 @@ from apps.memories.quotations import quotation
 from apps.prompts.operations import store_lookups
 from apps.prompts.retrieval.excerpts import excerpt_around
 from apps.prompts.retrieval.related import search_related
-from apps.prompts.retrieval.withheld import secrets_of
+from apps.prompts.retrieval.service import secrets_of
 from apps.prompts.settings.stores import settings_of
 from apps.prompts.slots.blocks import one_line
 from apps.prompts.turns import UserTurn, turn_from_message, visible_messages

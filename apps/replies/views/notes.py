@@ -15,7 +15,7 @@ from apps.chats.operations import patch_metadata
 from apps.chats.views.access import or_404, own_chat
 from apps.common.documents.patches import DocumentPatch
 from apps.common.pages.forms import refused_into
-from apps.prompts.assembly.notes import note_of
+from apps.prompts.assembly.frame import note_of
 from apps.replies.forms import NoteForm
 
 

@@ -1,0 +1,54 @@
+"""What a prompt is asked for, by whatever page, API or client."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from apps.chats.models import Character, Chat
+from apps.prompts.settings.schema import Settings
+
+
+class Preset(Protocol):
+    """The texts of a generation preset that stand in a prompt, with macros."""
+
+    system_prompt: str
+    post_history_instructions: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """The reply that a whole prompt asks a model for: with the card, the persona, lorebooks and instructions.
+
+    ``tokens`` of the context are kept free for it. ``instruction`` comes last. ``for_user``: the user's next message is
+    to be written, with nothing that the character hides.
+    """
+
+    preset: Preset | None = None
+    tokens: int = 0
+    instruction: str = ""
+    for_user: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptRequest:
+    """A prompt for the turn with ``text``, or for the last one, of at most ``context_tokens`` tokens.
+
+    ``character`` speaks. Without ``settings``, those of the chat apply. What stands in it besides memory: with a
+    ``reply`` all that a model reads, else with ``has_history`` the conversation. ``sent`` are the ids of the messages
+    that a client sends itself, with a card of its own; ``texts`` are further texts of the caller in which macros may
+    stand. ``again``: the reply takes the place of the last message, which is left out, and what was recalled for
+    the first one is used again. Without ``leave_trace`` nothing is stored.
+    """
+
+    chat: Chat
+    context_tokens: int
+    text: str | None = None
+    character: Character | None = None
+    settings: Settings | None = None
+    reply: Reply | None = None
+    has_history: bool = False
+    sent: Collection[UUID] | None = None
+    texts: Sequence[str] = ()
+    again: bool = False
+    leave_trace: bool = True

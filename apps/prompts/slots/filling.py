@@ -1,0 +1,135 @@
+"""Fill the slots of a prompt with what may stand in them, each within its budget."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from apps.prompts.slots.blocks import one_line
+from apps.prompts.slots.budgets import FittedItems
+from apps.prompts.slots.definitions import LONG_TERM, SESSION, SLOTS, TRIGGERED
+from apps.prompts.slots.entries import MESSAGES_TIER, Entry
+from apps.prompts.slots.filled_slots import FilledSlot, slot_of_entries, slots_of_entries, slots_of_text
+from apps.prompts.slots.plan import Plan
+
+QUOTED_SHARE = 0.7  # share of a quoted message's words that a memory must have to stand for it
+_SLOT_NAMES = [slot.name for slot in SLOTS]
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What may stand in the slots of a prompt: entries by slot name.
+
+    ``related`` are those for the slot of what is related to the turn, best first, if the search has just found them:
+    of these, nobody knows yet how much the slot needs. ``text`` stands in place of all that a recall stores.
+    """
+
+    entries: Mapping[str, Sequence[Entry]]
+    related: Sequence[Entry] = ()
+    text: str | None = None
+
+
+@dataclass(frozen=True)
+class Filling:
+    """All slots of a prompt, the entries that they were fitted with by name, and the budgets of these."""
+
+    slots: list[FilledSlot]
+    fitted: Mapping[str, FittedItems[Entry]]
+    budgets: Mapping[str, int]
+
+
+def fill(plan: Plan, candidates: Candidates) -> Filling:
+    """Fill the slots that are switched on. What is related to the turn comes last: it repeats none of the others."""
+    entries = {name: items if plan.slots[name].enabled else [] for name, items in candidates.entries.items()}
+    budgets = plan.budgets_for(entries)
+    related = entries.pop(TRIGGERED.name, candidates.related if plan.slots[TRIGGERED.name].enabled else [])
+    if candidates.text is not None:
+        fitted = fit_in_order(plan, entries, budgets, candidates.text.splitlines())
+        by_name = {item.slot.name: item for item in slots_of_text(plan, candidates.text, budgets)}
+        by_name |= {name: slot_of_entries(plan.slots[name], items, budgets[name]) for name, items in fitted.items()}
+        return Filling([by_name[slot.name] for slot in SLOTS], fitted, budgets)
+    fitted = fit_in_order(plan, entries, budgets)
+    fitted[TRIGGERED.name] = fit_triggered(plan, fitted, related, budgets[TRIGGERED.name])
+    return Filling(slots_of_entries(plan, fitted, budgets), fitted, budgets)
+
+
+def fit_in_order(
+    plan: Plan, entries: Mapping[str, Sequence[Entry]], budgets: Mapping[str, int], lines: Collection[str] = ()
+) -> dict[str, FittedItems[Entry]]:
+    """Fit the entries into their slots. Leave out those that an earlier slot, or one of ``lines``, says already.
+
+    Slots that the turn does not change come first, so that they don't change for what others say.
+    """
+    seen = {_normalized(line) for line in lines}
+    fitted: dict[str, FittedItems[Entry]] = {}
+    kept: list[Entry] = []
+    for name in sorted(entries, key=_SLOT_NAMES.index):
+        items = _unrepeated(plan.candidates(name, entries[name]), seen)
+        if name == SESSION.name:
+            items = _without_repetitions(items, kept)
+        fitted[name] = plan.fit(name, items, budgets[name])
+        seen |= {_key(entry) for entry in fitted[name].kept}
+        kept += fitted[name].kept if name == LONG_TERM.name else []
+    return fitted
+
+
+def fit_triggered(
+    plan: Plan, others: Mapping[str, FittedItems[Entry]], entries: Sequence[Entry], budget: int
+) -> FittedItems[Entry]:
+    """Fit what is related to the turn, without what other slots say already.
+
+    Leave out passages of messages that stand in the prompt's history anyway.
+    """
+    memories = (items for name, items in others.items() if name in (LONG_TERM.name, SESSION.name))
+    remembered = [entry for items in memories for entry in items.kept]
+    lines = {_key(entry) for items in others.values() for entry in items.kept}
+    entries = _unrepeated(_without_repetitions(entries, remembered), lines)
+    tokens = sum(items.tokens for items in others.values())
+    while True:
+        fitted = plan.fit(TRIGGERED.name, entries, budget)
+        shown = plan.shown(tokens + fitted.tokens) if plan.shown else ()
+        if not any(entry.id in shown for entry in fitted.kept):
+            return fitted
+        # What is left out here makes room for a longer history.
+        entries = [entry for entry in entries if entry.id not in shown]
+
+
+def _unrepeated(entries: Iterable[Entry], seen: Collection[str]) -> list[Entry]:
+    """Return the entries whose text is not in ``seen``, each text once."""
+    first: dict[str, Entry] = {}
+    for entry in entries:
+        if _key(entry) not in seen:
+            first.setdefault(_key(entry), entry)
+    return list(first.values())
+
+
+def _key(entry: Entry) -> str:
+    return _normalized(entry.line)
+
+
+def _normalized(line: str) -> str:
+    return one_line(line).removeprefix("- ").casefold()
+
+
+def _without_repetitions(entries: Sequence[Entry], kept: Sequence[Entry]) -> list[Entry]:
+    """Return the entries that don't repeat any of ``kept``, which are in other slots."""
+    others = [words_of(entry.line) for entry in kept]
+    return [entry for entry in entries if not _is_repeated(entry, others)]
+
+
+def _is_repeated(entry: Entry, others: Iterable[set[str]]) -> bool:
+    share, words = QUOTED_SHARE if entry.tier == MESSAGES_TIER else 1.0, words_of(entry.line)
+    return any(is_covered(words, other, share) for other in others)
+
+
+def words_of(text: str) -> set[str]:
+    """Return the words of a line, without case."""
+    return set(_WORD.findall(text.casefold()))
+
+
+def is_covered(words: set[str], others: set[str], share: float = 1.0) -> bool:
+    """Return True if at least a share of the words of a line also occur in another.
+
+    Two memories that have most words in common may differ in the one that matters, so of a memory all have to.
+    """
+    return bool(words) and len(words & others) >= share * len(words)
