@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
+from apps.chats.languages import in_language_of_chat
 from apps.chats.macros import Draws, resolve_card_text, resolve_choices, resolve_in_order
 from apps.chats.models import Character, Chat
 from apps.chats.queries import lorebooks_in
@@ -109,7 +110,8 @@ def assemble_whole(
     persona = resolve_choices(chat.persona.description, draws) if chat.persona and not chat.persona.withheld else ""
     default_prompt = IMPERSONATION_PROMPT if for_user else DEFAULT_SYSTEM_PROMPT
     system_prompt = resolve_choices(preset.system_prompt, draws)
-    opening = opening_texts(card, system_prompt, persona, lore, others, names, default_prompt=default_prompt)
+    with in_language_of_chat(chat):
+        opening = opening_texts(card, system_prompt, persona, lore, others, names, default_prompt=default_prompt)
     note = note_of(chat.metadata)
     around_note = {
         LORE_BEFORE_NOTE: lore.text_at(LORE_BEFORE_NOTE),

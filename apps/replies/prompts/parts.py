@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
 from apps.chats.macros import resolve_card_text
 from apps.replies.prompts.lorebook import (
     LORE_AFTER,
@@ -57,7 +59,8 @@ def opening_texts(
     """Return the texts before the conversation, by name and in order, without empty ones.
 
     ``system_prompt`` stands for a card's if it has none. ``others`` are the names of other speakers, ``values`` those
-    of macros. ``{{original}}`` is ``system_prompt`` in a card, and the default one in ``system_prompt``.
+    of macros. ``{{original}}`` is ``system_prompt`` in a card, and the default one in ``system_prompt``. Labels are in
+    the language that is active.
     """
     default = {"original": resolve_card_text(default_prompt, values)}
     original = {"original": resolve_card_text(system_prompt.strip() or "{{original}}", {**values, **default})}
@@ -66,15 +69,15 @@ def opening_texts(
         LORE_BEFORE: lore.text_at(LORE_BEFORE),
         "persona": persona,
         "description": card.description,
-        "personality": _labelled("Personality of {{char}}", card.personality),
-        "scenario": _labelled("Scenario", card.scenario),
+        "personality": _labelled(gettext("Personality of {{char}}"), card.personality),
+        "scenario": _labelled(gettext("Scenario"), card.scenario),
         LORE_AFTER: lore.text_at(LORE_AFTER),
         LORE_BEFORE_EXAMPLES: lore.text_at(LORE_BEFORE_EXAMPLES),
-        "examples": _labelled("Examples of how {{char}} speaks", card.mes_example),
+        "examples": _labelled(gettext("Examples of how {{char}} speaks"), card.mes_example),
         LORE_AFTER_EXAMPLES: lore.text_at(LORE_AFTER_EXAMPLES),
     }
     texts = {name: resolve_card_text(text, {**values, **original}).strip() for name, text in templates.items()}
-    texts["group"] = f"Also present: {', '.join(others)}." if others else ""
+    texts["group"] = gettext("Also present: %(names)s.") % {"names": ", ".join(others)} if others else ""
     return {name: text for name, text in texts.items() if text}
 
 
