@@ -14,6 +14,7 @@ from apps.injection.prompts.assembly import assemble
 from apps.injection.settings.stores import INJECTION_SETTINGS, plan_for, settings_of
 from apps.injection.slots.definitions import IN_CHAT, LONG_TERM
 from apps.injection.slots.filled_slots import blocks_of_text
+from apps.injection.slots.turn_class import classify
 from apps.memories.models import Knowledge
 from apps.memories.operations.entities import get_or_create_entity
 from apps.replies.prompts.lorebook import Lore
@@ -102,7 +103,7 @@ def test_a_template_of_the_person_s_own_stays(owner: User, mira: Character) -> N
 
 @pytest.mark.parametrize("heading", ["Known from earlier conversations:", "Aus früheren Gesprächen bekannt:"])
 def test_a_recall_that_was_made_in_another_language_is_divided(owner: User, mira: Character, heading: str) -> None:
-    plan = plan_for(make_chat(owner, *TURNS, character=mira), mira, "", settings_of(make_chat(owner)))
+    plan = plan_for(make_chat(owner, *TURNS, character=mira), mira, classify("Hm."), settings_of(make_chat(owner)))
     for slots in (plan.slots, settings_of(make_chat(owner)).slots):
         blocks = blocks_of_text(slots, plan.names, f"{heading}\n- Alice hat einen Hund.")
         assert list(blocks) == [LONG_TERM.name]
