@@ -52,7 +52,7 @@ class Report:
             return "one"
         if self.score >= USABLE:
             return "separate"
-        return "small" if ways["plain"] >= USABLE and ways["plain"] > self.without else "builtin"
+        return "small" if ways["plain"] >= USABLE and ways["plain"] >= self.without else "builtin"
 
     def document(self) -> dict[str, Any]:
         """Return the report as JSON values."""
