@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from apps.builtin.questions import is_question
+
 # Pronouns of the third person with which a sentence begins; closed classes, by script.
 _BEGINNINGS = (
     r"(?:(?:and|but|so|also|yes|no|well|oh|und|aber|y|pero|et|mais|e|ma|mas|en|maar|и|а|но)\b[,\s]*)*"
@@ -27,7 +29,7 @@ def refers_back(text: str) -> bool:
 
 def may_be_antecedent(text: str) -> bool:
     """Return whether a sentence may tell whom the next one means: no question, and no greeting."""
-    return not text.rstrip("\"'”’*) ").endswith(("?", "？")) and not _TELLS.search(text)
+    return not is_question(text) and not _TELLS.search(text)
 
 
 def with_person(text: str, names: Sequence[str]) -> str:

@@ -5,6 +5,8 @@ They say much in few words, so that a score by names, numbers and length misses 
 
 import re
 
+from apps.builtin.questions import is_question
+
 _START = r"^(?:(?:and|but|yes|no|well|also|so|oh|hi|hello|by the way|actually|btw)\b[\s,!.]*)*"
 _NOT = r"(?:(?:also|still|actually|really|not|only|a bit)\s+)*"
 # How somebody is for the moment. Other such words end with -ing or -ed: "waiting", "tired".
@@ -43,13 +45,13 @@ _BODY = r"(?:heart|heads?|hands?|eyes?|voice|breath|stomach|mind|face|cheeks?|fi
 _MINE_DOES = re.compile(
     rf"{_START}my\s+(?!{_BODY}\b)[\w'’-]+\s+(?:[\w'’-]+\s+){{0,3}}?(?!this\b)[a-z]{{3,}}s\s+\w", re.IGNORECASE
 )
-_UNCLEAR = re.compile(r"\b(?:you|your|yours|something|anything)\b|[?？]\W*$", re.IGNORECASE)
+_UNCLEAR = re.compile(r"\b(?:you|your|yours|something|anything)\b", re.IGNORECASE)
 _VAGUE_OBJECT = re.compile(r"\b(?:it|this|that|these|those|them|him|her)\b", re.IGNORECASE)
 
 
 def describes_oneself(text: str) -> bool:
     """Return whether somebody says what they are, have, do as a habit or don't, or how what is theirs is."""
-    if _UNCLEAR.search(text):
+    if is_question(text) or _UNCLEAR.search(text):
         return False
     if match := _AM.match(text):
         return _is_lasting(match["what"].casefold())

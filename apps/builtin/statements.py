@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from apps.builtin.people import People, is_narrator, people_of
+from apps.builtin.questions import is_question
 from apps.builtin.selection import with_speaker
 from apps.builtin.sentences import Sentence, sentences_of
 
@@ -61,7 +62,7 @@ class Statement:
 
     @property
     def is_question(self) -> bool:
-        return self.text.rstrip("\"'”’*) ").endswith(("?", "？", "؟"))
+        return is_question(self.text)
 
 
 def statements_of(material: Mapping[str, Any]) -> list[Statement]:

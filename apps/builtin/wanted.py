@@ -2,6 +2,7 @@
 
 import re
 
+from apps.builtin.questions import is_question
 from apps.builtin.worth.features import size_of
 
 MIN_SIZE = 3  # words of what is to be remembered
@@ -22,6 +23,6 @@ _ASKS = re.compile(
 def asks_to_remember(sentence: str) -> bool:
     """Return whether a sentence asks to remember what it says."""
     match = _ASKS.match(sentence)
-    if not match or sentence.rstrip().endswith(("?", "？")):
+    if not match or is_question(sentence):
         return False
     return size_of(sentence[match.end() :]) >= MIN_SIZE

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from apps.builtin.names import is_only_addressed, known_names, names_in, typed_entity
+from apps.builtin.questions import is_question
 from apps.builtin.reference import may_be_antecedent, refers_back, with_person
 from apps.builtin.salience import DESCRIPTIVE, WANTED, salience
 from apps.builtin.self_descriptions import describes_oneself
@@ -19,7 +20,7 @@ from apps.english.retelling import retells, takes_back
 from apps.memories.quotations import quoted_speaker
 
 MIN_SIZE = 2  # words of a sentence
-MIN_SCORE, MIN_SCORE_IN_STORY = 0.0, 0.4  # in a story, every turn is informative
+MIN_SCORE, MIN_SCORE_IN_STORY = 0.12, 0.4  # in a story, every turn is informative
 STORY_SHARE = 0.25  # share of narrated turns from which a chat is a story
 ANSWER = 0.5  # added to the score of what answers a question
 REQUESTED = 10.0  # added to the score of what somebody asks to be remembered, which comes first of all
@@ -34,7 +35,6 @@ _LISTED = re.compile(r"\s*[-*•]\s+(.*)")
 _PRONOUN = re.compile(r"(?:he|she|they|it|his|her|their|its)\b", re.IGNORECASE)
 _WOULD = re.compile(r"\b(?:would|could|might)\b|\b(?:I|we|you|he|she|it|they)['’]d\b", re.IGNORECASE)
 _NOT_LETTERS = re.compile(r"[\W_]+")
-_CLOSING = "\"'”’*)] "
 _UNSPACED_END = ("。", "！", "？", "」")
 
 
@@ -67,7 +67,7 @@ def worthwhile_sentences(turns: Sequence[Mapping[str, Any]], participants: Itera
     named_by: dict[str, list[str]] = {}
     seen: set[str] = set()
     for turn, sentences in zip(turns, turn_sentences, strict=True):
-        answers = previous["speaker"] != turn["speaker"] and _ends_with_question(previous["text"])
+        answers = previous["speaker"] != turn["speaker"] and is_question(previous["text"])
         reading = _Reading(turn["speaker"], language_of(turn["text"]), known, ANSWER * answers)
         recent = named_by.get(previous["speaker"]) or named_by.get(turn["speaker"]) or []
         items = [reading.scored(one, last) for last, one in zip([None, *sentences], sentences, strict=False)]
@@ -123,10 +123,6 @@ def _without_recalled(message: str) -> str:
     """Return a message without the quotations of a list, such as a prompt has and a character may repeat."""
     lines = [(line, _LISTED.fullmatch(line)) for line in message.splitlines()]
     return "\n".join(line for line, listed in lines if not listed or not quoted_speaker(listed[1]))
-
-
-def _ends_with_question(text: str) -> bool:
-    return text.rstrip().rstrip(_CLOSING).endswith(("?", "？", "؟"))
 
 
 @dataclass

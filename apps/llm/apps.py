@@ -9,10 +9,10 @@ class LlmConfig(AppConfig):
     def ready(self) -> None:
         """Register the built-in backend and check the setting of allowed addresses."""
         from apps.common.on_demand import on_demand
-        from apps.llm.generation import register_backend
+        from apps.llm.generation import BUILTIN, register_backend
         from apps.llm.http.addresses import AddressPolicy
 
-        register_backend("builtin", on_demand("apps.llm.backends.builtin:BuiltinBackend"))
+        register_backend(BUILTIN, on_demand("apps.llm.backends.builtin:BuiltinBackend"))
         try:
             AddressPolicy.parse(settings.LLM_ALLOWED_ADDRESSES)
         except ValueError as error:

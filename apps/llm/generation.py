@@ -9,6 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from apps.common.problems import Problem, ProblemType
 from apps.llm.replies.values import storable_text
 
+BUILTIN = "builtin"  # the name of the backend without a model
+
 Listener = Callable[[str], None]  # called about once a second with the text of the reply so far
 Watch = Callable[[], None]  # called about once a second during a call; raises to abort it
 TOOL_FIELDS = ("tool_calls", "tool_call_id")  # of messages
@@ -34,6 +36,8 @@ class GenerationRequest:
     ``less_reasoning`` is set if an earlier reply was cut off: thoughts count towards the limit of tokens.
     ``is_enough`` is asked about once a second with the text so far, and ends the reply there by returning True.
     ``tools`` are functions that the model may call, in the form of OpenAI's API.
+    ``line_pattern`` is what each line of the reply has to match, for servers that can enforce it; see
+    ``replies.constrained``. Their replies are those lines, or NONE without any.
     """
 
     task: str
@@ -49,6 +53,7 @@ class GenerationRequest:
     stop: Sequence[str] = ()
     is_enough: Callable[[str], bool] | None = None
     tools: Sequence[Mapping[str, Any]] = ()
+    line_pattern: str = ""
 
     def sent_messages(self) -> list[dict[str, Any]]:
         """Return the messages without characters that servers refuse."""
@@ -195,7 +200,7 @@ def register_backend(name: str, factory: Callable[[], GenerationBackend]) -> Non
     _factories[name] = factory
 
 
-def get_backend(name: str = "builtin") -> GenerationBackend:
+def get_backend(name: str = BUILTIN) -> GenerationBackend:
     """Return the backend ``name``. Raise UnknownBackend."""
     try:
         return _factories[name]()

@@ -116,6 +116,11 @@ class Connection(OwnedModel):
     )
     checked_at = models.DateTimeField(null=True, blank=True, help_text="When it was last tested.")
     check_error = models.TextField(blank=True, default="", help_text="The error of the last test.")
+    constrains_replies = models.BooleanField(
+        null=True,
+        editable=False,
+        help_text="Whether the server enforces the form of replies, as a test found; null if that is not known.",
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 

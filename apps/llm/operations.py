@@ -86,7 +86,7 @@ def update_connection(connection: Connection, *, api_key: str | None = None, **c
         )
     stored.for_generation = stored.for_generation and bool(stored.model)
     stored.for_embeddings = stored.for_embeddings and bool(stored.embedding_model)
-    stored.checked_at, stored.check_error = None, ""  # the last test was of other values
+    stored.checked_at, stored.check_error, stored.constrains_replies = None, "", None  # the test was of other values
     stored.save()
     announce_embedding_change(stored.owner_id)
     announce_generation_change(stored.owner_id)
@@ -127,18 +127,26 @@ def delete_connection(connection: Connection) -> None:
     announce_generation_change(connection.owner_id)
 
 
-def record_check(connection: Connection, error: str) -> None:
-    """Record the time of a connection test and its error, "" if it passed.
+def record_check(connection: Connection, error: str, constrains_replies: bool | None) -> None:
+    """Record the time of a connection test, its error, "" if it passed, and whether the server constrains replies.
 
     A connection that was changed while it was tested stays untested.
     """
     connection.checked_at, connection.check_error = timezone.now(), error
+    connection.constrains_replies = constrains_replies
     tested = Connection.objects.for_owner(connection.owner_id).filter(
         pk=connection.pk, updated_at=connection.updated_at
     )
-    is_recorded = tested.update(checked_at=connection.checked_at, check_error=error)
+    is_recorded = tested.update(
+        checked_at=connection.checked_at, check_error=error, constrains_replies=constrains_replies
+    )
     if is_recorded and not error:
         announce_generation_change(connection.owner_id)
+
+
+def stop_constraining(connection: Connection) -> None:
+    """Record that the server does not constrain replies after all. Later ones are asked for as lines of text."""
+    _update(connection, constrains_replies=False)
 
 
 def set_key(connection: Connection, key: str) -> None:

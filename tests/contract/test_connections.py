@@ -197,14 +197,14 @@ def test_a_test_asks_for_what_the_connection_is_for(alice: APIClient, server: Sc
     reply = alice.post(f"{URL}{made['id']}/test/")
     assert reply.status_code == 200
     found = reply.json()
-    assert set(found) == {"ok", "error", "models", "reply", "seconds"}
+    assert set(found) == {"ok", "error", "models", "reply", "seconds", "constrains_replies"}
     assert (found["ok"], found["error"], found["models"], found["reply"]) == (True, "", MODELS, "ready")
     assert 0 < found["seconds"] < 60
     assert {request.headers["authorization"] for request in server.requests} == {f"Bearer {KEY}"}
     after = alice.get(f"{URL}{made['id']}/").json()
     assert (after["checked_at"] is not None, after["check_error"]) == (True, "")
     today = alice.get("/api/v1/usage/").json()["today"]
-    assert today["calls"] == len(server.of_kind("generation")) + len(server.of_kind("embeddings")) == 2
+    assert today["calls"] == len(server.of_kind("generation")) + len(server.of_kind("embeddings")) == 3
     assert today["total_tokens"] > 0
 
 

@@ -123,6 +123,27 @@ def test_a_model_reads_as_its_newest_test_has_found(
     assert plan_for(UserFactory(), small, backend) == Plan.SEPARATE
 
 
+@pytest.mark.parametrize("better", [False, True])
+def test_the_page_says_which_of_the_two_reads_better(
+    owner: User, connection: Connection, server: ScriptedServer, better: bool
+) -> None:
+    lines = GOOD_REPLIES["plain"].splitlines()
+    reply = "\n".join(lines if better else lines[: len(lines) // 2])
+    server.reply_to(lambda request: "in the third person" in request.prompt, reply)
+    test = completed(model_tests.start_test(owner, connection))
+    plain = next(tier["score"] for tier in test.results["tiers"] if tier["task"] == "plain")
+    assert (plain >= test.results["without"]) is better
+    assert plain > 0
+    site = Client()
+    site.force_login(owner)
+    page = site.get(f"/settings/models/test/{test.pk}/")
+    told = "Plain questions." if better else "The built-in extractor does better."
+    assertContains(page, f"<strong>{told}</strong>", html=True)
+    assertContains(page, f"the model’s plain sentences reach {plain} of 100")
+    chosen = plan_for(owner, Settings(profile="A"), ConnectedBackend(connection))
+    assert chosen == (Plan.SMALL if better else Plan.BUILTIN)
+
+
 @pytest.mark.parametrize(
     ("model", "billions"),
     [

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from apps.prompts.slots.blocks import join_blocks, one_line, render_block, split_blocks
 from apps.prompts.slots.definitions import LONG_TERM, RECALLED
 
-HEADINGS = {slot.name: slot.heading for slot in RECALLED}
+HEADINGS = {slot.heading: slot.name for slot in RECALLED}
 BY_NAME = {slot.name: slot for slot in RECALLED}
 
 
@@ -39,7 +39,7 @@ def test_other_brackets_stay_as_they_are():
 entries = st.lists(st.text(min_size=1).filter(str.strip), max_size=4)
 
 
-@given(st.fixed_dictionaries(dict.fromkeys(HEADINGS, entries)))
+@given(st.fixed_dictionaries(dict.fromkeys(BY_NAME, entries)))
 def test_splitting_reverses_joining(content):
     blocks = {name: render(BY_NAME[name], lines) for name, lines in content.items()}
     result = split_blocks(join_blocks(blocks.values()), HEADINGS, "triggered")

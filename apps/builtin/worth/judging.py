@@ -1,11 +1,11 @@
 """Tell whether a sentence is worth remembering, and of what kind it is."""
 
 import math
-import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
+from apps.builtin.questions import is_question
 from apps.builtin.worth.features import buckets_of, size_of
 from apps.builtin.worth.model import Model
 
@@ -15,7 +15,6 @@ CLASSES = ("none", "unreal", "fact", "relationship", "preference", "event", "dev
 WORTHY = CLASSES[2:]
 LENGTH, USUAL_SIZE = 0.8, 6  # what each doubling of the words of a statement above the usual adds
 MAX_EVIDENCE = 6.0
-_QUESTION = re.compile(r"[?？؟][\"'”’*)」』 ]*$")
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ def worth_of(text: str, *, spoken: bool) -> Worth:
     odds = math.log((likelihood + 1e-4) / (1 - likelihood + 1e-4))
     more = math.log2(max(size_of(text), 1) / USUAL_SIZE)
     odds += LENGTH * more * (1 - float(probabilities[1]) if more > 0 else 1)  # a long wish is a wish
-    if _QUESTION.search(text):
+    if is_question(text):
         odds = -MAX_EVIDENCE
     bounded = max(min(odds, MAX_EVIDENCE), -MAX_EVIDENCE)
     return Worth(bounded, WORTHY[int(worthy.argmax())])

@@ -186,12 +186,12 @@ def _indentation(lead: str) -> int:
 
 
 def iter_lines(reply: str) -> Iterator[Line]:
-    """Yield the lines of a reply except code fences and lone tags. Blank lines are yielded with an empty text."""
+    """Yield the lines of a reply. Blank ones have an empty text, and so have code fences and lone tags."""
     for written in as_lines(clean_reply(reply)).split("\n"):
-        if not _FENCE_OR_TAG.match(written):
-            match = LEADING_MARKS.match(written)
-            lead = match[0] if match else ""
-            yield Line(lead, written[len(lead) :].strip(), written.strip())
+        text = "" if _FENCE_OR_TAG.match(written) else written
+        match = LEADING_MARKS.match(text)
+        lead = match[0] if match else ""
+        yield Line(lead, text[len(lead) :].strip(), text.strip())
 
 
 def is_heading(line: Line) -> bool:

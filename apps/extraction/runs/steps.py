@@ -12,6 +12,7 @@ from apps.chats.models import Character, Message
 from apps.common import jobs
 from apps.extraction.models import ExtractionRun, ModelCall, RunStep
 from apps.extraction.progress import READING_TIERS
+from apps.llm.generation import BUILTIN
 from apps.llm.queries import generation_connection
 
 
@@ -91,7 +92,7 @@ def record_call(run: ExtractionRun, call: ModelCall) -> None:
 
 def _total_cost(run: ExtractionRun, call: ModelCall) -> dict[str, str | None]:
     """Return the cost of the run's calls including this one; None if one of them had no price, or another currency."""
-    connection = generation_connection(run.owner_id) if run.backend != "builtin" else None
+    connection = generation_connection(run.owner_id) if run.backend != BUILTIN else None
     cost = connection.cost_of(call.prompt_tokens, call.completion_tokens) if connection else None
     if connection is None or cost is None or (run.llm and run.llm.get("currency") != connection.currency):
         return {"cost": None, "currency": None}

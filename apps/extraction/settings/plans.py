@@ -6,7 +6,7 @@ from enum import StrEnum
 from apps.common.scoping import Owner
 from apps.extraction.jobs.model_tests import tested_plan
 from apps.extraction.settings.schema import Settings
-from apps.llm.generation import GenerationBackend
+from apps.llm.generation import BUILTIN, GenerationBackend
 
 MAX_MESSAGES, MAX_TOKENS = 3, 300  # of the messages in one plain question
 MAX_SMALL = 3.5  # billions of parameters of a model that is asked plain questions until a test has found more
@@ -29,7 +29,7 @@ def plan_for(owner: Owner, settings: Settings, backend: GenerationBackend) -> Pl
     If the settings leave it open, it is what the model's suitability test found. Without a test, a model whose name
     tells that it is small is asked plain questions, one of profile A is asked for each tier, and others read at once.
     """
-    if backend.name == "builtin":
+    if backend.name == BUILTIN:
         return Plan.BUILTIN
     if settings.reading != "auto":
         return Plan(settings.reading)

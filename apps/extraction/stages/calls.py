@@ -15,6 +15,7 @@ from apps.extraction.parsers.records import ParsedLines, is_mostly_unused
 from apps.extraction.parsers.text_cleanup import LEADING_MARKS
 from apps.extraction.runs import steps
 from apps.llm.generation import (
+    BUILTIN,
     Completion,
     GenerationBackend,
     GenerationFailed,
@@ -78,8 +79,8 @@ def ask(run: ExtractionRun, stage: str, backend: GenerationBackend, question: Qu
     """
     request = question.request
     call = partial(ModelCall, owner_id=run.owner_id, run=run, stage=stage, task=request.task)
-    if backend.name == "builtin":
-        if run.backend not in ("", "builtin"):  # it helps a model out, whose calls alone cost something
+    if backend.name == BUILTIN:
+        if run.backend not in ("", BUILTIN):  # it helps a model out, whose calls alone cost something
             return Answer(backend.generate(request, question.watch).text, question.offered)
         reply = _call(run, backend, request, call(), replace(question, is_usable=takes_any))
         return Answer(reply.text, question.offered)
@@ -127,7 +128,8 @@ def _forms_in(request: GenerationRequest) -> str:
 
 
 def _corrected(request: GenerationRequest, call: ModelCall, parse: Parse | None) -> GenerationRequest:
-    """Return the request to send after a reply that can't be used."""
+    """Return the request to send after a reply that can't be used. It constrains nothing: that may be the reason."""
+    request = replace(request, line_pattern="")
     if call.error not in REMINDERS:
         return replace(request, max_tokens=max(2 * request.max_tokens, MIN_RETRY_TOKENS), less_reasoning=True)
     shown = [f"The forms are:\n{forms}"] if (forms := _forms_in(request)) else []

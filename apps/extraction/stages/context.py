@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,6 +18,7 @@ from apps.chats.models import Character, Chat, Message, Participant
 from apps.extraction.jobs.embedding_jobs import embed_texts
 from apps.extraction.models import ExtractionRun
 from apps.extraction.progress import window_key
+from apps.extraction.prompts.line_patterns import line_pattern
 from apps.extraction.prompts.overrides import template_of
 from apps.extraction.prompts.rendering import render
 from apps.extraction.runs.queries import end_of_window
@@ -27,7 +28,7 @@ from apps.extraction.stages.dictation import with_quotations
 from apps.extraction.stages.turns import with_text
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
-from apps.llm.generation import GenerationBackend, GenerationRequest, Watch, unwatched
+from apps.llm.generation import BUILTIN, GenerationBackend, GenerationRequest, Watch, unwatched
 from apps.memories.masking import masked
 from apps.memories.models import Memory
 from apps.memories.witnesses import participant_of, participants_of, witnessed_turns
@@ -177,7 +178,7 @@ class Context:
     @property
     def has_model(self) -> bool:
         """Return whether a language model is connected, in place of the built-in extractor."""
-        return self.backend.name != "builtin"
+        return self.backend.name != BUILTIN
 
     @property
     def last_index(self) -> int:
@@ -201,14 +202,19 @@ class Context:
         max_tokens: int,
         backend: GenerationBackend | None = None,
         sampling: Mapping[str, Any] = MappingProxyType({}),
+        forms: Iterable[str] = (),
         **options: Any,
     ) -> calls.Answer:
         """Return a reply with ``options`` of ``calls.Question``, of the model unless another ``backend`` is given.
 
-        ``sampling`` are further fields of the request. Raise GenerationFailed, ClaimLost.
+        ``sampling`` are further fields of the request; ``forms`` are those of the lines that a reading asks for. Raise
+        GenerationFailed, ClaimLost.
         """
-        messages = render(task, material, template_of(self.owner_id, task))
-        request = GenerationRequest(task, messages, material, max_tokens, **sampling)
+        own = template_of(self.owner_id, task)
+        pattern = "" if own else line_pattern(task, forms)  # an own template may ask for other lines
+        request = GenerationRequest(
+            task, render(task, material, own), material, max_tokens, line_pattern=pattern, **sampling
+        )
         question = calls.Question(request, watch=self.watch, **options)
         return calls.ask(self.run, self.stage, backend or self.backend, question)
 

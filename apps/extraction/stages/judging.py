@@ -8,7 +8,7 @@ from apps.extraction.parsers.answers import format_relation, is_comparison, pars
 from apps.extraction.settings.schema import Settings
 from apps.extraction.stages.context import Context
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
-from apps.llm.generation import Refused
+from apps.llm.generation import BUILTIN, Refused
 from apps.memories.verdicts.judging import Compare
 from apps.memories.verdicts.questions import Relation
 from apps.memories.verdicts.statements import Pair, Thresholds
@@ -77,7 +77,7 @@ def answers_from(context: Context, reply: str, pairs: Sequence[Pair]) -> dict[Pa
 
 def comparison_for(context: Context) -> Compare | None:
     """Return the learned comparison if the built-in extractor is used, else None."""
-    return _compare_locally if context.backend.name == "builtin" else None
+    return _compare_locally if context.backend.name == BUILTIN else None
 
 
 def _compare_locally(pairs: Sequence[tuple[str, str, str]]) -> list[Comparison]:

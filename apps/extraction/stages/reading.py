@@ -7,7 +7,7 @@ from typing import Any
 
 from apps.chats.models import Character, Message
 from apps.extraction.parsers.reading import DividedReply, divide_reply, is_reading, parse_reading
-from apps.extraction.prompts.languages import language_of
+from apps.extraction.prompts.languages import named_language
 from apps.extraction.prompts.rendering import join_blocks
 from apps.extraction.stages import (
     arcs,
@@ -71,7 +71,7 @@ def _ask(
         "forms": join_blocks("forms", [(form, values) for form in forms]),
         "turns": turns_material(window.turns, dates=context.settings.dates, zone=context.zone),
         "earlier": turns_material(_earlier(context, window), dates=context.settings.dates, zone=context.zone),
-        "language": language_of(turn.mes for turn in window.turns.values()),
+        "language": named_language(turn.mes for turn in window.turns.values()),
         **known_values,
     }
     limit = min(max(MIN_TOKENS, TOKENS_PER_MESSAGE * len(window.turns)), MAX_TOKENS)
@@ -79,6 +79,7 @@ def _ask(
         "reading",
         material,
         max_tokens=limit,
+        forms=forms,
         is_usable=is_reading,
         parse=parse_reading,
         # What is known may change until the window is read. That is no reason to pay for it twice.

@@ -1,17 +1,19 @@
 """Run the suitability test: ask each question, score the reply and report the progress."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from apps.extraction.parsers.memories import parse_memories
 from apps.extraction.parsers.reading import KINDS
+from apps.extraction.prompts.line_patterns import line_pattern
 from apps.extraction.prompts.rendering import render
 from apps.extraction.suitability.expectations import Statement, met_expectations
 from apps.extraction.suitability.scenarios import WAYS, Trial, trial_of, trials_for
 from apps.extraction.suitability.scoring import USABLE, TrialResult, failed_result, score_of, score_reply, verdict_of
 from apps.llm.generation import (
+    BUILTIN,
     Completion,
     GenerationBackend,
     GenerationFailed,
@@ -70,19 +72,22 @@ def run(
     watch: Watch,
     on_progress: Callable[[TrialResult], None],
     templates: Mapping[str, str] | None = None,
+    tasks: Collection[str] = (),
 ) -> Report:
-    """Ask the backend every question; ``templates`` by task override the built-in prompts.
+    """Ask the backend every question, or those of some ``tasks``; ``templates`` by task override the built-in prompts.
 
     ``watch`` is called during each call; an exception in it or in ``on_progress`` ends the test. A failed call is
     recorded in the report, and the test continues.
     """
     results: list[TrialResult] = []
     for trial in trials_for(backend.name):
+        if tasks and trial.task not in tasks:
+            continue
         watch()
         result = _ask(backend, watch, trial, (templates or {}).get(trial.task))
         results.append(result)
         on_progress(result)
-    return Report(results, _score_without() if backend.name != "builtin" else None)
+    return Report(results, _score_without() if backend.name != BUILTIN else None)
 
 
 def _score_without() -> int:
@@ -97,7 +102,8 @@ def _score_without() -> int:
 
 def _ask(backend: GenerationBackend, watch: Watch, trial: Trial, template: str | None) -> TrialResult:
     messages = render(trial.task, trial.material, template)
-    request = GenerationRequest(trial.task, messages, trial.material, trial.max_tokens)
+    pattern = "" if template else line_pattern(trial.task, trial.forms)
+    request = GenerationRequest(trial.task, messages, trial.material, trial.max_tokens, line_pattern=pattern)
     start = time.monotonic()
     usage: Completion | GenerationFailed
     try:

@@ -13,6 +13,7 @@ from typing import Any
 
 from apps.extraction.prompts.rendering import join_blocks
 from apps.extraction.suitability.expectations import Expectation
+from apps.llm.generation import BUILTIN
 
 FOLDER = Path(__file__).parent
 WAYS = ("plain", "reading")  # other ways to ask about what the tiers keep, which don't count towards the score
@@ -33,6 +34,7 @@ class Trial:
     enough: float = 0.75
     lines: int = 1  # minimum number of lines of a usable reply
     max_tokens: int = MAX_TOKENS
+    forms: Sequence[str] = ()  # of the lines that a reading asks for
 
     @property
     def expected(self) -> list[Expectation]:
@@ -47,7 +49,7 @@ class Trial:
 
 def trials_for(backend: str) -> list[Trial]:
     """Return the questions for a backend; the built-in one answers those of each tier alone."""
-    return [trial for trial in trials() if backend != "builtin" or trial.task not in WAYS]
+    return [trial for trial in trials() if backend != BUILTIN or trial.task not in WAYS]
 
 
 def trial_of(task: str) -> Trial:
@@ -74,7 +76,7 @@ def _trial(fields: dict[str, Any], players: Mapping[str, str], shared: Mapping[s
     turns = _turns_of(fields["scene"], players[fields["scene"]])
     limits = fields.pop("turns", None)
     material = fields.pop("material") | ({"turns": turns[slice(*limits)]} if limits else {})
-    if forms := fields.pop("forms", None):
+    if forms := fields.get("forms"):
         material["forms"] = join_blocks("forms", [(form, material) for form in forms])
     return Trial(material=material, expectations=(*expected, *forbidden), **fields)
 

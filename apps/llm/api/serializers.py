@@ -55,6 +55,7 @@ class ConnectionSerializer(serializers.ModelSerializer[Connection]):
             *PURPOSES,
             "checked_at",
             "check_error",
+            "constrains_replies",
             "created_at",
             "updated_at",
         ]
@@ -126,6 +127,9 @@ class ConnectionCheckSerializer(serializers.Serializer[Any]):
     models = serializers.ListField(child=serializers.CharField(), help_text="Model names listed by the server.")
     reply = serializers.CharField(help_text="The model's reply to a short prompt.")
     seconds = serializers.FloatField(help_text="Time that the reply took.")
+    constrains_replies = serializers.BooleanField(
+        allow_null=True, help_text="Whether the server enforces the form of replies; null if that is not known."
+    )
 
 
 class UsageTotalsSerializer(serializers.Serializer[Any]):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 
-from apps.llm.generation import Completion, GenerationFailed, GenerationRequest, Profile, Watch, unwatched
+from apps.llm.generation import BUILTIN, Completion, GenerationFailed, GenerationRequest, Profile, Watch, unwatched
 from apps.llm.tokens import count_tokens
 
 TaskFunction = Callable[[GenerationRequest], str]
@@ -22,7 +22,7 @@ def register_task(name: str, function: TaskFunction) -> None:
 class BuiltinBackend:
     """Backend that replies by rules. It counts tokens as a model would, so that usage can be compared."""
 
-    name = model = "builtin"
+    name = model = BUILTIN
     context_tokens = 8192
     profile: Profile = "A"
 

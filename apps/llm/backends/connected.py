@@ -20,14 +20,17 @@ from apps.llm.generation import (
     Listener,
     Misconfigured,
     Profile,
+    PromptMessage,
+    Refused,
     Watch,
     unwatched,
 )
 from apps.llm.http.addresses import AddressNotAllowed
 from apps.llm.http.endpoint import MAX_ATTEMPTS, CallPolicy
 from apps.llm.models import Connection
-from apps.llm.operations import address_policy, record_dimensions, record_usage
+from apps.llm.operations import address_policy, record_dimensions, record_usage, stop_constraining
 from apps.llm.places import GaveWay, place_at_once, place_on
+from apps.llm.replies.constrained import INSTRUCTION, lines_in, sets_own_form
 from apps.llm.replies.reply import Reply
 from apps.llm.replies.values import storable_text
 from apps.llm.tokens import count_tokens
@@ -37,6 +40,8 @@ MAX_YIELDS = 3  # times that a call gives way to others, so that it is made at l
 BATCH_SIZE = 64  # texts per embedding call
 MAX_QUERY_TEXTS = 8  # calls with at most this many texts are taken for search queries, for which a user waits
 QUERY_TIMEOUT = 10  # total seconds for such a call
+# Statuses by which servers refuse to constrain a reply: 404 if no provider of a model can, 500 if the parser crashes.
+REFUSING_STATUSES = frozenset({400, 404, 405, 415, 422, 500, 501})
 MAX_EMBEDDED_CHARACTERS = 6_000  # per text; common embedding models refuse texts above about 8,000 tokens
 
 
@@ -85,8 +90,42 @@ class ConnectedBackend:
     ) -> Completion:
         """Return the model's reply. Raise GenerationFailed, and any exception of ``watch`` and ``listener``.
 
-        ``listener`` gets the text so far about once a second.
+        ``listener`` gets the text so far about once a second. A server that is known to constrain replies is asked to,
+        until it does not.
         """
+        plain = replace(request, line_pattern="")
+        if not (request.line_pattern and self._constrains()):
+            return self.complete_as_asked(plain, watch, listener)
+        try:
+            completion = self.complete_as_asked(_constrained(request), watch, listener)
+        except GenerationFailed as failure:
+            if not isinstance(failure, Refused) and failure.server_status not in REFUSING_STATUSES:
+                raise
+            completion = self.complete_as_asked(plain, watch, listener)  # raises if that was not the reason
+            stop_constraining(self._connection)
+            return completion
+        return self._as_lines(completion)
+
+    def _constrains(self) -> bool:
+        return bool(self._connection.constrains_replies) and not sets_own_form(self._connection.extra_body)
+
+    def _as_lines(self, completion: Completion) -> Completion:
+        """Return a reply in JSON as lines, another one as it is: then the server does not constrain replies.
+
+        It may still, where a filter or thoughts left no room for the reply. One that goes on with white space until
+        its limit is no use.
+        """
+        lines = lines_in(completion.text)
+        is_blank = completion.cut_off and 2 * count_tokens(completion.text) < completion.completion_tokens
+        has_thought = completion.cut_off and completion.reasoning
+        if (lines is None or is_blank) and not completion.filtered and not has_thought:
+            stop_constraining(self._connection)
+        return completion if lines is None else replace(completion, text="\n".join(lines) or "NONE")
+
+    def complete_as_asked(
+        self, request: GenerationRequest, watch: Watch = unwatched, listener: Listener | None = None
+    ) -> Completion:
+        """Return the model's reply as it is, constrained if the request says so. Raise as ``generate``."""
         check_limit(self._connection.owner_id)
         attempts: list[Reply] = []
 
@@ -139,6 +178,13 @@ class ConnectedBackend:
             total = last_with_total_tokens(completions)
             if total.prompt_tokens or total.completion_tokens:
                 record_usage(self._connection.owner_id, self.model, total.prompt_tokens, total.completion_tokens)
+
+
+def _constrained(request: GenerationRequest) -> GenerationRequest:
+    """Return a request that also tells the model of the form that its reply is held to."""
+    *before, last = request.messages
+    told: PromptMessage = {"role": last["role"], "content": f"{last['content']}\n\n{INSTRUCTION}"}
+    return replace(request, messages=[*before, told])
 
 
 def last_with_total_tokens(completions: Sequence[Completion]) -> Completion:

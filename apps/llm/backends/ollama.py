@@ -8,6 +8,7 @@ import httpx2
 
 from apps.common.documents import merge_patch
 from apps.llm.generation import GenerationRequest, Refused
+from apps.llm.replies.constrained import schema_of
 from apps.llm.replies.documents import error_message, parsed_json
 from apps.llm.replies.reply import Delta, failure_in_document, first_document
 from apps.llm.replies.values import first_text, model_names, token_count
@@ -57,6 +58,8 @@ class Ollama:
         }
         if request.tools:
             body["tools"] = list(request.tools)
+        if request.line_pattern:
+            body["format"] = schema_of(request.line_pattern)
         if effort := request.reasoning_effort(self._reasoning_effort):
             body["think"] = False if effort == "none" else effort
         body = merge_patch.apply(body, self._extra_body)

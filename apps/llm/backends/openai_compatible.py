@@ -11,6 +11,7 @@ import httpx2
 
 from apps.common.documents import merge_patch
 from apps.llm.generation import GenerationRequest, Misconfigured, Refused
+from apps.llm.replies.constrained import NAME, schema_of
 from apps.llm.replies.documents import error_message
 from apps.llm.replies.openai_deltas import delta_of
 from apps.llm.replies.reply import Delta, failure_in_document, first_document
@@ -72,6 +73,9 @@ class OpenAICompatible:
             options["stop"] = list(request.stop)
         if request.tools:
             options["tools"] = list(request.tools)
+        if request.line_pattern:
+            form = {"name": NAME, "strict": True, "schema": schema_of(request.line_pattern)}
+            options["response_format"] = {"type": "json_schema", "json_schema": form}
         if stream:
             options["stream_options"] = {"include_usage": True}
         if effort := request.reasoning_effort(self._reasoning_effort):

@@ -16,6 +16,7 @@ from apps.memories.candidates import NamedEntity
 from apps.memories.models import Entity, Knowledge, LedgerEntry, Memory, Relationship
 from apps.memories.operations.layer_entries import has_current_counterpart
 from apps.memories.operations.renaming import rename_in_memories
+from apps.memories.queries.entities import NAMING_LAYERS
 
 PERSON_KINDS = (Entity.Kind.CHARACTER, Entity.Kind.UNKNOWN)
 
@@ -81,8 +82,10 @@ def _is_same_person(entity: Entity, name: str, kind: str, chat: Chat) -> bool:
     if entity.kind not in PERSON_KINDS:
         return False
     named = Memory.objects.for_owner(entity.owner_id).filter(entities=entity, chat=chat)
-    layers = ((LedgerEntry, "entity"), (Knowledge, "subject"), (Relationship, "subject"), (Relationship, "target"))
-    rows = (model.objects.for_owner(entity.owner_id).filter(chat=chat, **{column: entity}) for model, column in layers)
+    rows = (
+        model.objects.for_owner(entity.owner_id).filter(chat=chat, **{column: entity})
+        for model, column in NAMING_LAYERS
+    )
     return named.exists() or any(found.exists() for found in rows)
 
 

@@ -8,19 +8,14 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext
 
-from apps.memories.models import Entity, Knowledge, LedgerEntry, Memory, Relationship
+from apps.llm.generation import BUILTIN
+from apps.memories.models import Entity, Memory
+from apps.memories.queries.entities import NAMING_LAYERS
 from apps.memories.queries.ledger import EntityState
 from apps.memories.queries.relationships import RelationshipPair
 
-BUILTIN = "builtin"  # the backend of a run without a model
 # What names an entity, and the column that does.
-NAMING: tuple[tuple[type[Any], str], ...] = (
-    (Memory, "entities"),
-    (LedgerEntry, "entity"),
-    (Knowledge, "subject"),
-    (Relationship, "subject"),
-    (Relationship, "target"),
-)
+NAMING: tuple[tuple[type[Any], str], ...] = ((Memory, "entities"), *NAMING_LAYERS)
 Entry = TypeVar("Entry", bound=Any)
 
 

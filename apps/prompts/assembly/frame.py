@@ -6,6 +6,9 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from django.utils.translation import gettext
+
+from apps.chats.languages import in_language_of_chat
 from apps.chats.macros import Draws, resolve_card_text, resolve_choices, resolve_in_order
 from apps.chats.models import Character, Chat
 from apps.chats.queries import lorebooks_in
@@ -148,7 +151,8 @@ def frame_of(request: PromptRequest, speaker: Character | None, count: CountFunc
     lore = _lore(request, speaker, count, setting)
     default_prompt = IMPERSONATION_PROMPT if reply.for_user else DEFAULT_SYSTEM_PROMPT
     originals = _system_prompts(system_prompt, default_prompt, setting.names)
-    opening = _opening_texts(card, _persona(chat, draws), lore, _others(chat, speaker), originals)
+    with in_language_of_chat(chat):
+        opening = _opening_texts(card, _persona(chat, draws), lore, _others(chat, speaker), originals)
     closing = {
         "post_history": _closing_text(card, instructions, setting.names),
         "instruction": resolve_card_text(reply.instruction, setting.names),
@@ -226,22 +230,22 @@ def _opening_texts(
 ) -> dict[str, str]:
     """Return the texts before the conversation, by name and in order, without empty ones.
 
-    ``others`` are the names of other speakers, ``values`` those of macros.
+    ``others`` are the names of other speakers, ``values`` those of macros. Labels are in the language that is active.
     """
     templates = {
         "system_prompt": card.system_prompt.strip() or "{{original}}",
         LORE_BEFORE: lore.text_at(LORE_BEFORE),
         "persona": persona,
         "description": card.description,
-        "personality": _labelled("Personality of {{char}}", card.personality),
-        "scenario": _labelled("Scenario", card.scenario),
+        "personality": _labelled(gettext("Personality of {{char}}"), card.personality),
+        "scenario": _labelled(gettext("Scenario"), card.scenario),
         LORE_AFTER: lore.text_at(LORE_AFTER),
         LORE_BEFORE_EXAMPLES: lore.text_at(LORE_BEFORE_EXAMPLES),
-        "examples": _labelled("Examples of how {{char}} speaks", card.mes_example),
+        "examples": _labelled(gettext("Examples of how {{char}} speaks"), card.mes_example),
         LORE_AFTER_EXAMPLES: lore.text_at(LORE_AFTER_EXAMPLES),
     }
     texts = {name: resolve_card_text(text, values).strip() for name, text in templates.items()}
-    texts["group"] = f"Also present: {', '.join(others)}." if others else ""
+    texts["group"] = gettext("Also present: %(names)s.") % {"names": ", ".join(others)} if others else ""
     return {name: text for name, text in texts.items() if text}
 
 

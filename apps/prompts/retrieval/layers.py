@@ -3,6 +3,9 @@
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from django.utils.translation import gettext, gettext_noop
+
+from apps.chats.languages import in_language_of_chat
 from apps.chats.models import Character
 from apps.memories.models import Arc, Entity, Knowledge, LayerEntry
 from apps.memories.queries.arcs import arcs_in
@@ -30,12 +33,24 @@ from apps.prompts.witnessing import Viewpoint
 Row = TypeVar("Row", bound=LayerEntry)
 
 LEDGER_ORDER = (Entity.Kind.CHARACTER, Entity.Kind.PLACE, Entity.Kind.OBJECT, Entity.Kind.FACTION)
-# Of the character who is asked. What they are unaware of is left out: the line would tell it.
-VERBS = {
-    Knowledge.Kind.KNOWS: "knows",
-    Knowledge.Kind.SUSPECTS: "suspects",
-    Knowledge.Kind.BELIEVES: "believes",
-    Knowledge.Kind.HIDING: "hides",
+# Of the character who is asked, also about somebody. What they are unaware of is left out: the line would tell it.
+KNOWLEDGE_LINES = {
+    Knowledge.Kind.KNOWS: (
+        gettext_noop("%(who)s knows: %(what)s"),
+        gettext_noop("%(who)s knows from %(whom)s: %(what)s"),
+    ),
+    Knowledge.Kind.SUSPECTS: (
+        gettext_noop("%(who)s suspects: %(what)s"),
+        gettext_noop("%(who)s suspects from %(whom)s: %(what)s"),
+    ),
+    Knowledge.Kind.BELIEVES: (
+        gettext_noop("%(who)s believes: %(what)s"),
+        gettext_noop("%(who)s believes from %(whom)s: %(what)s"),
+    ),
+    Knowledge.Kind.HIDING: (
+        gettext_noop("%(who)s hides: %(what)s"),
+        gettext_noop("%(who)s hides from %(whom)s: %(what)s"),
+    ),
 }
 
 
@@ -84,15 +99,21 @@ def knowledge_entries(turn: UserTurn, character: Character | None) -> list[Entry
     """Return what the responding character knows, and what they hide, which is left out first."""
     if character is None:
         return []
-    kinds = list(VERBS)
+    kinds = list(KNOWLEDGE_LINES)
     own = [row for row in turn.knowledge if row.kind in kinds and has_name(row.subject, character.name)]
     ordered = sorted(own, key=lambda row: (kinds.index(Knowledge.Kind(row.kind)), row.pk))
-    return [_entry(row, "epistemic", row.kind, _knowledge_line(row), -number) for number, row in enumerate(ordered)]
+    with in_language_of_chat(turn.chat):
+        lines = [_knowledge_line(row) for row in ordered]
+    return [
+        _entry(row, "epistemic", row.kind, line, -number)
+        for number, (row, line) in enumerate(zip(ordered, lines, strict=True))
+    ]
 
 
 def _knowledge_line(row: Knowledge) -> str:
-    origin = f" from {row.target.name}" if row.target else ""
-    return f"{row.subject.name} {VERBS[Knowledge.Kind(row.kind)]}{origin}: {row.text}"
+    alone, with_somebody = KNOWLEDGE_LINES[Knowledge.Kind(row.kind)]
+    values = {"who": row.subject.name, "whom": row.target.name if row.target else "", "what": row.text}
+    return gettext(with_somebody if row.target else alone) % values
 
 
 def ledger_entries(turn: UserTurn, character: Character | None) -> list[Entry]:

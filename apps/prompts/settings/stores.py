@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from apps.chats.languages import catalogue_of
 from apps.chats.models import Character, Chat
 from apps.common.scoping import Owner
 from apps.extraction.settings.stores import SettingsStore
@@ -11,7 +12,7 @@ from apps.llm.backends import token_counter_for
 from apps.prompts.models import InjectionSettings
 from apps.prompts.settings.schema import SCHEMA_VERSION, SETTINGS, SIMPLE, Settings, resolve, validate
 from apps.prompts.slots.allocation import divided, tuned
-from apps.prompts.slots.definitions import SLOTS
+from apps.prompts.slots.definitions import SLOTS, in_language
 from apps.prompts.slots.plan import Plan
 from apps.prompts.slots.turn_class import adapted_budgets
 from apps.prompts.statistics import demands_of
@@ -41,8 +42,9 @@ def plan_for(
     chat: Chat, character: Character | None, turn_class: str, settings: Settings, context_tokens: int | None = None
 ) -> Plan:
     """Return the plan of a prompt of the chat for a turn of this class."""
+    language = catalogue_of(chat)
     return Plan(
-        slots=settings.slots,
+        slots={name: in_language(slot, language) for name, slot in settings.slots.items()},
         budgets=budgets_of(chat, settings, turn_class),
         names=chat.names_for(character),
         count=token_counter_for(chat.owner_id),

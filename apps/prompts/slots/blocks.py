@@ -70,10 +70,10 @@ def join_blocks(blocks: Iterable[str]) -> str:
 def split_blocks(text: str, headings: Mapping[str, str], default: str) -> dict[str, str]:
     """Split a text of joined blocks, which a user may have edited. Return the blocks by slot name.
 
-    ``headings`` maps slot names to headings, whose last line is looked for. Lines before the first heading belong to
+    ``headings`` maps headings, whose last line is looked for, to slot names. Lines before the first heading belong to
     the slot ``default``.
     """
-    names = {heading.splitlines()[-1].strip(): name for name, heading in headings.items() if heading}
+    names = {heading.splitlines()[-1].strip(): name for heading, name in headings.items() if heading}
     lines: dict[str, list[str]] = {}
     current = default
     for line in text.splitlines():

@@ -1,7 +1,11 @@
 """Definitions of the slots: their positions in a prompt, their token budgets and their templates."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
+from django.conf import settings
+from django.utils import translation
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from apps.common.words import Words
@@ -43,13 +47,27 @@ def _bullets(heading: str) -> str:
 
 
 CANON = Slot(
-    "canon", _("Canon"), "smartmemory-canon", IN_PROMPT, 0, 800, _bullets("Character history:"), prose=True
-)  # fmt: skip
-PROFILES = Slot("profiles", _("Profiles"), "smartmemory-profiles", IN_PROMPT, 1, 400, _bullets("Current state:"))
+    "canon",
+    _("Canon"),
+    "smartmemory-canon",
+    IN_PROMPT,
+    0,
+    800,
+    _bullets(gettext_noop("Character history:")),
+    prose=True,
+)
+PROFILES = Slot(
+    "profiles", _("Profiles"), "smartmemory-profiles", IN_PROMPT, 1, 400, _bullets(gettext_noop("Current state:"))
+)
 LONG_TERM = Slot(
-    "long_term", _("Lasting memories"), "smartmemory-longterm", IN_PROMPT, 2, 500,
-    _bullets("Known from earlier conversations:"),
-)  # fmt: skip
+    "long_term",
+    _("Lasting memories"),
+    "smartmemory-longterm",
+    IN_PROMPT,
+    2,
+    500,
+    _bullets(gettext_noop("Known from earlier conversations:")),
+)
 SHORT_TERM = Slot(
     "short_term",
     _("Summary so far"),
@@ -57,24 +75,48 @@ SHORT_TERM = Slot(
     IN_PROMPT,
     0,
     2000,
-    _bullets("Story so far:"),
+    _bullets(gettext_noop("Story so far:")),
     prose=True,
 )
 SCENES = Slot(
-    "scenes", _("Scenes"), "smartmemory-scenes", IN_CHAT, 6, 300, _bullets("Earlier scenes of this conversation:")
+    "scenes",
+    _("Scenes"),
+    "smartmemory-scenes",
+    IN_CHAT,
+    6,
+    300,
+    _bullets(gettext_noop("Earlier scenes of this conversation:")),
 )
 RELATIONSHIPS = Slot(
-    "relationships", _("Relationships"), "smartmemory-relationships", IN_CHAT, 5, 250, _bullets("Relationships:")
+    "relationships",
+    _("Relationships"),
+    "smartmemory-relationships",
+    IN_CHAT,
+    5,
+    250,
+    _bullets(gettext_noop("Relationships:")),
 )
 TRIGGERED = Slot(
-    "triggered", _("Related to the turn"), "smartmemory-triggered", IN_CHAT, 4, 400,
-    _bullets("Related to the latest message:"),
-)  # fmt: skip
+    "triggered",
+    _("Related to the turn"),
+    "smartmemory-triggered",
+    IN_CHAT,
+    4,
+    400,
+    _bullets(gettext_noop("Related to the latest message:")),
+)
 SESSION = Slot(
-    "session", _("Memories of the chat"), "smartmemory-session", IN_CHAT, 3, 400,
-    _bullets("What happened earlier in this conversation:"),
-)  # fmt: skip
-ARCS = Slot("arcs", _("Story arcs"), "smartmemory-arcs", IN_CHAT, 2, 700, _bullets("Open threads of the story:"))
+    "session",
+    _("Memories of the chat"),
+    "smartmemory-session",
+    IN_CHAT,
+    3,
+    400,
+    _bullets(gettext_noop("What happened earlier in this conversation:")),
+)
+ARCS = Slot(
+    "arcs", _("Story arcs"), "smartmemory-arcs", IN_CHAT, 2, 700, _bullets(gettext_noop("Open threads of the story:"))
+)
 EPISTEMIC = Slot(
     "epistemic",
     _("Who knows what"),
@@ -82,14 +124,26 @@ EPISTEMIC = Slot(
     IN_CHAT,
     1,
     200,
-    _bullets("What {{char}} knows and hides:"),
+    _bullets(gettext_noop("What {{char}} knows and hides:")),
 )
 STATE_LEDGER = Slot(
-    "state_ledger", _("State ledger"), "smartmemory-stateledger", IN_CHAT, 1, 200, _bullets("The state of things:")
+    "state_ledger",
+    _("State ledger"),
+    "smartmemory-stateledger",
+    IN_CHAT,
+    1,
+    200,
+    _bullets(gettext_noop("The state of things:")),
 )
 REPAIR = Slot(
-    "repair", _("Repair note"), "", IN_CHAT, 0, 200, _bullets("To resolve a contradiction in the last reply:")
-)  # fmt: skip
+    "repair",
+    _("Repair note"),
+    "",
+    IN_CHAT,
+    0,
+    200,
+    _bullets(gettext_noop("To resolve a contradiction in the last reply:")),
+)
 
 # Blocks that change rarely come first, so that more of the prompt stays in the provider's cache.
 SLOTS = (
@@ -103,3 +157,29 @@ MACROS = tuple(slot.macro for slot in ALL_SLOTS if slot.macro)
 
 # A recall of a turn stores these; the others are read for each prompt.
 RECALLED = (LONG_TERM, SCENES, TRIGGERED, SESSION, REPAIR)
+
+_HEADINGS = {slot.name: slot.heading for slot in SLOTS}
+
+
+def in_language(slot: Slot, language: str) -> Slot:
+    """Return a slot with its heading in a language, unless somebody has given it another template."""
+    heading = _HEADINGS.get(slot.name)
+    if heading is None or slot.template != _bullets(heading):
+        return slot
+    return replace(slot, template=_in_languages(heading, [language])[0])
+
+
+def in_all_languages(slot: Slot) -> list[Slot]:
+    """Return a slot, and with the headings that it has in prompts of chats in other languages if it has one of them."""
+    templates = _in_languages(_HEADINGS.get(slot.name, ""), [language for language, _name in settings.LANGUAGES])
+    others = templates if slot.template in templates else []
+    return [slot, *(replace(slot, template=template) for template in others)]
+
+
+def _in_languages(heading: str, languages: Iterable[str]) -> list[str]:
+    """Return the templates that have a heading in each of the languages."""
+    templates = []
+    for language in languages if heading else ():
+        with translation.override(language):
+            templates.append(_bullets(gettext(heading)))
+    return templates

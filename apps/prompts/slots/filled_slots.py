@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from apps.prompts.slots.blocks import heading_of, split_blocks
 from apps.prompts.slots.budgets import FittedItems
-from apps.prompts.slots.definitions import RECALLED, SLOTS, TRIGGERED, Slot
+from apps.prompts.slots.definitions import RECALLED, SLOTS, TRIGGERED, Slot, in_all_languages
 from apps.prompts.slots.entries import Entry
 from apps.prompts.slots.plan import Plan
 
@@ -62,7 +62,9 @@ def slots_of_text(plan: Plan, text: str, budgets: Mapping[str, int]) -> list[Fil
 
 def blocks_of_text(slots: Mapping[str, Slot], names: Mapping[str, str], text: str) -> dict[str, str]:
     """Return the blocks of a recall's text by slot name. What has no heading stands in a slot that is on, if any is."""
-    headings = {slot.name: heading_of(slots[slot.name], names) for slot in RECALLED}
+    headings = {
+        heading_of(one, names): slot.name for slot in RECALLED for one in in_all_languages(slots[slot.name])
+    }  # the chat may have been in another language when the text was made
     enabled = [slot.name for slot in (TRIGGERED, *RECALLED) if slots[slot.name].enabled]
     return split_blocks(text, headings, enabled[0] if enabled else TRIGGERED.name)
 

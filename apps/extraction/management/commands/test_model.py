@@ -11,10 +11,8 @@ from apps.extraction.prompts.overrides import templates_of
 from apps.extraction.suitability.report import format_progress, format_report
 from apps.extraction.suitability.running import run
 from apps.llm.backends import backend_for, backend_on
-from apps.llm.generation import GenerationBackend, get_backend, unwatched
+from apps.llm.generation import BUILTIN, GenerationBackend, get_backend, unwatched
 from apps.llm.models import Connection
-
-BUILTIN = "builtin"
 
 
 class Command(BaseCommand):
