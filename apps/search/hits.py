@@ -32,6 +32,7 @@ PASSAGES = SearchTable(
     table="memories_passage",
     vectors={"vector": "embedding", "window_vector": "window_embedding"},
     words={"lexical": ("", "p.length"), "window_lexical": ("window_", "p.window_length")},
+    sampled="p.chat_id DESC",  # those of the newest chat
     columns="m.id, p.chat_id, p.session, m.index, p.speaker, p.is_user, p.is_question, p.length,"
     " p.lexemes @@ %(names)s::tsquery AS names_subject,"
     " extract(epoch FROM now() - coalesce(m.sent_at, m.created_at))::float / 86400 AS age",
@@ -41,6 +42,7 @@ MEMORIES = SearchTable(
     table="memories_memory",
     vectors={"vector": "embedding"},
     words={"lexical": ("", "length(p.lexemes)")},
+    sampled="p.namespace, p.id DESC",  # the owner's own, the newest first
     columns="p.id, p.tier, p.text, p.importance, p.pinned, p.source_instance, p.participating_instances,"
     " extract(epoch FROM now() - p.created_at)::float / 86400 AS age",
 )
@@ -51,6 +53,7 @@ ENTRIES = SearchTable(
     table="memories_journalentry",
     vectors={"vector": "embedding"},
     words={"lexical": ("", "length(p.lexemes)")},
+    sampled="p.id DESC",
     columns="p.id, p.granularity, p.text, p.instance, p.ends",
 )
 
@@ -136,7 +139,8 @@ def find_messages(
         return []
     mean_lengths = _mean_turn_lengths(speakers)
     scanned = f"memories_passage p WHERE {_messages_condition(scope)}"
-    rows = best_rows(PASSAGES, scanned, preset, scope.parameters | terms.parameters)
+    sampled = "memories_passage p WHERE p.owner_id = %(owner)s" + (" AND p.chat_id = %(chat)s" if scope.chat else "")
+    rows = best_rows(PASSAGES, scanned, preset, scope.parameters | terms.parameters, sampled=sampled)
     return [_message_hit(row, parsed, mean_lengths) for row in rows]
 
 

@@ -1,12 +1,12 @@
 """Find the rows of a scope that each retriever ranks best. One statement does it, in these steps:
 
-1. ``sampled``: at most SAMPLE rows, which tell how common words are and how long a text is: of the scope or, where to
-   tell which rows these are takes long, of the owner.
+1. ``sampled``: at most SAMPLE rows, which tell how common words are and how long a text is: those of a chat or of the
+   owner, since to tell which rows a reader may see takes longer than all else.
 2. ``weighted``: the weight of each lexeme of the query: its inverse document frequency, as a share of the sum.
 3. ``asked``: these weights as one sparse vector.
 4. ``scanned``: all rows of the scope with the score of each retriever. A vector's is a dot product with the query's; so
    is that of words, over the row's ``terms``, which Postgres computes from its lexemes (see below).
-5. ``best``: the ids of the best rows of each retriever, whose columns are returned.
+5. ``best``: the best rows of each retriever, few enough to read their columns one by one.
 
 Vectors are compared exactly: an approximate index loses hits under a filter.
 
@@ -35,12 +35,14 @@ class SearchTable:
     """A searchable table, named ``p`` in the statement.
 
     ``vectors``: the column of each retriever. ``words``: for each retriever the prefix of its columns ``lexemes`` and
-    ``terms``, and the length of its text. ``columns`` are of ``p`` and ``joins``.
+    ``terms``, and the length of its text. ``sampled`` is an order in which an index yields the rows of an owner.
+    ``columns`` are of ``p`` and ``joins``.
     """
 
     table: str
     vectors: Mapping[str, str]
     words: Mapping[str, tuple[str, str]]
+    sampled: str
     columns: str
     joins: str = ""
 
@@ -75,18 +77,18 @@ def best_rows_sql(table: SearchTable, rows: str, scores: Mapping[str, str], weig
     best = " UNION ".join(
         f"(SELECT id FROM scanned WHERE {name} IS NOT NULL ORDER BY {name} DESC, id LIMIT %(hits)s)" for name in scores
     )
-    returned = ", ".join(f"scanned.{name} AS score_{name}" for name in scores)
+    returned = ", ".join(f"best.{name} AS score_{name}" for name in scores)
     return f"""
         WITH {weights}
         scanned AS MATERIALIZED (SELECT p.id, {values} FROM {rows}),
-        best AS ({best})
+        best AS MATERIALIZED (SELECT * FROM scanned WHERE id IN ({best}))
         SELECT {returned}, {table.columns}
-        FROM best JOIN scanned USING (id) JOIN {table.table} p ON p.id = best.id {table.joins}
+        FROM best JOIN {table.table} p ON p.id = best.id {table.joins}
         WHERE p.owner_id = %(owner)s"""
 
 
 def _word_weights_sql(table: SearchTable, rows: str) -> str:
-    """Return the first three steps. Rows are sampled by a hash of their ids, so that each search takes the same ones.
+    """Return the first three steps. The rows are those that an index yields first, so that no others are read.
 
     Without the other lexemes, unnest() takes a third of the time.
     """
@@ -95,7 +97,7 @@ def _word_weights_sql(table: SearchTable, rows: str) -> str:
     means = ", ".join(f"greatest(avg({prefix}length), 1)::float8 AS {prefix}length" for prefix, _ in words)
     return f"""
         sampled AS MATERIALIZED (
-            SELECT p.lexemes, {lengths} FROM {rows} ORDER BY uuid_hash(p.id) LIMIT %(sample)s
+            SELECT p.lexemes, {lengths} FROM {rows} ORDER BY {table.sampled} LIMIT %(sample)s
         ),
         mean AS MATERIALIZED (SELECT count(*) AS rows, {means} FROM sampled),
         found AS (
