@@ -108,6 +108,7 @@ def _word_weights_sql(table: SearchTable, rows: str) -> str:
             SELECT lexeme, ln(1 + (mean.rows - n + 0.5) / (n + 0.5)) AS weight
             FROM unnest(%(lexemes)s::text[]) AS lexeme LEFT JOIN found USING (lexeme), mean,
                 LATERAL (SELECT coalesce(found.rows, 0)::float8 AS n) AS counted
+            WHERE n > 0 OR mean.rows = %(sample)s  -- a lexeme that is in no row has no weight
         ),
         asked AS MATERIALIZED (
             SELECT search_query(array_agg(lexeme), array_agg(weight / (SELECT sum(weight) FROM weighted))) AS terms

@@ -55,7 +55,7 @@ def word_scores(rows, query, preset):
     lengths = {pk: sum(map(bool, row["counts"])) for pk, row in rows.items() if row["counts"] is not None}
     mean = max(sum(lengths.values()) / max(len(lengths), 1), 1)
     found = [sum(bool(own[n]) for own in counts.values()) for n in range(len(query.lexemes))]
-    weights = [math.log(1 + (len(rows) - df + 0.5) / (df + 0.5)) for df in found]
+    weights = [math.log(1 + (len(rows) - df + 0.5) / (df + 0.5)) if df else 0 for df in found]
     for pk, own in counts.items():
         norm = 1 + K1 * (1 - preset.b + preset.b * lengths.get(pk, mean) / mean)
         if any(own):

@@ -33,10 +33,10 @@ def plain_bm25(rows, lengths, b):
     """
     mean = max(sum(lengths) / len(lengths), 1)
     found = [sum(row[n] > 0 for row in rows) for n in range(len(rows[0]))]
-    idf = [math.log(1 + (len(rows) - df + 0.5) / (df + 0.5)) for df in found]
+    idf = [math.log(1 + (len(rows) - df + 0.5) / (df + 0.5)) if df else 0 for df in found]
     norms = [1 + K1 * (1 - b + b * length / mean) for length in lengths]
     return [
-        sum(weight * tf * (1 + K1) / (tf + K1) for weight, tf in zip(idf, row, strict=True)) / norm / sum(idf)
+        sum(weight * tf * (1 + K1) / (tf + K1) for weight, tf in zip(idf, row, strict=True)) / norm / (sum(idf) or 1)
         for row, norm in zip(rows, norms, strict=True)
     ]
 

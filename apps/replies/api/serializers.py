@@ -8,11 +8,11 @@ from rest_framework import serializers
 from apps.chats.serializers import OwnedCharacterField
 from apps.common.api.serializer_fields import ChoiceField, StrictSerializer, TextField
 from apps.injection.api.serializers import PromptRequestSerializer, PromptSerializer, RecallSerializer, SlotSerializer
-from apps.memories.api.search import ResultSerializer
 from apps.replies.answers import SourcedAnswer
 from apps.replies.api.presets import OwnedPresetField
 from apps.replies.models import Generation
 from apps.replies.streams import state_of
+from apps.search.api import ResultSerializer
 
 SPEAKER = "Who speaks; in a group a member. Null: by mention, or in turn."
 
