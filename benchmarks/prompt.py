@@ -1,6 +1,7 @@
 """Assembly of a prompt for a chat of 5,000 messages with 18,000 memories, compared to a search in that chat.
 
-Targets: a median below 60 ms, and at most 3 times that of the search.
+Targets: a median below 60 ms, and at most 1.6 times that of the search; for the search at most 3 times an exact scan of
+the vectors.
 """
 
 import time
@@ -25,7 +26,7 @@ from apps.prompts.assembly.requests import PromptRequest
 from apps.search.service import SearchQuery, search
 from apps.text.lexemes import Lexemes
 from benchmarks.page import chat_with_text
-from benchmarks.search import BATCH, MEMORIES, QUESTIONS, store_memories
+from benchmarks.search import BATCH, MEMORIES, QUESTIONS, scan_vectors, store_memories
 from benchmarks.timing import interleaved, ratio, summary
 
 MESSAGES, CONTEXT, ROUNDS, WARM_UP = 5000, 16_384, 40, 5
@@ -41,13 +42,16 @@ def main() -> None:
     calls: dict[str, Callable[[], object]] = {
         "prompt": lambda: prompt(chat, next(asked)),
         "search": lambda: search(owner, SearchQuery(next(sought), chat=chat.pk, character=character.pk, limit=100)),
+        "scan": lambda: scan_vectors(owner, "memories_memory", "memories_passage"),
     }
     with restricted_to(owner.pk):  # by row-level security, as requests are
         interleaved(calls, WARM_UP)
         times = interleaved(calls, ROUNDS)
     print(f"prompt of {MESSAGES} messages, {MEMORIES} memories: {summary(times['prompt'])} (target: p50 60)")
     print(f"search in the same chat:              {summary(times['search'])}")
-    print(f"prompt ratio of medians {ratio(times['prompt'], times['search']):.2f} (target: 3)")
+    print(f"bare scan of the vectors:             {summary(times['scan'])}")
+    print(f"prompt ratio of medians {ratio(times['prompt'], times['search']):.2f} (target: 1.6)")
+    print(f"search ratio to the bare scan {ratio(times['search'], times['scan']):.2f} (target: 3)")
     report_parts(chat)
     slots = prompt(chat, QUESTIONS[0]).slots
     for item in slots:

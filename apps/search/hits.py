@@ -20,12 +20,10 @@ from apps.memories.journal.periods import Granularity
 from apps.memories.models import Memory
 from apps.memories.visibility import MemoryQuerySet, named_sql
 from apps.memories.witnesses import is_known_to
-from apps.search.bm25 import grouped
 from apps.search.presets import Preset
 from apps.search.questions import ParsedQuery, Speaker, mentions
 from apps.search.ranking import Hit, TurnPosition, recency, relative_length
-from apps.search.scan import best_rows
-from apps.search.statements import SearchTable
+from apps.search.scan import SearchTable, best_rows
 from apps.text.lexemes import match_any_query, match_names_query
 
 MESSAGES = "messages"
@@ -33,7 +31,8 @@ JOURNAL = "journal"
 PASSAGES = SearchTable(
     table="memories_passage",
     vectors={"vector": "embedding", "window_vector": "window_embedding"},
-    words={"lexical": ("lexemes", "p.length"), "window_lexical": ("window_lexemes", "p.window_length")},
+    words={"lexical": ("", "p.length"), "window_lexical": ("window_", "p.window_length")},
+    sampled="p.chat_id DESC",  # those of the newest chat
     columns="m.id, p.chat_id, p.session, m.index, p.speaker, p.is_user, p.is_question, p.length,"
     " p.lexemes @@ %(names)s::tsquery AS names_subject,"
     " extract(epoch FROM now() - coalesce(m.sent_at, m.created_at))::float / 86400 AS age",
@@ -42,16 +41,19 @@ PASSAGES = SearchTable(
 MEMORIES = SearchTable(
     table="memories_memory",
     vectors={"vector": "embedding"},
-    words={"lexical": ("lexemes", "length(p.lexemes)")},
+    words={"lexical": ("", "length(p.lexemes)")},
+    sampled="p.namespace, p.id DESC",  # the owner's own, the newest first
     columns="p.id, p.tier, p.text, p.importance, p.pinned, p.source_instance, p.participating_instances,"
     " extract(epoch FROM now() - p.created_at)::float / 86400 AS age",
 )
 SCANNED = ("id", "embedding", "embedding_model", "lexemes", "terms")  # columns of memories that a scan reads
+OWN_MEMORIES = "memories_memory p WHERE p.owner_id = %(owner)s"
 TERMS = RawSQL('"memories_memory"."terms"', ())  # no field of the model: nothing else reads them
 ENTRIES = SearchTable(
     table="memories_journalentry",
     vectors={"vector": "embedding"},
-    words={"lexical": ("lexemes", "length(p.lexemes)")},
+    words={"lexical": ("", "length(p.lexemes)")},
+    sampled="p.id DESC",
     columns="p.id, p.granularity, p.text, p.instance, p.ends",
 )
 
@@ -113,10 +115,9 @@ class EncodedQuery:
         """Return the parameters of the statement."""
         texts = ["[" + ",".join(map(str, vector.tolist())) + "]" for vector in self.vectors]
         sentences = {f"sentence_{number}": text for number, text in enumerate(texts[1:])}
-        groups = {f"lexemes_{number}": group for number, group in enumerate(grouped(list(self.lexemes)))}
         common = {"lexemes": list(self.lexemes), "any": match_any_query(self.lexemes), "model": self.model}
         common |= {"names": match_names_query(self.names)}
-        return common | groups | sentences | ({"whole": texts[0]} if texts else {})
+        return common | sentences | ({"whole": texts[0]} if texts else {})
 
 
 def speakers_in(scope: SearchScope) -> list[Speaker]:
@@ -138,7 +139,8 @@ def find_messages(
         return []
     mean_lengths = _mean_turn_lengths(speakers)
     scanned = f"memories_passage p WHERE {_messages_condition(scope)}"
-    rows = best_rows(PASSAGES, scanned, preset, scope.parameters | terms.parameters)
+    sampled = "memories_passage p WHERE p.owner_id = %(owner)s" + (" AND p.chat_id = %(chat)s" if scope.chat else "")
+    rows = best_rows(PASSAGES, scanned, preset, scope.parameters | terms.parameters, sampled=sampled)
     return [_message_hit(row, parsed, mean_lengths) for row in rows]
 
 
@@ -171,7 +173,8 @@ def find_memories(scope: SearchScope, terms: EncodedQuery, preset: Preset, parse
     if not set(scope.tiers) & set(Memory.Tier.values):
         return []
     scanned, values = named_sql(_memories_in(scope).annotate(terms=TERMS).order_by().values(*SCANNED), "scope")
-    rows = best_rows(MEMORIES, f"({scanned}) p", preset, {"owner": scope.owner_id} | terms.parameters | values)
+    parameters = {"owner": scope.owner_id} | terms.parameters | values
+    rows = best_rows(MEMORIES, f"({scanned}) p", preset, parameters, sampled=OWN_MEMORIES)
     entity_shares = _entity_shares(scope, text, [row["id"] for row in rows])
     return [_memory_hit(row, parsed, entity_shares.get(row["id"], 0.0), scope.instance) for row in rows]
 

@@ -1,117 +1,154 @@
-"""Find the rows that each retriever ranks best, by a scan of all rows in a scope."""
+"""Find the rows of a scope that each retriever ranks best. One statement does it, in these steps:
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+1. ``sampled``: at most SAMPLE rows, which tell how common words are and how long a text is: those of a chat or of the
+   owner, since to tell which rows a reader may see takes longer than all else.
+2. ``weighted``: the weight of each lexeme of the query: its inverse document frequency, as a share of the sum.
+3. ``asked``: these weights as one sparse vector.
+4. ``scanned``: all rows of the scope with the score of each retriever. A vector's is a dot product with the query's; so
+   is that of words, over the row's ``terms``, which Postgres computes from its lexemes (see below).
+5. ``best``: the best rows of each retriever, few enough to read their columns one by one.
+
+Vectors are compared exactly: an approximate index loses hits under a filter.
+
+The score of words is BM25. A lexeme that a row contains ``n`` times counts ``n * (1 + K1) / (n + K1)`` times, which is
+the value in ``terms``; the sum is divided by ``1 + K1 * norm``, where ``norm`` is ``1 - b + b * length / mean length``.
+That is the formula of the textbook for a row of mean length, and for words that stand in a row once. Only for a word
+that a short or a long row repeats it differs, and a row's terms depend on nothing but the row.
+"""
+
+# ruff: noqa: S608 - composed of our own constants; user input is always a parameter
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from apps.common.database.replica import reading_connection
-from apps.search.bm25 import WordScores, pattern_count, score_words
 from apps.search.presets import Preset
-from apps.search.statements import SearchTable, rows_sql, scan_columns, scan_sql, times_sql
 
 HITS_PER_RETRIEVER = 100  # more hits didn't change the results in conversations of 700 turns
-NOT_FOUND = -np.inf
+SAMPLE = 1000  # rows; where there are no more, document frequencies are exact
+K1 = 1.2  # BM25's saturation of repeated words, at its usual value; the database's function search_terms has it too
 
 
 @dataclass(frozen=True)
-class Scan:
-    """All rows in a scope: their ids, 16 bytes each, and their numbers by column, with NaN where there is none."""
+class SearchTable:
+    """A searchable table, named ``p`` in the statement.
 
-    ids: bytes
-    columns: Mapping[str, np.ndarray]
+    ``vectors``: the column of each retriever. ``words``: for each retriever the prefix of its columns ``lexemes`` and
+    ``terms``, and the length of its text. ``sampled`` is an order in which an index yields the rows of an owner.
+    ``columns`` are of ``p`` and ``joins``.
+    """
 
-    def id(self, row: int) -> bytes:
-        """Return the id of a row, by its place in the scan."""
-        return self.ids[16 * row : 16 * row + 16]
+    table: str
+    vectors: Mapping[str, str]
+    words: Mapping[str, tuple[str, str]]
+    sampled: str
+    columns: str
+    joins: str = ""
 
 
-def best_rows(table: SearchTable, rows: str, preset: Preset, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+def best_rows(
+    table: SearchTable, rows: str, preset: Preset, parameters: Mapping[str, Any], *, sampled: str = ""
+) -> list[dict[str, Any]]:
     """Return the rows that a retriever ranks among its best, by column, with their scores under ``retrievers``.
 
-    ``rows`` is what follows FROM in the scan, and names some rows of the table ``p``.
+    ``rows`` is what follows FROM, and names some rows of the table ``p``; likewise ``sampled``, by default the same
+    rows. ``parameters`` are those of the rows, ``owner``, ``lexemes``, ``any`` (a tsquery that matches any of them),
+    ``model``, ``whole``, ``sentence_0`` and so on.
     """
-    lexemes = len(parameters["lexemes"])
-    sentences = sum(name.startswith("sentence_") for name in parameters)
-    columns = scan_columns(table, preset, vectors="whole" in parameters, lexemes=lexemes, sentences=sentences)
-    if not columns:
+    scores = _scores(table, preset, parameters)
+    if not scores:
         return []
-    scan = _scan(scan_sql(rows, columns), list(columns), parameters)
-    words = {name: _word_scores(scan, name, lexemes, preset.b) for name in preset.retrievers if f"{name}_0" in columns}
-    scores = {name: _found(scan.columns[name]) for name in preset.retrievers if name in columns}
-    scores |= {name: each.least for name, each in words.items()}
-    best = {name: _best(values, scan) for name, values in scores.items()}
-    for name in _make_exact(table, scan, words, best, parameters):
-        best[name] = _best(scores[name], scan)
-    places = {scan.id(row): row for each in best.values() for row in each}
-    found = _rows(rows_sql(table), parameters, places)
-    return [row | {"retrievers": _retrievers(scores, places[row["row_id"].bytes])} for row in found]
-
-
-def _scan(sql: str, names: Sequence[str], parameters: Mapping[str, Any]) -> Scan:
+    weights = _word_weights_sql(table, sampled or rows) if any(name in table.words for name in scores) else ""
+    sql = best_rows_sql(table, rows, scores, weights)
     with reading_connection().cursor() as cursor:
-        cursor.execute(sql, parameters)
-        ids, *columns = (column or b"" for column in cursor.fetchone())
-    numbers = [np.frombuffer(column, ">f4").astype(np.float64) for column in columns]
-    return Scan(ids, dict(zip(names, numbers, strict=True)))
-
-
-def _found(scores: np.ndarray) -> np.ndarray:
-    return np.where(np.isnan(scores), NOT_FOUND, scores)
-
-
-def _word_scores(scan: Scan, retriever: str, lexemes: int, b: float) -> WordScores:
-    patterns = [scan.columns[f"{retriever}_{number}"] for number in range(pattern_count(lexemes))]
-    return score_words(patterns, scan.columns[f"{retriever}_length"], lexemes, b)
-
-
-def _make_exact(
-    table: SearchTable,
-    scan: Scan,
-    words: Mapping[str, WordScores],
-    best: Mapping[str, Sequence[int]],
-    parameters: Mapping[str, Any],
-) -> Iterator[str]:
-    """Replace least scores by exact ones in all rows that could be among the best. Yield the retrievers with changes.
-
-    These rows are the best ones by their least scores, and those of which the greatest score reaches them.
-    """
-    candidates = {row for rows in best.values() for row in rows}
-    candidates |= {row for name, each in words.items() for row in each.reaching(_least_of(each, best[name]))}
-    for name, each in words.items():
-        unsure = {scan.id(row): row for row in candidates if not each.is_exact(row)}
-        for found in _rows(times_sql(table, name), parameters, unsure):
-            row = unsure[found["id"].bytes]
-            each.least[row] = each.exact(row, dict(zip(found["places"], found["times"], strict=True)))
-        if unsure:
-            yield name
-
-
-def _least_of(words: WordScores, best: Sequence[int]) -> float:
-    return float(words.least[best[-1]]) if len(best) == HITS_PER_RETRIEVER else 0.0
-
-
-def _best(scores: np.ndarray, scan: Scan) -> list[int]:
-    """Return the rows with the best scores; equal ones in the order of their ids."""
-    found = np.flatnonzero(scores > NOT_FOUND)
-    if len(found) > HITS_PER_RETRIEVER:
-        enough = np.partition(scores[found], -HITS_PER_RETRIEVER)[-HITS_PER_RETRIEVER]
-        found = found[scores[found] >= enough]
-    ranked = sorted(zip((-scores[found]).tolist(), map(scan.id, found.tolist()), found.tolist(), strict=True))
-    return [row for *_, row in ranked[:HITS_PER_RETRIEVER]]
-
-
-def _rows(sql: str, parameters: Mapping[str, Any], ids: Iterable[bytes]) -> list[dict[str, Any]]:
-    """Return the rows with these ids by column."""
-    array = ",".join(row_id.hex() for row_id in ids)
-    if not array:
-        return []
-    with reading_connection().cursor() as cursor:
-        cursor.execute(sql, {**parameters, "ids": f"{{{array}}}"})
+        cursor.execute(sql, {**parameters, "hits": HITS_PER_RETRIEVER, "sample": SAMPLE})
         names = [column.name for column in cursor.description]
-        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        found = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    return [row | {"retrievers": {name: row[f"score_{name}"] or 0.0 for name in scores}} for row in found]
 
 
-def _retrievers(scores: Mapping[str, np.ndarray], row: int) -> dict[str, float]:
-    return {name: float(values[row]) if values[row] > NOT_FOUND else 0.0 for name, values in scores.items()}
+def best_rows_sql(table: SearchTable, rows: str, scores: Mapping[str, str], weights: str) -> str:
+    """Return the statement. ``scores`` are the SQL of each retriever's score; null if it doesn't find the row.
+
+    ``weights`` are the first steps, or empty where no words are searched.
+    """
+    values = ", ".join(f"{sql} AS {name}" for name, sql in scores.items())
+    best = " UNION ".join(
+        f"(SELECT id FROM scanned WHERE {name} IS NOT NULL ORDER BY {name} DESC, id LIMIT %(hits)s)" for name in scores
+    )
+    returned = ", ".join(f"best.{name} AS score_{name}" for name in scores)
+    return f"""
+        WITH {weights}
+        scanned AS MATERIALIZED (SELECT p.id, {values} FROM {rows}),
+        best AS MATERIALIZED (SELECT * FROM scanned WHERE id IN ({best}))
+        SELECT {returned}, {table.columns}
+        FROM best JOIN {table.table} p ON p.id = best.id {table.joins}
+        WHERE p.owner_id = %(owner)s"""
+
+
+def _word_weights_sql(table: SearchTable, rows: str) -> str:
+    """Return the first three steps. The rows are those that an index yields first, so that no others are read.
+
+    Without the other lexemes, unnest() takes a third of the time.
+    """
+    words = table.words.values()
+    lengths = ", ".join(f"{length} AS {prefix}length" for prefix, length in words)
+    means = ", ".join(f"greatest(avg({prefix}length), 1)::float8 AS {prefix}length" for prefix, _ in words)
+    return f"""
+        sampled AS MATERIALIZED (
+            SELECT p.lexemes, {lengths} FROM {rows} ORDER BY {table.sampled} LIMIT %(sample)s
+        ),
+        mean AS MATERIALIZED (SELECT count(*) AS rows, {means} FROM sampled),
+        found AS (
+            SELECT lexeme, count(*) AS rows
+            FROM sampled, unnest(ts_filter(setweight(lexemes, 'A', %(lexemes)s::text[]), '{{a}}')) GROUP BY lexeme
+        ),
+        weighted AS (
+            SELECT lexeme, ln(1 + (mean.rows - n + 0.5) / (n + 0.5)) AS weight
+            FROM unnest(%(lexemes)s::text[]) AS lexeme LEFT JOIN found USING (lexeme), mean,
+                LATERAL (SELECT coalesce(found.rows, 0)::float8 AS n) AS counted
+            WHERE n > 0 OR mean.rows = %(sample)s  -- a lexeme that is in no row has no weight
+        ),
+        asked AS MATERIALIZED (
+            SELECT search_query(array_agg(lexeme), array_agg(weight / (SELECT sum(weight) FROM weighted))) AS terms
+            FROM weighted
+        ),"""
+
+
+def _scores(table: SearchTable, preset: Preset, parameters: Mapping[str, Any]) -> dict[str, str]:
+    """Return the SQL of the scores of the preset's retrievers that can run."""
+    scores = {}
+    for name in preset.retrievers:
+        if "whole" in parameters and name in table.vectors:
+            scores[name] = _similarity_sql(table.vectors[name], preset, parameters)
+        elif parameters["lexemes"] and name in table.words:
+            bm25 = preset.word_score == "bm25"
+            scores[name] = _bm25_sql(*table.words[name], preset.b) if bm25 else _ts_rank_sql(table.words[name][0])
+    return scores
+
+
+def _similarity_sql(column: str, preset: Preset, parameters: Mapping[str, Any]) -> str:
+    """Return the cosine with the query, mixed with that of its best sentence; null without a vector of the model.
+
+    ``<#>`` is the negative dot product.
+    """
+    similarity = f"-(p.{column} <#> %(whole)s::halfvec)"
+    sentences = [name for name in parameters if name.startswith("sentence_")]
+    if sentences and preset.whole_query_share < 1:
+        share = preset.whole_query_share
+        each = ", ".join(f"-(p.{column} <#> %({name})s::halfvec)" for name in sentences)
+        similarity = f"{share}::float8 * {similarity} + {1 - share}::float8 * greatest({each})"
+    return f"CASE WHEN p.embedding_model = %(model)s THEN {similarity} END"
+
+
+def _bm25_sql(prefix: str, length: str, b: float) -> str:
+    """Return the BM25 as a fraction of its maximum; null for a row without a word of the query."""
+    sum_of_terms = f"nullif(-(p.{prefix}terms <#> (SELECT terms FROM asked)), 0)"
+    norm = f"{1 - b}::float8 + {b}::float8 * {length} / (SELECT {prefix}length FROM mean)"
+    return f"{sum_of_terms} / (1 + {K1}::float8 * ({norm}))"
+
+
+def _ts_rank_sql(prefix: str) -> str:
+    matched = f"p.{prefix}lexemes @@ %(any)s::tsquery"
+    return f"CASE WHEN {matched} THEN ts_rank(p.{prefix}lexemes, %(any)s::tsquery) END"

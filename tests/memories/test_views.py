@@ -14,7 +14,7 @@ from apps.extraction.models import ExtractionRun
 from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
 from apps.memories.models import Memory, MemorySource
-from apps.memories.views import memories as views
+from apps.search import views as search_views
 from apps.search.reasons import describe_signals
 from apps.search.service import SearchResponse, SearchResult
 from apps.text.lexemes import Lexemes
@@ -201,7 +201,7 @@ def test_what_has_nothing_in_common_with_the_words_is_no_result(
         SearchResult("long_term", memory, None, None, 0.5, signals, memory.text, memory.text)
         for memory, signals in zip(memories, ({"lexical": 0.5}, {"recency": 1.0}), strict=True)
     ]
-    monkeypatch.setattr(views, "search", lambda owner, query: SearchResponse("hybrid", results))
+    monkeypatch.setattr(search_views, "search", lambda owner, query: SearchResponse("hybrid", results))
     html = page(site, "/memories/search/?q=zebra")
     assert "1 result" in html
     assert "Tom keeps a zebra." in html

@@ -52,7 +52,7 @@ def mira(owner: User) -> Character:
 
 def told(chat: Chat) -> str:
     prompt = assemble(
-        chat, text=None, character=chat.character, context_tokens=4000, with_history=False, leaves_trace=False
+        chat, text=None, character=chat.character, context_tokens=4000, with_history=False, leave_trace=False
     )
     return "\n".join(slot.text for slot in prompt.slots if slot.text)
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from apps.memories.models import Memory
 from apps.search import scan
-from apps.search.bm25 import K1
 from apps.search.hits import EncodedQuery, SearchScope, find_memories
 from apps.search.presets import PRESETS
 from apps.search.questions import parse_query
+from apps.search.scan import K1
 from apps.text.lexemes import Lexemes
 from tests.factories import UserFactory, make_chat, make_memory
 from tests.properties import WITH_DATABASE
@@ -48,7 +48,7 @@ def similarities(rows, query, preset):
 
 
 def word_scores(rows, query, preset):
-    """BM25 as a fraction of its maximum, of the rows that have a word of the query."""
+    """BM25, repeated words as in a row of mean length, as a fraction of its maximum; of the rows that have a word."""
     counts = {
         pk: [(row["counts"] or [0] * 10)[WORDS.index(word)] for word in query.lexemes] for pk, row in rows.items()
     }
@@ -57,9 +57,10 @@ def word_scores(rows, query, preset):
     found = [sum(bool(own[n]) for own in counts.values()) for n in range(len(query.lexemes))]
     weights = [math.log(1 + (len(rows) - df + 0.5) / (df + 0.5)) if df else 0 for df in found]
     for pk, own in counts.items():
-        norm = K1 * (1 - preset.b + preset.b * lengths.get(pk, mean) / mean)
+        norm = 1 + K1 * (1 - preset.b + preset.b * lengths.get(pk, mean) / mean)
         if any(own):
-            yield pk, sum(weight * tf / (tf + norm) for weight, tf in zip(weights, own, strict=True)) / sum(weights)
+            times = [tf * (1 + K1) / (tf + K1) / norm for tf in own]
+            yield pk, sum(weight * share for weight, share in zip(weights, times, strict=True)) / sum(weights)
 
 
 @pytest.mark.django_db
