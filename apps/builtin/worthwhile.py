@@ -20,7 +20,7 @@ from apps.english.retelling import retells, takes_back
 from apps.memories.quotations import quoted_speaker
 
 MIN_SIZE = 2  # words of a sentence
-MIN_SCORE, MIN_SCORE_IN_STORY = 0.12, 0.4  # in a story, every turn is informative
+MIN_SCORE, MIN_SCORE_IN_STORY = 0.0, 0.4  # in a story, every turn is informative
 STORY_SHARE = 0.25  # share of narrated turns from which a chat is a story
 ANSWER = 0.5  # added to the score of what answers a question
 REQUESTED = 10.0  # added to the score of what somebody asks to be remembered, which comes first of all
