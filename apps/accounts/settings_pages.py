@@ -77,6 +77,9 @@ PROGRAMS = PageGroup(
             _("Programs that keep a copy of your memories, also offline, and what they and you both changed."),
             "instances:index",
         ),
+        SettingsPage(
+            _("Webhooks"), _("Addresses that are called when a memory or a chat of yours changes."), "webhooks:index"
+        ),
     ),
 )
 SAFETY = PageGroup(

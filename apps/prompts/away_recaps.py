@@ -65,7 +65,8 @@ def model_text(chat: Chat) -> str:
     return "" if completion.cut_off else completion.text.strip()[:MAX_LENGTH].replace("\x00", "")
 
 
-WRITE_TASK = "apps.prompts.tasks.write_recap"
+# Named as earlier versions did: one may wait in the queue during an upgrade.
+WRITE_TASK = "apps.injection.tasks.write_recap"
 MAX_WAIT = dt.timedelta(minutes=2)  # after this, a model that was asked is not waited for
 MAX_ASKED = 4  # recaps of one person for which a model is asked at a time
 LONGEST_CALL = dt.timedelta(minutes=10)

@@ -9,7 +9,7 @@ from apps.common.registry import Registry
 from apps.prompts.models import Recall
 
 # Sent within the transaction when the text of a stored recall was changed, or it was deleted or restored:
-# ``recall``, an injection.models.Recall. The chat is locked.
+# ``recall``, an apps.prompts.models.Recall. The chat is locked.
 recall_changed = Signal()
 
 # Whether a message says all that its recall holds in another program's form, which is exported as it is.

@@ -11,7 +11,7 @@ from apps.common.problems import Missing
 from apps.prompts import away_recaps as operations
 
 
-@shared_task
+@shared_task(name=operations.WRITE_TASK)
 def write_recap(*, owner_id: str, chat_id: str, recap_id: str, **kwargs: Any) -> None:
     """Let a model write the recap of a chat, unless the chat was deleted meanwhile."""
     restrict(UUID(owner_id))

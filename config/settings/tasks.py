@@ -45,7 +45,7 @@ CELERY_TASK_ROUTES = {
     "apps.extraction.tasks.run_reembedding": {"queue": "indexing"},
     "apps.extraction.tasks.index_chat": {"queue": "indexing"},
     "apps.replies.tasks.run_generation": {"queue": "replies"},
-    "apps.prompts.tasks.write_recap": {"queue": "replies"},
+    "apps.injection.tasks.write_recap": {"queue": "replies"},
     "apps.journal.tasks.keep_journal": {"queue": "indexing"},
     "apps.journal.tasks.rewrite_journal": {"queue": "models"},
     "apps.webhooks.tasks.deliver": {"queue": "models"},
