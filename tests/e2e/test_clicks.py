@@ -32,7 +32,7 @@ def test_the_first_message_is_two_clicks_away(context: BrowserContext, alice: Us
     page.goto("/")
     page.get_by_role("link", name="New", exact=True).click()
     page.get_by_role("button", name="Mira").first.click()
-    expect(page.get_by_text("Come in, Alice.")).to_be_visible()
+    expect(page.get_by_role("region", name="Messages").get_by_text("Come in, Alice.")).to_be_visible()
     page.keyboard.press("w")
     page.keyboard.type("Good evening.")
     page.keyboard.press("Control+Enter")

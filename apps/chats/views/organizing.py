@@ -48,6 +48,9 @@ def organize(request: HttpRequest, action: str) -> HttpResponse:
     """Apply an action to the chosen chats, and offer to undo it. Return to the list with its filters."""
     if action not in INVERSE:
         raise Http404
+    # Enter presses the first button of a form, which adds a tag, in the field of the folder too.
+    if action == Action.TAG and not request.POST.get("tag", "").strip() and request.POST.get("folder", "").strip():
+        action = Action.MOVE
     form = OrganizeForm(request.POST, Action(action))
     if form.is_valid():
         chosen = form.cleaned_data["chat"]
