@@ -7,14 +7,16 @@ from typing import Any
 import pytest
 
 from apps.accounts.models import User
+from apps.chats.locking import Guard
 from apps.chats.models import Chat
+from apps.chats.operations import Patch, add_participant, append_messages, patch_messages
 from apps.llm.models import Usage
 from apps.llm.operations import create_connection, use_for
 from apps.memories.operations import create_memory
 from apps.prompts.models import Recall
 from apps.prompts.settings.stores import INJECTION_SETTINGS
 from apps.replies.tools.definitions import NAMES
-from tests.factories import UserFactory, make_character, make_chat
+from tests.factories import UserFactory, make_character, make_chat, parsed
 from tests.llm.scripted_server import Reply, ScriptedServer, document
 from tests.replies.test_generations import generate, last
 
@@ -198,3 +200,22 @@ def test_another_users_memory_is_not_found(connect, server, chat, tools):
     assert FACT in told
     assert "cellar" not in told
     assert "mine" not in told
+
+
+def test_a_lookup_without_a_recall_leaves_the_next_reply_its_own(connect, server, alice):
+    """As of somebody who hears only later what the turn says: nothing was recalled for it before."""
+    connect()
+    group = make_chat(alice)
+    members = [make_character(alice, name) for name in ("Mira", "Tom")]
+    for member in members:
+        add_participant(alice, group.pk, name=member.name, character=member)
+    INJECTION_SETTINGS.change(alice, {"memory_tools": True}, chat=group)
+    create_memory(alice, text=FACT, tier="long_term", kind="fact", editor="alice", character=members[1])
+    whisper = parsed("Where is the silver key?", is_user=True, extra={"loci": {"witnesses": ["Mira"]}})
+    (asked,) = append_messages(alice, group.pk, [parsed("Hello, both.", is_user=True), whisper]).messages[-1:]
+    server.reply_with(Reply(tools=((READ, '{"first": 0, "count": 9}'),)), "What?", "Under the stone.")
+    generate(group, character=members[1])
+    assert [one["found"] for one in lookups(group)] == [1]
+    patch_messages(alice, group.pk, [Patch(id=asked.pk, extra={"loci": None})], Guard(force=True))
+    generate(group, "swipe")
+    assert FACT in server.of_kind("generation")[-1].prompt
