@@ -12,7 +12,9 @@ from apps.chats.models import Chat
 from apps.chats.operations import Patch, add_participant, append_messages, patch_messages
 from apps.llm.models import Usage
 from apps.llm.operations import create_connection, use_for
+from apps.memories.models import Knowledge
 from apps.memories.operations import create_memory
+from apps.memories.operations.entities import get_or_create_entity
 from apps.prompts.models import Recall
 from apps.prompts.settings.stores import INJECTION_SETTINGS
 from apps.replies.tools.definitions import NAMES
@@ -21,6 +23,7 @@ from tests.llm.scripted_server import Reply, ScriptedServer, document
 from tests.replies.test_generations import generate, last
 
 SEARCH, READ = NAMES
+FORCE = Guard(force=True)
 FACT = "The silver key lies under the seventh stone of the well."
 
 
@@ -85,6 +88,27 @@ def test_earlier_messages_are_read_by_number(connect, server, chat, tools):
     assert "#0" in told
     assert "Where is the well?" in told
     assert "Show me." not in told  # the turn itself
+
+
+def test_what_is_kept_from_the_speaker_is_not_read(connect, server, chat, tools):
+    """Nor found by a search."""
+    tom = get_or_create_entity(chat, "Tom", "character")
+    patch_messages(chat.owner, chat.pk, [Patch({"mes": "Where? Tom hid the ring in the mill."}, index=0)], FORCE)
+    Knowledge.objects.create(
+        owner=chat.owner,
+        chat=chat,
+        source=chat.messages.get(index=1),
+        kind="hiding",
+        subject=tom,
+        target=get_or_create_entity(chat, "Mira", "character"),
+        text="The ring is hidden in the mill.",
+    )
+    connect()
+    server.reply_with(Reply(tools=((READ, '{"first": 0, "count": 9}'),)), search("ring in the mill"), "There.")
+    generate(chat)
+    read, found = results(server.of_kind("generation")[2])
+    assert "Over there." in read
+    assert "ring" not in read + found
 
 
 def test_what_is_said_before_a_call_stays(connect, server, chat, tools):
@@ -216,6 +240,6 @@ def test_a_lookup_without_a_recall_leaves_the_next_reply_its_own(connect, server
     server.reply_with(Reply(tools=((READ, '{"first": 0, "count": 9}'),)), "What?", "Under the stone.")
     generate(group, character=members[1])
     assert [one["found"] for one in lookups(group)] == [1]
-    patch_messages(alice, group.pk, [Patch(id=asked.pk, extra={"loci": None})], Guard(force=True))
+    patch_messages(alice, group.pk, [Patch(id=asked.pk, extra={"loci": None})], FORCE)
     generate(group, "swipe")
     assert FACT in server.of_kind("generation")[-1].prompt
