@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
-from openai import OpenAI
+from openai import BadRequestError, OpenAI
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
@@ -108,6 +109,19 @@ def test_a_server_that_refuses_tools_replies_without(
         assert text_in(streamed(client, *HISTORY)) == "Plain."
     else:
         assert ask(*HISTORY).parse().choices[0].message.content == "Plain."
+
+
+@pytest.mark.parametrize(("answer", "is_offered"), [("Plain.", False), (Reply(status=400), True)])
+def test_tools_are_given_up_once_a_request_without_them_succeeds(
+    ask: Ask, upstream: ScriptedServer, answer: str | Reply, is_offered: bool
+) -> None:
+    ask(HISTORY[0])
+    upstream.reply_with(Reply(status=400), answer)
+    with suppress(BadRequestError):
+        ask(*HISTORY)
+    ask(*HISTORY)
+    requests = upstream.of_kind("generation")[1:]
+    assert [bool(request.body.get("tools")) for request in requests] == [True, False, is_offered]
 
 
 def test_other_errors_come_back_as_they_are(ask: Ask, upstream: ScriptedServer) -> None:

@@ -189,6 +189,15 @@ def test_a_server_that_refuses_tools_is_asked_without_and_not_offered_them_again
     assert [bool(request.body.get("tools")) for request in server.of_kind("generation")] == [True, False, False]
 
 
+def test_a_server_that_refuses_the_request_without_tools_too_is_offered_them_again(connect, server, chat, tools):
+    connect()
+    refusal = document({"error": {"message": "An address is missing."}}, 400)
+    server.reply_with(refusal, refusal, "Plain.")
+    assert generate(chat).state == "failed"
+    assert generate(chat).text == "Plain."
+    assert [bool(request.body.get("tools")) for request in server.of_kind("generation")] == [True, False, True]
+
+
 def test_a_server_that_refuses_results_gets_them_as_a_note(connect, server, chat, tools):
     connect()
     server.reply_with(search(), document({"error": {"message": "Missing thought_signature."}}, 400), "Found it.")

@@ -75,8 +75,9 @@ class ToolRounds:
         """Open the first response; one without tools if the server refuses them."""
         upstream = await self._open()
         if not upstream.is_success and await self._refuses_tools(upstream):
-            await in_database(self._toolbox.give_up, thread_sensitive=False)
             upstream = await self._open_last()
+            if upstream.is_success:
+                await in_database(self._toolbox.give_up, thread_sensitive=False)
         return upstream
 
     async def whole(self, body: bytes) -> bytes:
