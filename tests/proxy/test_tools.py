@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from openai import BadRequestError, OpenAI
+from openai import BadRequestError, OpenAI, RateLimitError
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
@@ -15,7 +15,7 @@ from apps.memories.operations import create_memory
 from apps.prompts.models import Recall
 from apps.prompts.settings.stores import INJECTION_SETTINGS
 from tests.llm.scripted_server import Reply, ScriptedServer, document
-from tests.proxy.conftest import texts_of
+from tests.proxy.conftest import KEY, texts_of
 from tests.proxy.test_proxy import until
 
 pytestmark = pytest.mark.worker
@@ -136,6 +136,25 @@ def test_an_error_after_a_lookup_is_told_in_the_stream(client: OpenAI, ask: Ask,
     upstream.reply_with(search(), document({"error": {"message": "Slow down."}}, 429))
     with pytest.raises(Exception, match=r"Slow down\."):
         streamed(client, *HISTORY)
+
+
+def test_an_error_after_a_lookup_of_a_whole_reply_keeps_its_status(
+    ask: Ask, alice: User, upstream: ScriptedServer
+) -> None:
+    """What the lookup has cost is counted nevertheless."""
+    ask(HISTORY[0])
+    until(lambda: Usage.objects.for_owner(alice).filter(prompt_tokens=11).exists())
+    echo = f"Slow down, {KEY}."
+    upstream.reply_with(
+        search(), document({"error": {"message": echo, "code": "busy"}}, 429, headers={"Retry-After": "7"})
+    )
+    with pytest.raises(RateLimitError, match=r"Slow down") as raised:
+        ask(*HISTORY)
+    assert raised.value.response.headers["Retry-After"] == "7"
+    assert raised.value.code == "busy"
+    assert KEY not in raised.value.response.text
+    assert Usage.objects.for_owner(alice).get().prompt_tokens == 22
+    assert texts_of(alice) == [[*HISTORY]]
 
 
 def test_broken_calls_are_harmless(client: OpenAI, ask: Ask, upstream: ScriptedServer) -> None:

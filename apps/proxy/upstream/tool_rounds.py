@@ -18,7 +18,7 @@ from apps.llm.replies.values import first_text, token_count
 from apps.llm.tokens import count_tokens
 from apps.proxy.requests.turns import text_of
 from apps.proxy.upstream.calls import UpstreamCall
-from apps.proxy.upstream.responses import beginning, opened, whole_reply
+from apps.proxy.upstream.responses import beginning, error_reply, opened, whole_reply
 from apps.replies.tools.rounds import joined, refuses_tools
 from apps.replies.tools.toolbox import MAX_ROUNDS, Toolbox
 
@@ -81,13 +81,15 @@ class ToolRounds:
         return upstream
 
     async def whole(self, body: bytes) -> bytes:
-        """Return the reply that a whole response leads to. Raise NoReply, HTTPError."""
+        """Return the reply that a whole response leads to. Raise ErrorReply, NoReply, HTTPError."""
         while isinstance(document := parsed_json(body.decode("utf-8", "replace")), dict):
             self._round.read(document)
             if not self._round.calls:
                 return json.dumps(self._closed(document)).encode()
             upstream = await self._next()
-            body = await whole_reply(upstream) if upstream.is_success else await self._error(upstream)
+            if not upstream.is_success:
+                raise await error_reply(upstream)
+            body = await whole_reply(upstream)
         return body
 
     async def stream(self, upstream: httpx2.Response) -> AsyncIterator[bytes]:
