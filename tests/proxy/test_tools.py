@@ -10,10 +10,12 @@ from openai import BadRequestError, OpenAI, RateLimitError
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
-from apps.llm.models import Usage
+from apps.llm.models import Connection, Usage
+from apps.llm.tokens import count_tokens
 from apps.memories.operations import create_memory
 from apps.prompts.models import Recall
 from apps.prompts.settings.stores import INJECTION_SETTINGS
+from tests.factories import make_character, make_chat, make_memory
 from tests.llm.scripted_server import Reply, ScriptedServer, document
 from tests.proxy.conftest import KEY, texts_of
 from tests.proxy.test_proxy import until
@@ -155,6 +157,44 @@ def test_an_error_after_a_lookup_of_a_whole_reply_keeps_its_status(
     assert KEY not in raised.value.response.text
     assert Usage.objects.for_owner(alice).get().prompt_tokens == 22
     assert texts_of(alice) == [[*HISTORY]]
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_server_that_refuses_what_was_found_replies_without(
+    client: OpenAI, ask: Ask, alice: User, upstream: ScriptedServer, stream: bool
+) -> None:
+    """As too long, once with the calls and once as a note."""
+    begin(ask, alice)
+    too_long = document({"error": {"message": "The request exceeds the available context size."}}, 400)
+    upstream.reply_with(search(), too_long, too_long, "Plain.")
+    reply = text_in(streamed(client, *HISTORY)) if stream else ask(*HISTORY).parse().choices[0].message.content
+    assert reply == "Plain."
+    noted, plain = upstream.of_kind("generation")[-2:]
+    assert "What you looked up" in noted.prompt
+    assert plain.messages == noted.messages[:-1]
+
+
+@pytest.mark.parametrize(("words", "is_offered"), [(300, True), (1020, True), (1500, False), (9000, False)])
+def test_what_is_looked_up_has_room_in_the_context(
+    ask: Ask, alice: User, upstream: ScriptedServer, connection: Connection, words: int, is_offered: bool
+) -> None:
+    """Beside what is remembered."""
+    connection.context_tokens = 2048
+    connection.save()
+    chat = make_chat(alice, "Hi", "Hello", character=make_character(alice, "Mira"))
+    for number in range(40):
+        place = "under a blue stone " * 12
+        make_memory(chat, f"Mira keeps the silver key number {number} {place} beside the well.")
+    read = Reply(tools=(("read_messages", '{"first": 0, "count": 20}'),))
+    upstream.reply_with(*([read] if is_offered else []), "There.")
+    turns = [f"{number}: " + "the long road " * (words // 60) for number in range(20)]
+    ask(*turns, "Where is the silver key?", system="You are Mira.")
+    requests = upstream.of_kind("generation")
+    assert [bool(request.body.get("tools")) for request in requests] == [is_offered] * len(requests)
+    if is_offered:
+        assert "silver key number" in requests[0].prompt
+        assert "the long road" in requests[1].messages[-1]["content"]
+        assert count_tokens(json.dumps([requests[1].messages, requests[1].body["tools"]])) <= 2048
 
 
 def test_broken_calls_are_harmless(client: OpenAI, ask: Ask, upstream: ScriptedServer) -> None:

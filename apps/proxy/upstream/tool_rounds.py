@@ -24,6 +24,7 @@ from apps.replies.tools.toolbox import MAX_ROUNDS, Toolbox
 
 DATA = b"data:"
 DONE = "[DONE]"
+REFUSALS = (400, 404, 413, 422)  # of a request, which another one may escape
 
 
 @dataclass
@@ -137,14 +138,23 @@ class ToolRounds:
         return await opened(self._call, self._client, body)
 
     async def _open_last(self) -> httpx2.Response:
-        """Open the response to the client's messages with what was found: nothing can be called."""
+        """Open the response to the client's messages with what was found: nothing can be called.
+
+        If the server refuses them, as too long, open the response to the client's messages alone.
+        """
+        given = self._call.body["messages"]
         noted = [dict(message) for message in self._toolbox.note()]
-        self._round = _Round([*self._call.body["messages"], *noted], is_last=True)
-        return await self._open()
+        self._round = _Round([*given, *noted], is_last=True)
+        upstream = await self._open()
+        if noted and upstream.status_code in REFUSALS:
+            await upstream.aclose()
+            self._round = _Round(given, is_last=True)
+            upstream = await self._open()
+        return upstream
 
     async def _refuses_tools(self, upstream: httpx2.Response) -> bool:
         """Return whether an error may be about tools. The response is read then."""
-        is_refused = upstream.status_code in (400, 404, 422)
+        is_refused = upstream.status_code in REFUSALS
         return refuses_tools((await upstream.aread()).decode("utf-8", "replace"), is_refused=is_refused)
 
     def _passed(self, line: bytes) -> bytes:
