@@ -193,8 +193,9 @@ def store_lookups(turn: UserTurn, lookups: list[dict[str, Any]]) -> None:
     message_id = lock_turn(turn)
     recalls = Recall.objects.for_owner(turn.owner_id).filter(chat=turn.chat, message=message_id)
     if not recalls.update(lookups=lookups) and lookups:
+        # Without a hash, the recall of the turn is still to be made: another reply must not reuse an empty one.
         Recall.objects.create(
-            owner_id=turn.owner_id, chat=turn.chat, message_id=message_id, text="", turn_hash=turn.hash, lookups=lookups
+            owner_id=turn.owner_id, chat=turn.chat, message_id=message_id, turn_hash="", lookups=lookups
         )
 
 

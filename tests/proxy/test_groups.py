@@ -9,6 +9,7 @@ from apps.chats.models import Character, Chat
 from apps.chats.operations import add_participant, append_messages
 from apps.llm.embeddings import get_embedder
 from apps.llm.models import Connection
+from apps.proxy.operations.requests import StoredRequest
 from apps.proxy.prompts.memory import messages_with_memory
 from tests.factories import UserFactory, make_character, make_chat, make_memory, parsed
 
@@ -45,9 +46,8 @@ def told(group: Chat, character: Character | None, *instructions: str) -> tuple[
     messages: list[dict[str, Any]] = [{"role": "user", "content": QUESTION}]
     messages += [{"role": "system", "content": text} for text in instructions]
     connection = Connection(model="scripted-small", context_tokens=8000)
-    asked = group.messages.get().pk
-    body = {"messages": messages}
-    sent, memory = messages_with_memory(group, connection, body, character, asked, turn_count=1)
+    stored = StoredRequest(group, group.messages.get().pk, sent=1)
+    sent, memory = messages_with_memory(stored, connection, {"messages": messages}, character)
     return any(SECRET in message["content"] for message in sent), memory
 
 

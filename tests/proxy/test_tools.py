@@ -2,19 +2,22 @@
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
-from openai import OpenAI
+from openai import BadRequestError, OpenAI, RateLimitError
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
-from apps.llm.models import Usage
+from apps.llm.models import Connection, Usage
+from apps.llm.tokens import count_tokens
 from apps.memories.operations import create_memory
 from apps.prompts.models import Recall
 from apps.prompts.settings.stores import INJECTION_SETTINGS
+from tests.factories import make_character, make_chat, make_memory
 from tests.llm.scripted_server import Reply, ScriptedServer, document
-from tests.proxy.conftest import texts_of
+from tests.proxy.conftest import KEY, texts_of
 from tests.proxy.test_proxy import until
 
 pytestmark = pytest.mark.worker
@@ -110,6 +113,19 @@ def test_a_server_that_refuses_tools_replies_without(
         assert ask(*HISTORY).parse().choices[0].message.content == "Plain."
 
 
+@pytest.mark.parametrize(("answer", "is_offered"), [("Plain.", False), (Reply(status=400), True)])
+def test_tools_are_given_up_once_a_request_without_them_succeeds(
+    ask: Ask, upstream: ScriptedServer, answer: str | Reply, is_offered: bool
+) -> None:
+    ask(HISTORY[0])
+    upstream.reply_with(Reply(status=400), answer)
+    with suppress(BadRequestError):
+        ask(*HISTORY)
+    ask(*HISTORY)
+    requests = upstream.of_kind("generation")[1:]
+    assert [bool(request.body.get("tools")) for request in requests] == [True, False, is_offered]
+
+
 def test_other_errors_come_back_as_they_are(ask: Ask, upstream: ScriptedServer) -> None:
     ask(HISTORY[0])
     upstream.reply_with(document({"error": {"message": "Slow down."}}, 429))
@@ -122,6 +138,63 @@ def test_an_error_after_a_lookup_is_told_in_the_stream(client: OpenAI, ask: Ask,
     upstream.reply_with(search(), document({"error": {"message": "Slow down."}}, 429))
     with pytest.raises(Exception, match=r"Slow down\."):
         streamed(client, *HISTORY)
+
+
+def test_an_error_after_a_lookup_of_a_whole_reply_keeps_its_status(
+    ask: Ask, alice: User, upstream: ScriptedServer
+) -> None:
+    """What the lookup has cost is counted nevertheless."""
+    ask(HISTORY[0])
+    until(lambda: Usage.objects.for_owner(alice).filter(prompt_tokens=11).exists())
+    echo = f"Slow down, {KEY}."
+    upstream.reply_with(
+        search(), document({"error": {"message": echo, "code": "busy"}}, 429, headers={"Retry-After": "7"})
+    )
+    with pytest.raises(RateLimitError, match=r"Slow down") as raised:
+        ask(*HISTORY)
+    assert raised.value.response.headers["Retry-After"] == "7"
+    assert raised.value.code == "busy"
+    assert KEY not in raised.value.response.text
+    assert Usage.objects.for_owner(alice).get().prompt_tokens == 22
+    assert texts_of(alice) == [[*HISTORY]]
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_server_that_refuses_what_was_found_replies_without(
+    client: OpenAI, ask: Ask, alice: User, upstream: ScriptedServer, stream: bool
+) -> None:
+    """As too long, once with the calls and once as a note."""
+    begin(ask, alice)
+    too_long = document({"error": {"message": "The request exceeds the available context size."}}, 400)
+    upstream.reply_with(search(), too_long, too_long, "Plain.")
+    reply = text_in(streamed(client, *HISTORY)) if stream else ask(*HISTORY).parse().choices[0].message.content
+    assert reply == "Plain."
+    noted, plain = upstream.of_kind("generation")[-2:]
+    assert "What you looked up" in noted.prompt
+    assert plain.messages == noted.messages[:-1]
+
+
+@pytest.mark.parametrize(("words", "is_offered"), [(300, True), (1020, True), (1500, False), (9000, False)])
+def test_what_is_looked_up_has_room_in_the_context(
+    ask: Ask, alice: User, upstream: ScriptedServer, connection: Connection, words: int, is_offered: bool
+) -> None:
+    """Beside what is remembered."""
+    connection.context_tokens = 2048
+    connection.save()
+    chat = make_chat(alice, "Hi", "Hello", character=make_character(alice, "Mira"))
+    for number in range(40):
+        place = "under a blue stone " * 12
+        make_memory(chat, f"Mira keeps the silver key number {number} {place} beside the well.")
+    read = Reply(tools=(("read_messages", '{"first": 0, "count": 20}'),))
+    upstream.reply_with(*([read] if is_offered else []), "There.")
+    turns = [f"{number}: " + "the long road " * (words // 60) for number in range(20)]
+    ask(*turns, "Where is the silver key?", system="You are Mira.")
+    requests = upstream.of_kind("generation")
+    assert [bool(request.body.get("tools")) for request in requests] == [is_offered] * len(requests)
+    if is_offered:
+        assert "silver key number" in requests[0].prompt
+        assert "the long road" in requests[1].messages[-1]["content"]
+        assert count_tokens(json.dumps([requests[1].messages, requests[1].body["tools"]])) <= 2048
 
 
 def test_broken_calls_are_harmless(client: OpenAI, ask: Ask, upstream: ScriptedServer) -> None:

@@ -7,18 +7,23 @@ from typing import Any
 import pytest
 
 from apps.accounts.models import User
+from apps.chats.locking import Guard
 from apps.chats.models import Chat
+from apps.chats.operations import Patch, add_participant, append_messages, patch_messages
 from apps.llm.models import Usage
 from apps.llm.operations import create_connection, use_for
+from apps.memories.models import Knowledge
 from apps.memories.operations import create_memory
+from apps.memories.operations.entities import get_or_create_entity
 from apps.prompts.models import Recall
 from apps.prompts.settings.stores import INJECTION_SETTINGS
 from apps.replies.tools.definitions import NAMES
-from tests.factories import UserFactory, make_character, make_chat
+from tests.factories import UserFactory, make_character, make_chat, parsed
 from tests.llm.scripted_server import Reply, ScriptedServer, document
 from tests.replies.test_generations import generate, last
 
 SEARCH, READ = NAMES
+FORCE = Guard(force=True)
 FACT = "The silver key lies under the seventh stone of the well."
 
 
@@ -83,6 +88,27 @@ def test_earlier_messages_are_read_by_number(connect, server, chat, tools):
     assert "#0" in told
     assert "Where is the well?" in told
     assert "Show me." not in told  # the turn itself
+
+
+def test_what_is_kept_from_the_speaker_is_not_read(connect, server, chat, tools):
+    """Nor found by a search."""
+    tom = get_or_create_entity(chat, "Tom", "character")
+    patch_messages(chat.owner, chat.pk, [Patch({"mes": "Where? Tom hid the ring in the mill."}, index=0)], FORCE)
+    Knowledge.objects.create(
+        owner=chat.owner,
+        chat=chat,
+        source=chat.messages.get(index=1),
+        kind="hiding",
+        subject=tom,
+        target=get_or_create_entity(chat, "Mira", "character"),
+        text="The ring is hidden in the mill.",
+    )
+    connect()
+    server.reply_with(Reply(tools=((READ, '{"first": 0, "count": 9}'),)), search("ring in the mill"), "There.")
+    generate(chat)
+    read, found = results(server.of_kind("generation")[2])
+    assert "Over there." in read
+    assert "ring" not in read + found
 
 
 def test_what_is_said_before_a_call_stays(connect, server, chat, tools):
@@ -163,6 +189,15 @@ def test_a_server_that_refuses_tools_is_asked_without_and_not_offered_them_again
     assert [bool(request.body.get("tools")) for request in server.of_kind("generation")] == [True, False, False]
 
 
+def test_a_server_that_refuses_the_request_without_tools_too_is_offered_them_again(connect, server, chat, tools):
+    connect()
+    refusal = document({"error": {"message": "An address is missing."}}, 400)
+    server.reply_with(refusal, refusal, "Plain.")
+    assert generate(chat).state == "failed"
+    assert generate(chat).text == "Plain."
+    assert [bool(request.body.get("tools")) for request in server.of_kind("generation")] == [True, False, True]
+
+
 def test_a_server_that_refuses_results_gets_them_as_a_note(connect, server, chat, tools):
     connect()
     server.reply_with(search(), document({"error": {"message": "Missing thought_signature."}}, 400), "Found it.")
@@ -198,3 +233,22 @@ def test_another_users_memory_is_not_found(connect, server, chat, tools):
     assert FACT in told
     assert "cellar" not in told
     assert "mine" not in told
+
+
+def test_a_lookup_without_a_recall_leaves_the_next_reply_its_own(connect, server, alice):
+    """As of somebody who hears only later what the turn says: nothing was recalled for it before."""
+    connect()
+    group = make_chat(alice)
+    members = [make_character(alice, name) for name in ("Mira", "Tom")]
+    for member in members:
+        add_participant(alice, group.pk, name=member.name, character=member)
+    INJECTION_SETTINGS.change(alice, {"memory_tools": True}, chat=group)
+    create_memory(alice, text=FACT, tier="long_term", kind="fact", editor="alice", character=members[1])
+    whisper = parsed("Where is the silver key?", is_user=True, extra={"loci": {"witnesses": ["Mira"]}})
+    (asked,) = append_messages(alice, group.pk, [parsed("Hello, both.", is_user=True), whisper]).messages[-1:]
+    server.reply_with(Reply(tools=((READ, '{"first": 0, "count": 9}'),)), "What?", "Under the stone.")
+    generate(group, character=members[1])
+    assert [one["found"] for one in lookups(group)] == [1]
+    patch_messages(alice, group.pk, [Patch(id=asked.pk, extra={"loci": None})], FORCE)
+    generate(group, "swipe")
+    assert FACT in server.of_kind("generation")[-1].prompt

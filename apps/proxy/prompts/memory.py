@@ -16,6 +16,7 @@ from apps.prompts.assembly.prompt import assemble
 from apps.prompts.assembly.requests import PromptRequest
 from apps.prompts.slots.allocation import CONTEXT_SHARE
 from apps.prompts.turns import visible_messages
+from apps.proxy.operations.requests import StoredRequest
 from apps.proxy.prompts.slots import with_slots
 from apps.proxy.requests.folded_prompts import unfolded
 from apps.proxy.requests.nudges import naming_instruction
@@ -28,28 +29,28 @@ MESSAGE_TOKENS = 5  # which a server adds to each message, at most
 
 
 def messages_with_memory(
-    chat: Chat,
+    stored: StoredRequest,
     connection: Connection,
     body: Mapping[str, Any],
     character: Character | None,
-    anchor: UUID,
     *,
-    turn_count: int,
+    reserved: int = 0,
 ) -> tuple[list[dict[str, Any]], str]:
     """Return the messages with what is remembered, and "on", or as they are, and "off" or "failed".
 
-    ``anchor`` is the id of the message that the client wants a reply to, ``turn_count`` how many turns ``body`` has.
+    What is remembered leaves ``reserved`` tokens of the context free.
 
     In a group, it is what the next speaker knows: the member whom the last message names, else ``character``. If that
     is nobody, nothing is added, since it is unknown what the speaker may know.
     """
-    messages = body["messages"]
+    chat, messages = stored.chat, body["messages"]
     speaker = speaker_in(chat, messages, character)
     if chat.is_group and speaker is None:
         return messages, "off"
     try:
-        room = min(connection.context_tokens, floor(room_for_memory(connection, body) / CONTEXT_SHARE))
-        text, sent = _text_of_turn(chat, anchor), _newest_ids(chat, turn_count)
+        left = max(room_for_memory(connection, body) - reserved, 0)
+        room = min(connection.context_tokens, floor(left / CONTEXT_SHARE))
+        text, sent = _text_of_turn(chat, stored.anchor), _newest_ids(chat, stored.sent)
         prompt = assemble(PromptRequest(chat=chat, text=text, character=speaker, context_tokens=room, sent=sent))
         return with_slots(messages, prompt.slots, prompt.macros), "on"
     except Exception:

@@ -1,5 +1,6 @@
 """Prepare a call of the upstream, and store what it replied. Everything here uses the database."""
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,13 +22,13 @@ from apps.llm.backends.connected import call_policy_of
 from apps.llm.http.endpoint import CallPolicy
 from apps.llm.models import Connection
 from apps.llm.operations import record_usage
-from apps.llm.tokens import count_tokens
+from apps.llm.tokens import count_tokens, token_counter
 from apps.llm.usage.limits import check_limit
 from apps.proxy.matching.finding import has_sent, is_found
 from apps.proxy.models import ProxiedChat
 from apps.proxy.operations.replies import store_reply
 from apps.proxy.operations.requests import StoredRequest, store_request
-from apps.proxy.prompts.memory import messages_with_memory, speaker_in
+from apps.proxy.prompts.memory import messages_with_memory, room_for_memory, speaker_in
 from apps.proxy.requests.body import parsed_body, without_blanks
 from apps.proxy.requests.conversations import conversation_in
 from apps.proxy.requests.headers import (
@@ -44,7 +45,7 @@ from apps.proxy.requests.side_calls import is_side_call, quotes_a_chat
 from apps.proxy.requests.turns import Turn, text_of
 from apps.proxy.upstream.collected_replies import CollectedReply
 from apps.proxy.upstream.connections import base_url, connection_of, model_of
-from apps.replies.tools.toolbox import Toolbox, toolbox_for
+from apps.replies.tools.toolbox import Toolbox, room_for, toolbox_for
 
 logger = structlog.get_logger(__name__)
 
@@ -124,10 +125,10 @@ def prepare_call(request: HttpRequest) -> UpstreamCall:
         company=read.company,
         instructions=[*read.instructions, *read.post_history],
     )
-    toolbox = _toolbox(stored, connection, sent, character)
     sent["messages"] = without_blanks(sent["messages"])
+    toolbox = _toolbox(stored, connection, sent, character)
     sent["messages"], memory = messages_with_memory(
-        stored.chat, connection, sent, character, stored.anchor, turn_count=stored.sent
+        stored, connection, sent, character, reserved=_needed(toolbox, connection)
     )
     return UpstreamCall(owner.pk, policy, url, sent, stored, memory, toolbox if memory == "on" else None)
 
@@ -135,15 +136,26 @@ def prepare_call(request: HttpRequest) -> UpstreamCall:
 def _toolbox(
     stored: StoredRequest, connection: Connection, body: Mapping[str, Any], character: Character | None
 ) -> Toolbox | None:
-    """Return what the model may look things up with; nothing for a client whose own tools would mix with ours."""
+    """Return what the model may look things up with; nothing for a client whose own tools would mix with ours, and
+    where the client's messages leave no room for what is found.
+    """
     if any(body.get(name) for name in OWN_TOOLS) or body.get("n") not in (None, 1):
         return None
     try:
         speaker = speaker_in(stored.chat, body["messages"], character)
-        return toolbox_for(stored.chat, connection, speaker or character, anchor=stored.anchor)
+        toolbox = toolbox_for(stored.chat, connection, speaker or character, anchor=stored.anchor)
+        has_room = toolbox is not None and room_for_memory(connection, body) >= _needed(toolbox, connection)
+        return toolbox if has_room else None
     except Exception:
         logger.exception("a call of the proxy goes on without tools", chat_id=str(stored.chat.pk))
         return None
+
+
+def _needed(toolbox: Toolbox | None, connection: Connection) -> int:
+    """Return how many tokens of the context tools take, with what is found with them."""
+    if toolbox is None:
+        return 0
+    return room_for(connection) + token_counter(connection.model)(json.dumps(toolbox.tools))
 
 
 def _is_apart(

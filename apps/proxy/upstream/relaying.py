@@ -15,8 +15,8 @@ from apps.llm.http.async_transport import async_client
 from apps.llm.replies.reply import MAX_BYTES
 from apps.proxy.errors import openai_error, upstream_error
 from apps.proxy.upstream.calls import UpstreamCall, finish_call
-from apps.proxy.upstream.collected_replies import collected_reply
-from apps.proxy.upstream.responses import NoReply, beginning, opened, whole_reply
+from apps.proxy.upstream.collected_replies import CollectedReply, collected_reply
+from apps.proxy.upstream.responses import ErrorReply, NoReply, error_reply, opened, whole_reply
 from apps.proxy.upstream.tool_rounds import ToolRounds
 
 MODEL_SERVER = "model-server"
@@ -32,6 +32,7 @@ async def relayed_reply(call: UpstreamCall, request: HttpRequest) -> HttpRespons
         return openai_error(400, str(error))
     if isinstance(response, HttpResponse):
         log_upstream_error(request, response, MODEL_SERVER)
+        await _count_spent(call)
     return response
 
 
@@ -42,13 +43,13 @@ async def _reply_or_error(call: UpstreamCall) -> HttpResponseBase:
             rounds = ToolRounds(call, client, call.toolbox) if call.toolbox else None
             upstream = await (rounds.open() if rounds else opened(call, client, call.body))
             if not upstream.is_success:
-                received = await beginning(upstream)
-                retry_after = upstream.headers.get("Retry-After", "")
-                return upstream_error(upstream.status_code, call.policy.redacted(received), retry_after)
+                raise await error_reply(upstream)
             whole = b"" if _is_stream(call, upstream) else await whole_reply(upstream)
             if rounds:
                 whole = await rounds.whole(whole) if whole else b""
             chunks = _at_once(whole) if whole else rounds.stream(upstream) if rounds else upstream.aiter_bytes()
+        except ErrorReply as error:
+            return upstream_error(error.status, call.policy.redacted(error.text), error.retry_after)
         except NoReply as error:
             return openai_error(502, call.policy.redacted(str(error)))
         except httpx2.TimeoutException:
@@ -60,6 +61,18 @@ async def _reply_or_error(call: UpstreamCall) -> HttpResponseBase:
             content_type=upstream.headers.get("content-type", "application/json"),
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )
+
+
+async def _count_spent(call: UpstreamCall) -> None:
+    """Count what lookups have cost before an error, which stays what the client is told."""
+    prompt, completion = call.spent.prompt_tokens, call.spent.completion_tokens
+    if not prompt and not completion:
+        return
+    spent = CollectedReply("", prompt_tokens=prompt, completion_tokens=completion)
+    try:
+        await in_database(finish_call, call, spent, thread_sensitive=False)
+    except Exception:
+        logger.exception("the tokens of a call of the proxy are not counted")
 
 
 def _is_stream(call: UpstreamCall, upstream: httpx2.Response) -> bool:

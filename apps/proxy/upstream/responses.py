@@ -1,5 +1,6 @@
 """Open a response of the upstream, and read one that is no stream."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import httpx2
@@ -12,6 +13,15 @@ from apps.proxy.upstream.calls import UpstreamCall
 
 class NoReply(Exception):
     """What the model server sent is no reply. The message says why."""
+
+
+@dataclass(eq=False)
+class ErrorReply(Exception):
+    """The model server answered with an error. ``text`` is the beginning of its body."""
+
+    status: int
+    text: str
+    retry_after: str = ""
 
 
 async def opened(call: UpstreamCall, client: httpx2.AsyncClient, body: dict[str, Any]) -> httpx2.Response:
@@ -27,6 +37,11 @@ async def beginning(upstream: httpx2.Response) -> str:
         if len(received) >= MAX_ERROR_BYTES:
             break
     return received[:MAX_ERROR_BYTES].decode("utf-8", "replace")
+
+
+async def error_reply(upstream: httpx2.Response) -> ErrorReply:
+    """Return the error that a response is, to be raised. Raise HTTPError."""
+    return ErrorReply(upstream.status_code, await beginning(upstream), upstream.headers.get("Retry-After", ""))
 
 
 def is_event_stream(upstream: httpx2.Response) -> bool:

@@ -18,12 +18,13 @@ from apps.llm.replies.values import first_text, token_count
 from apps.llm.tokens import count_tokens
 from apps.proxy.requests.turns import text_of
 from apps.proxy.upstream.calls import UpstreamCall
-from apps.proxy.upstream.responses import beginning, opened, whole_reply
+from apps.proxy.upstream.responses import beginning, error_reply, opened, whole_reply
 from apps.replies.tools.rounds import joined, refuses_tools
 from apps.replies.tools.toolbox import MAX_ROUNDS, Toolbox
 
 DATA = b"data:"
 DONE = "[DONE]"
+REFUSALS = (400, 404, 413, 422)  # of a request, which another one may escape
 
 
 @dataclass
@@ -75,18 +76,21 @@ class ToolRounds:
         """Open the first response; one without tools if the server refuses them."""
         upstream = await self._open()
         if not upstream.is_success and await self._refuses_tools(upstream):
-            await in_database(self._toolbox.give_up, thread_sensitive=False)
             upstream = await self._open_last()
+            if upstream.is_success:
+                await in_database(self._toolbox.give_up, thread_sensitive=False)
         return upstream
 
     async def whole(self, body: bytes) -> bytes:
-        """Return the reply that a whole response leads to. Raise NoReply, HTTPError."""
+        """Return the reply that a whole response leads to. Raise ErrorReply, NoReply, HTTPError."""
         while isinstance(document := parsed_json(body.decode("utf-8", "replace")), dict):
             self._round.read(document)
             if not self._round.calls:
                 return json.dumps(self._closed(document)).encode()
             upstream = await self._next()
-            body = await whole_reply(upstream) if upstream.is_success else await self._error(upstream)
+            if not upstream.is_success:
+                raise await error_reply(upstream)
+            body = await whole_reply(upstream)
         return body
 
     async def stream(self, upstream: httpx2.Response) -> AsyncIterator[bytes]:
@@ -134,14 +138,23 @@ class ToolRounds:
         return await opened(self._call, self._client, body)
 
     async def _open_last(self) -> httpx2.Response:
-        """Open the response to the client's messages with what was found: nothing can be called."""
+        """Open the response to the client's messages with what was found: nothing can be called.
+
+        If the server refuses them, as too long, open the response to the client's messages alone.
+        """
+        given = self._call.body["messages"]
         noted = [dict(message) for message in self._toolbox.note()]
-        self._round = _Round([*self._call.body["messages"], *noted], is_last=True)
-        return await self._open()
+        self._round = _Round([*given, *noted], is_last=True)
+        upstream = await self._open()
+        if noted and upstream.status_code in REFUSALS:
+            await upstream.aclose()
+            self._round = _Round(given, is_last=True)
+            upstream = await self._open()
+        return upstream
 
     async def _refuses_tools(self, upstream: httpx2.Response) -> bool:
         """Return whether an error may be about tools. The response is read then."""
-        is_refused = upstream.status_code in (400, 404, 422)
+        is_refused = upstream.status_code in REFUSALS
         return refuses_tools((await upstream.aread()).decode("utf-8", "replace"), is_refused=is_refused)
 
     def _passed(self, line: bytes) -> bytes:

@@ -35,6 +35,7 @@ def generate(
     if toolbox is None:
         return backend.generate(request, watch, listener)
     said: list[Completion] = []
+    are_refused = False
     messages: list[PromptMessage] = list(request.messages)
     try:
         for _ in range(MAX_ROUNDS):
@@ -44,8 +45,7 @@ def generate(
             except GenerationFailed as failure:
                 if failure.partial or not refuses_tools(failure.detail, is_refused=isinstance(failure, Refused)):
                     raise
-                if not said:
-                    toolbox.give_up()
+                are_refused = not said
                 break
             said.append(completion)
             if not completion.tools:
@@ -53,6 +53,8 @@ def generate(
             messages += toolbox.answer(completion.tools, completion.text)
         last = replace(request, messages=[*request.messages, *toolbox.note()])
         said.append(backend.generate(last, watch, _after(said, listener)))
+        if are_refused:  # by a server that takes the same request without tools
+            toolbox.give_up()
     except GenerationFailed as failure:
         failure.partial = joined([*(completion.text for completion in said), failure.partial])
         raise

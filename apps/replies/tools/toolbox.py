@@ -126,7 +126,11 @@ class Toolbox:
         last = min(first + count, self._turn.index) - 1
         rows = visible_messages(self._turn.chat).filter(index__range=(first, last)).order_by("index")
         view = Viewpoint(self._turn.chat, self._character)
-        return [_quoted(message, message.mes[:MAX_MESSAGE]) for message in rows if view.has_heard(message)]
+        secrets = secrets_of(self._turn, self._character)
+        lines = [
+            secrets.without(_quoted(message, message.mes[:MAX_MESSAGE])) for message in rows if view.has_heard(message)
+        ]
+        return [line for line in lines if line]
 
 
 def toolbox_for(
