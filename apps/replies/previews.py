@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from apps.chats.models import Chat
 from apps.llm.backends import backend_for
+from apps.llm.queries import generation_connection
 from apps.prompts.assembly.context_map import ContextMap, context_map
 from apps.prompts.assembly.prompt import Prompt, PromptMemory, assemble
 from apps.prompts.assembly.requests import PromptRequest, Reply
@@ -12,6 +13,7 @@ from apps.prompts.turns import visible_messages
 from apps.replies.models import Generation, GenerationPreset
 from apps.replies.presets import preset_or_default, reply_tokens_of
 from apps.replies.speakers import next_speaker
+from apps.replies.tools.toolbox import are_offered, room_for
 
 
 def preview_prompt(chat: Chat, settings: Settings | None = None) -> Prompt:
@@ -25,11 +27,17 @@ def preview_prompt(chat: Chat, settings: Settings | None = None) -> Prompt:
         chat=chat,
         character=next_speaker(chat, None)[1],
         reply=Reply(preset=preset, tokens=reply_tokens_of(preset, context_tokens)),
-        context_tokens=context_tokens,
+        context_tokens=context_tokens - _reserved_for_tools(chat),
         settings=settings,
         leave_trace=False,
     )
     return assemble(request)
+
+
+def _reserved_for_tools(chat: Chat) -> int:
+    """Return how many tokens of the context a reply leaves free for what the model looks up."""
+    connection = generation_connection(chat.owner_id)
+    return room_for(connection) if connection and are_offered(chat, connection) else 0
 
 
 def map_of(chat: Chat, prompt: Prompt) -> ContextMap:

@@ -456,10 +456,10 @@ def test_what_was_forgotten_stands_in_no_other_card(site: Client, chat: Chat) ->
     assert "Tom lives in Paris." in strip_tags(page(site, "/memories/"))
     site.post(f"/memories/{before.pk}/delete/")
     for url in ("/memories/", f"/memories/chats/{chat.pk}/book/", f"/memories/{now.pk}/"):
-        assert "Tom lives in Paris." not in page(site, url)
+        assert "Tom lives in Paris." not in strip_tags(page(site, url))
     site.post(f"/memories/{before.pk}/restore/")
     site.post(f"/memories/{now.pk}/delete/")
-    assert "Tom lives in Lyon." not in page(site, "/memories/?state=superseded")
+    assert "Tom lives in Lyon." not in strip_tags(page(site, "/memories/?state=superseded"))
 
 
 def test_the_list_of_programs_has_retired_memories_only_if_asked(alice: User, chat: Chat) -> None:

@@ -252,3 +252,15 @@ def test_a_lookup_without_a_recall_leaves_the_next_reply_its_own(connect, server
     patch_messages(alice, group.pk, [Patch(id=asked.pk, extra={"loci": None})], FORCE)
     generate(group, "swipe")
     assert FACT in server.of_kind("generation")[-1].prompt
+
+
+def test_the_preview_keeps_the_room_for_lookups_free(connect, server, chat, tools):
+    connect(context_tokens=2048)
+    append_messages(chat.owner, chat.pk, [{"name": "Alice", "mes": "The well is deep. " * 40}] * 8, guard=FORCE)
+
+    def tokens() -> int:
+        return preview_prompt(Chat.objects.for_owner(chat.owner_id).get(pk=chat.pk)).tokens
+
+    with_tools = tokens()
+    INJECTION_SETTINGS.change(chat.owner, {"memory_tools": False}, chat=chat)
+    assert with_tools <= 2048 - 2048 // CONTEXT_SHARE < tokens()

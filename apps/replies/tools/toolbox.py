@@ -133,17 +133,21 @@ class Toolbox:
         return [line for line in lines if line]
 
 
+def are_offered(chat: Chat, connection: Connection) -> bool:
+    """Return whether the chat's settings offer tools to the model.
+
+    A model in the browser calls none, and one that has refused them is not asked again for a while.
+    """
+    if not settings_of(chat).memory_tools or connection.backend == Connection.Backend.BROWSER:
+        return False
+    return not cache.get(_refused_key(connection))
+
+
 def toolbox_for(
     chat: Chat, connection: Connection, character: Character | None, *, anchor: UUID | None = None
 ) -> Toolbox | None:
-    """Return the tools for a reply, by default to the last message, or None. What is looked up is told at its turn.
-
-    They are a setting of the chat. A model in the browser calls none, and one that has refused them is not asked again
-    for a while.
-    """
-    if not settings_of(chat).memory_tools or connection.backend == Connection.Backend.BROWSER:
-        return None
-    if cache.get(_refused_key(connection)):
+    """Return the tools for a reply, by default to the last message, or None. What is looked up is told at its turn."""
+    if not are_offered(chat, connection):
         return None
     turns = visible_messages(chat).filter(is_user=True)
     if anchor is not None:
