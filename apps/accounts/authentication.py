@@ -61,21 +61,31 @@ class BearerAuthentication(BaseAuthentication):
 
 def authenticated_user_id(request: HttpRequest) -> UUID | None:
     """Return the id of the user that the API's authentication classes recognize, or None. It is found once."""
-    found: dict[str, UUID | None] = request.__dict__
-    if "authenticated_user_id" not in found:
-        found["authenticated_user_id"] = _authenticated_user_id(request)
-    return found["authenticated_user_id"]
+    return _sender(request)[0]
 
 
-def _authenticated_user_id(request: HttpRequest) -> UUID | None:
+def authenticated_namespace(request: HttpRequest) -> str:
+    """Return the namespace that the token of a request is bound to, or an empty string, before any view."""
+    return _sender(request)[1]
+
+
+def _sender(request: HttpRequest) -> tuple[UUID | None, str]:
+    """Return id and namespace of who sends a request. They are found once."""
+    found: dict[str, tuple[UUID | None, str]] = request.__dict__
+    if "authenticated_sender" not in found:
+        found["authenticated_sender"] = _find_sender(request)
+    return found["authenticated_sender"]
+
+
+def _find_sender(request: HttpRequest) -> tuple[UUID | None, str]:
     classes: Any = api_settings.DEFAULT_AUTHENTICATION_CLASSES
     authenticators = [authenticator() for authenticator in classes]
     # A copy, so that the view receives an unchanged request.
     api_request = Request(copy.copy(request), parsers=[NoParser()], authenticators=authenticators)
     try:
-        return api_request.user.pk
+        return api_request.user.pk, namespace_of(api_request)
     except APIException:
-        return None
+        return None, ""
 
 
 class NoParser(BaseParser):

@@ -94,8 +94,7 @@ def entities(owner: Owner, namespace: str | None = None) -> list[dict[str, Any]]
     users = [
         {"id": row.namespace, "name": row.namespace, "type": "user", "total_memories": row.memories,
          "created_at": row.created_at, "updated_at": row.updated_at}
-        for row in namespaces_of(owner)
-        if namespace in (None, row.namespace)
+        for row in namespaces_of(owner, named=namespace)
     ]  # fmt: skip
     is_there = Q(chat__memories__deleted_at=None, chat__memories__in_bin=False, chat__memories__isnull=False)
     others = [

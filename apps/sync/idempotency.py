@@ -10,7 +10,7 @@ from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import Resolver404, resolve
 
-from apps.accounts.authentication import authenticated_user_id
+from apps.accounts.authentication import authenticated_namespace, authenticated_user_id
 from apps.common.api.problems import problem_response
 from apps.common.http.request_bodies import API_PREFIX, CHUNK_BYTES, is_multipart, rewindable_body
 from apps.common.http.retries import KEY_HEADER, response_after
@@ -61,6 +61,7 @@ class IdempotencyMiddleware:
         """Return the stored response, or that of the view. Raise Invalid, KeyReused."""
         if not 0 < len(key) <= MAX_KEY_LENGTH:
             raise Invalid(f"The header {KEY_HEADER} must have 1 to {MAX_KEY_LENGTH} characters.")
+        key = _key_in(authenticated_namespace(request), key)
         fingerprint = _fingerprint(request)
         with transaction.atomic():
             _lock_key(owner_id, key)
@@ -98,6 +99,14 @@ def _is_ignored(request: HttpRequest) -> bool:
     except Resolver404:
         return False
     return getattr(getattr(view, "cls", None), "ignores_idempotency_key", False)
+
+
+def _key_in(namespace: str, key: str) -> str:
+    """Return what a key is stored as: each end user of an application chooses keys of their own.
+
+    Since no header has a line break, none is the same as a key of the account itself.
+    """
+    return "\n" + hashlib.sha256(f"{namespace}\n{key}".encode()).hexdigest() if namespace else key
 
 
 def _lock_key(owner_id: UUID, key: str) -> None:

@@ -154,7 +154,11 @@ def test_both_texts_of_an_edit_are_shown(site: Client, chat: Chat) -> None:
     page = opened(site, chat)
     assert "Under the *stone*." in page
     assert "In the well." in page
-    assert "Under the stone." in site.get(f"/chats/{chat.pk}/changes/").content.decode()  # in the list without marks
+    line = site.get(f"/chats/{chat.pk}/changes/").content.decode()
+    assert "Under the stone." in re.sub("<ins>.*?</ins>|</?del>", "", line)  # in the list without markup
+    edit(chat, 1, values={"mes": "In *the* well."})
+    line = site.get(f"/chats/{chat.pk}/changes/").content.decode()
+    assert "In <ins>*</ins>the<ins>*</ins> well." in line  # unless nothing else differs
 
 
 def test_the_authors_note_comes_back(site: Client, chat: Chat) -> None:

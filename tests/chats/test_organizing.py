@@ -2,6 +2,7 @@
 
 import json
 import re
+from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
@@ -153,6 +154,19 @@ def test_only_the_last_action_can_be_undone(alice, site, chats):
     assert Chat.objects.for_owner(alice).filter(archived=True).count() == 2
 
 
+def test_an_action_of_before_the_upgrade_can_not_be_undone(alice, site, chats):
+    organize(site, "pin", chats[0])
+    session = site.session
+    undo_id = str(uuid4())
+    session["undo_organize"] = [undo_id, "unpin", [str(chats[0].pk)], ""]
+    session.save()
+    reply = site.post(f"/chats/organize/undo/{undo_id}/")
+    assert (reply.status_code, reply.url) == (302, "/")
+    assert "This can't be undone any more: something else was done since." in [
+        str(message) for message in get_messages(reply.wsgi_request)
+    ]
+
+
 def test_deleted_chats_are_in_the_bin(alice, site, chats):
     reply = organize(site, "delete", *chats[:2])
     assert "2 chats are deleted." in str(list(get_messages(reply.wsgi_request))[-1])
@@ -261,3 +275,12 @@ def test_the_form_of_a_chat_and_the_api_set_the_folder(alice, site, chats):
     assert (reply.json()["folder"], reply.json()["integrity"]) == ("Shelf", before)
     found = site.get("/api/v1/chats/?folder=Shelf").json()["results"]
     assert {row["title"] for row in found} == {"First", "Second"}
+
+
+def test_blanks_around_a_folder_are_no_part_of_it(alice, site, chats):
+    """The filter of the list has none: the chats of a folder of blanks would be shown nowhere."""
+    api = f"/api/v1/chats/{chats[0].pk}/"
+    for given, stored in ((" Shelf\u00a0", "Shelf"), ("   ", "")):
+        reply = site.patch(api, json.dumps({"folder": given}), content_type="application/json")
+        assert (reply.status_code, reply.json()["folder"]) == (200, stored)
+        assert "First" in titles(site, f"?folder={quote(given)}")

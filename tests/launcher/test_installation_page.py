@@ -8,6 +8,7 @@ from django.db import connection
 from django.test import Client
 
 from apps.accounts.models import User
+from apps.accounts.operations import close_account, create_token
 from apps.chats.models import ImportJob, Message
 from apps.common import jobs
 from apps.common.disk import free_megabytes
@@ -87,6 +88,22 @@ def test_on_a_full_disk_reading_deleting_and_signing_in_go_on(full_disk: None) -
     assert login.status_code in (200, 302)
     assert alice.delete(f"/api/v1/chats/{chat.pk}/").status_code == 204
     assert Client().get("/readyz/").json()["disk"] == "full"
+
+
+def test_on_a_full_disk_an_account_is_kept_and_a_token_revoked(full_disk: None, client: Client) -> None:
+    """Waiting for space would lose the account, and leave a token in wrong hands."""
+    alice: User = UserFactory()
+    close_account(alice)
+    page = signed_in(alice)
+    page.post("/settings/closing/keep/")
+    alice.refresh_from_db()
+    assert alice.deletion_due_at is None
+    token, _ = create_token(alice, name="leaked")
+    page.post(f"/settings/tokens/{token.pk}/revoke/")
+    token.refresh_from_db()
+    assert token.revoked_at is not None
+    for path in ("token", "revoke"):  # the reply of OAuth itself
+        assert client.post(f"/oauth/{path}", {"token": "x"}).status_code in (200, 400, 401)
 
 
 def test_on_a_full_disk_jobs_wait(full_disk: None, settings: Any) -> None:

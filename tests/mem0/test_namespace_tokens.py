@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import get_resolver
 from rest_framework.test import APIClient
 
@@ -84,6 +86,71 @@ def test_chats_and_characters_of_others_are_no_way_in(api: APIClient, ann: APICl
         assert search.status_code in (400, 404)
         body = {"text": "x", "tier": "long_term", "kind": "fact", **place}
         assert ann.post("/api/v1/memories/", body, format="json").status_code in (400, 404)
+
+
+def test_a_key_of_one_is_no_key_of_another(api: APIClient, ann: APIClient, owner: User) -> None:
+    """Each end user's program numbers its writes from 1: it gets its own replies, and what it sends is stored."""
+    for client in (ann, client_with(owner, "bob"), api):
+        body = {"text": "I like tea.", "tier": "long_term", "kind": "fact"}
+        first, again = (client.post("/api/v1/memories/", body, format="json", HTTP_IDEMPOTENCY_KEY="1") for _ in "12")
+        assert (first.status_code, again.status_code) == (201, 201)
+        assert "Idempotent-Replayed" not in first
+        assert again["Idempotent-Replayed"] == "true"
+        assert again.json()["id"] == first.json()["id"]
+        assert texts(client.get("/api/v1/memories/")) == ["I like tea."]
+    another_device = client_with(owner, "ann")
+    body |= {"text": "Another."}
+    assert another_device.post("/api/v1/memories/", body, format="json", HTTP_IDEMPOTENCY_KEY="1").status_code == 422
+    long = "k" * 255
+    assert ann.post("/api/v1/memories/", body, format="json", HTTP_IDEMPOTENCY_KEY=long).status_code == 201
+
+
+def test_what_is_of_others_is_as_if_it_were_not_there(api: APIClient, ann: APIClient) -> None:
+    """A memory may not name their chats, characters and messages, and no reply tells that these exist."""
+    for namespace in ("bob", ""):
+        chat, message = chat_with_message(api, namespace)
+        character = api.post("/api/v1/characters/", {"name": "Mira", "namespace": namespace}, format="json").json()
+        unknown = "00000000-0000-7000-8000-000000000000"
+        for name, pk in (("chat", chat), ("character", character["id"]), ("source_messages", message)):
+            details = []
+            for named in (pk, unknown):
+                body = {"text": "x", name: [named] if name == "source_messages" else named}
+                reply = ann.post("/api/v1/memories/", body, format="json")
+                assert reply.status_code == 400
+                details.append(reply.content.decode().replace(named, ""))
+            assert details[0] == details[1]
+    chat, message = chat_with_message(api, "ann")
+    own = remember(ann, "Ann said good morning.", chat=chat, source_messages=[message])
+    assert own["source_messages"] == [message]
+
+
+def chat_with_message(api: APIClient, namespace: str) -> tuple[str, str]:
+    chat = api.post("/api/v1/chats/", {"title": "C", "namespace": namespace}, format="json").json()
+    body = {"integrity": chat["integrity"], "messages": [{"name": "Ann", "mes": "Good morning."}]}
+    assert api.post(f"/api/v1/chats/{chat['id']}/append/", body, format="json").status_code == 201
+    (message,) = api.get(f"/api/v1/chats/{chat['id']}/messages/").json()["results"]
+    return chat["id"], message["id"]
+
+
+@pytest.mark.parametrize("path", ["/api/v1/namespaces/", "/mem0/v1/entities/"])
+def test_nothing_of_others_is_counted_for_it(api: APIClient, ann: APIClient, path: str) -> None:
+    """An account may have very many end users, each of whose devices asks for its own."""
+    remember(ann, "Ann likes coffee.")
+    for number in range(20):
+        remember(api, "I like tea.", namespace=f"user-{number}")
+    with CaptureQueriesContext(connection) as queries:
+        assert len(ann.get(path).json()["results"]) == 1
+    (counting,) = [query["sql"] for query in queries if "sum(memories)" in query["sql"]]
+    with connection.cursor() as cursor:
+        cursor.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + counting)
+        (plan,) = cursor.fetchone()[0]
+    assert sum(rows_of_scans(plan["Plan"])) == 1
+
+
+def rows_of_scans(plan: dict[str, Any]) -> list[int]:
+    """Return how many rows each scan of a table gives to the rest of a plan."""
+    own = [plan["Actual Rows"]] if "Relation Name" in plan else []
+    return own + [rows for below in plan.get("Plans", ()) for rows in rows_of_scans(below)]
 
 
 def test_mem0_has_one_user(api: APIClient, ann: APIClient) -> None:

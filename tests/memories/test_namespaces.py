@@ -61,12 +61,16 @@ def test_lists_and_searches_are_of_one_namespace(alice: APIClient, places: dict[
 
 def test_nothing_refers_to_another_namespace(alice: APIClient, places: dict[str, Any]) -> None:
     ann, bob = places["ann"], places["bob"]
+    post(alice, f"chats/{ann['chat']}/append/", {"force": True, "message": {"mes": "I keep bees."}})
+    (message,) = alice.get(f"{API}/chats/{ann['chat']}/messages/").json()["results"]
     chat = alice.get(f"{API}/chats/{ann['chat']}/").json()
     for method, path, body in (
         ("post", "chats/", {"character": ann["character"], "namespace": "bob"}),
         ("patch", f"chats/{ann['chat']}/", {"character": bob["character"], "integrity": chat["integrity"]}),
         ("post", "memories/", {"text": "Mixed.", "chat": ann["chat"], "character": bob["character"]}),
         ("post", "memories/", {"text": "Mixed.", "chat": ann["chat"], "namespace": "bob"}),
+        ("post", "memories/", {"text": "Mixed.", "chat": bob["chat"], "source_messages": [message["id"]]}),
+        ("post", "memories/", {"text": "Mixed.", "source_messages": [message["id"]]}),
         ("post", f"chats/{ann['chat']}/participants/", {"name": "Cook", "character": bob["character"]}),
         ("patch", f"characters/{ann['character']}/", {"namespace": "bob"}),
         ("post", "memories/merge/", {"memories": [ann["memory"], bob["memory"]], "text": "Both keep bees."}),

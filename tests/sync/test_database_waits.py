@@ -59,7 +59,7 @@ def test_no_transaction_is_open_while_a_model_server_is_called(web_server: WebSe
         )
         url = f"{web_server.url}/api/v1/connections/{model.pk}/test/"
         assert httpx.post(url, headers=headers, timeout=60).json()["ok"]
-    assert held == [0]
+    assert set(held) == {0}  # of each request: a test also asks whether the server keeps to forms
 
 
 def _parameters() -> dict[str, Any]:

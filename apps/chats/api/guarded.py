@@ -71,5 +71,6 @@ class ChatUpdateSerializer(GuardedBody):
     persona = OwnedPersonaField(required=False)
     pinned = StrictBooleanField(required=False)
     archived = StrictBooleanField(required=False)
-    folder = TextField(max_length=MAX_FOLDER_LENGTH, required=False, help_text="Empty: in none.")
+    # Trimmed as by the forms, which else find no folder of blanks, and show its chats nowhere.
+    folder = TextField(max_length=MAX_FOLDER_LENGTH, required=False, trim_whitespace=True, help_text="Empty: in none.")
     tags = TagsField(max_length=MAX_TAGS, required=False)

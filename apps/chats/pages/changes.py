@@ -13,7 +13,7 @@ from apps.accounts.authentication import token_names
 from apps.chats.message_data.namespaces import RECAP_NAMESPACE, ends_scene, is_left_out, namespace_of
 from apps.chats.models import Chat, ChatChange, Message
 from apps.chats.operations.drafts import message_state
-from apps.chats.pages.markup import plain_text
+from apps.chats.pages.markup import plain_text, without_markup
 from apps.common.words import Words
 
 State = Mapping[str, Any]  # a ``drafts.message_state``
@@ -88,11 +88,15 @@ class DescribedChange:
 
     @property
     def texts(self) -> tuple[str, str] | None:
-        """Return the text of the first message before and now, if there are both and they differ."""
+        """Return the text of the first message before and now, if there are both and they differ.
+
+        They are without markup, as all texts in lists, unless nothing else differs.
+        """
         first = self.messages[0] if self.messages else None
         if first is None or first.before is None or first.now is None or first.text_before == first.text_now:
             return None
-        return first.text_before, first.text_now
+        before, now = (without_markup(text) for text in (first.text_before, first.text_now))
+        return (first.text_before, first.text_now) if before == now else (before, now)
 
     @property
     def shown_messages(self) -> list[ChangedMessage]:

@@ -71,9 +71,14 @@ def render_text(text: str) -> SafeString:
 
 def plain_text(text: str, limit: int = 200) -> str:
     """Return the beginning of a message in one line, without markup, cut between words."""
-    text = re.sub(r"!\[([^\]]*)\]\([^)\s]*\)?", lambda image: f"[{image[1] or 'image'}]", text[: 2 * limit])
-    line = " ".join(re.sub(r"[*_`#>|~]+", "", text).split())
+    line = without_markup(text[: 2 * limit])
     return line if len(line) <= limit else f"{line[:limit].rpartition(' ')[0]} …"
+
+
+def without_markup(text: str) -> str:
+    """Return a message in one line, without markup."""
+    text = re.sub(r"!\[([^\]]*)\]\([^)\s]*\)?", lambda image: f"[{image[1] or 'image'}]", text)
+    return " ".join(re.sub(r"[*_`#>|~]+", "", text).split())
 
 
 def _render_text_token(renderer: RendererProtocol, tokens: Sequence[Token], index: int, *options: Any) -> str:

@@ -39,7 +39,8 @@ OUTCOMES = {
 }
 NO_FOLDER = ngettext_lazy("%(count)s chat is in no folder.", "%(count)s chats are in no folder.", "count")
 # The last action of the session: its id, the inverse action, and chats with the tag or the folder that they get back.
-SESSION_KEY = "undo_organize"
+# What is stored under "undo_organize", in sessions of before there were folders, has another form.
+SESSION_KEY = "undo_organized_chats"
 
 
 @login_required

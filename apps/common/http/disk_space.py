@@ -14,10 +14,11 @@ from apps.common.api.problems import unavailable
 from apps.common.database.errors import DiskFull
 from apps.common.disk import DiskState, disk_state
 
-# Deleting makes space. Signing in, and the pages of the admin site, are for who can make it.
+# Deleting makes space. Signing in, and the pages of the admin site, are for who can make it. What is lost by waiting
+# needs hardly any: an account that is to stay, a token that got into wrong hands, the access of programs that read.
 OPEN_METHODS = (*SAFE_METHODS, "DELETE")
 OPEN_MODULES = ("allauth.", "django.contrib.admin.")
-OPEN_VIEWS = ("theme", "admin:")
+OPEN_VIEWS = ("theme", "admin:", "settings:keep-account", "settings:revoke-token", "oauth:token", "oauth:revoke")
 DELETES = ("delete", "purge", "empty", "closing")  # in the names of forms that delete
 
 

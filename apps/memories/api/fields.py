@@ -109,11 +109,20 @@ class MetadataField(JSONObjectField):
 
 
 class OwnedRelatedField(serializers.PrimaryKeyRelatedField[Any]):
-    """The id of one of the requester's rows. ``queryset_of`` is a function that returns the rows of a user."""
+    """The id of one of the requester's rows. ``queryset_of`` is a function that returns the rows of a user.
 
-    def __init__(self, queryset_of: Callable[[Any], QuerySet[Any]], **kwargs: Any) -> None:
+    With a token that is bound to a namespace, only rows of this are there; ``namespace`` is the lookup of theirs.
+    """
+
+    def __init__(
+        self, queryset_of: Callable[[Any], QuerySet[Any]], *, namespace: str = "namespace", **kwargs: Any
+    ) -> None:
         self.queryset_of = queryset_of
+        self.namespace = namespace
         super().__init__(pk_field=serializers.UUIDField(), **kwargs)
 
     def get_queryset(self) -> QuerySet[Any]:
-        return self.queryset_of(self.context["request"].user)
+        request = self.context["request"]
+        rows = self.queryset_of(request.user)
+        bound = namespace_of(request)
+        return rows.filter(**{self.namespace: bound}) if bound else rows

@@ -54,10 +54,8 @@ class NamespaceListView(APIView):
         """List the namespaces that have chats, characters or memories, by name."""
         query = read_query(NamespaceListQuery, request)
         limit = min(query["limit"], MAX_LISTED)
-        if bound := namespace_of(request):
-            found = [row for row in namespaces_of(request.user) if row.namespace == bound > query["after"]]
-        else:
-            found = namespaces_of(request.user, after=query["after"], limit=limit + 1)
+        named = namespace_of(request) or None
+        found = namespaces_of(request.user, named=named, after=query["after"], limit=limit + 1)
         page, link = found[:limit], None
         if len(found) > limit:
             link = request.build_absolute_uri(f"?{urlencode({'after': page[-1].namespace, 'limit': limit})}")

@@ -4,8 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.chats.models import Chat, Message
-from apps.chats.serializers import OwnedCharacterField
+from apps.chats.models import Character, Chat, Message
 from apps.common.api.serializer_fields import (
     BoundedListField,
     ChoiceField,
@@ -138,11 +137,12 @@ class MemoryCreateSerializer(StrictSerializer):
     chat = OwnedRelatedField(
         lambda owner: Chat.objects.for_owner(owner).select_related("character"), allow_null=True, default=None
     )
-    character = OwnedCharacterField(default=None)
+    character = OwnedRelatedField(lambda owner: Character.objects.for_owner(owner), allow_null=True, default=None)
     source_messages = BoundedListField(
         source="sources",
         child=OwnedRelatedField(
-            lambda owner: Message.objects.for_owner(owner).filter(chat__deleted_at=None).with_swipes()
+            lambda owner: Message.objects.for_owner(owner).filter(chat__deleted_at=None).with_swipes(),
+            namespace="chat__namespace",
         ),
         default=list,
         max_length=100,

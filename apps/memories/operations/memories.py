@@ -45,10 +45,10 @@ def create_memory(
     """Create a memory that a person wrote. Without ``character``, it belongs to the chat's character.
 
     In a group, only those who witnessed all of ``sources`` know it. ``vector`` is that of the text, if it was computed
-    before. ``data`` are columns of DATA. Raise Invalid if the
-    chat and the character are not of the namespace, which is by default theirs.
+    before. ``data`` are columns of DATA. Raise Invalid if chat, character or sources are not of the namespace, which
+    is by default that of the chat or the character.
     """
-    namespace = _namespace_of(chat, character, namespace)
+    namespace = _namespace_of(owner, chat, character, sources, namespace)
     said_here = chat is not None and all(message.chat_id == chat.pk for message in sources)
     memory = Memory(
         owner_id=owner_id_of(owner),
@@ -72,14 +72,20 @@ def create_memory(
     return memory
 
 
-def _namespace_of(chat: Chat | None, character: Character | None, namespace: str | None) -> str:
+def _namespace_of(
+    owner: Owner, chat: Chat | None, character: Character | None, sources: Sequence[Message], namespace: str | None
+) -> str:
     """Return the namespace of a memory: the given one, else that of its chat and character. Raise Invalid."""
     for name, row in (("chat", chat), ("character", character)):
         if row is not None:
             namespace = row.namespace if namespace is None else namespace
             if row.namespace != namespace:
                 raise Invalid.at(f"/{name}", gettext("It is of another namespace."))
-    return OWN_NAMESPACE if namespace is None else namespace
+    namespace = OWN_NAMESPACE if namespace is None else namespace
+    others = Message.objects.for_owner(owner).exclude(chat__namespace=namespace)
+    if sources and others.filter(pk__in=[message.pk for message in sources]).exists():
+        raise Invalid.at("/source_messages", gettext("It is of another namespace."))
+    return namespace
 
 
 def edit_memory(memory: Memory, *, editor: str, vector: Vector | None = None, **changes: Any) -> Memory:
