@@ -103,6 +103,7 @@ def undo(moderator: User, case_id: UUID) -> Case:
     taken_back = case.decision
     save_case(case, state=Case.State.OPEN, decision="", decided_by=None, decided_at=None, hides=False)
     _take_back(case, taken_back)
+    save_case(case, was_hidden=False)  # its owner may show the memory before it is hidden again
     record(moderator, f"undo {taken_back}", case)
     if taken_back != Decision.DISMISS:
         tell_owner(case, Decision.REVERSE, "")
