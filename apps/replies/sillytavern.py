@@ -115,8 +115,8 @@ def _read_numbers(document: Mapping[str, Any], found: ReadPreset) -> None:
         key = next((key for key in keys if key in document), None)
         if key is None:
             continue
-        value = document[key]
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        value = _number(document[key])
+        if value is None:
             found.left.append(gettext("%(key)s is no number") % {"key": key})
             continue
         if name == "top_k" and value < 0:
@@ -129,6 +129,16 @@ def _read_numbers(document: Mapping[str, Any], found: ReadPreset) -> None:
         found.taken.append(label)
 
 
+def _number(value: Any) -> float | None:
+    """Return a value as a finite number, or None, also for a whole number that is larger than any of them."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:
+        return None
+
+
 def _read_prompts(document: Mapping[str, Any], found: ReadPreset) -> None:
     """Read the prompts of chat completion that are switched on, or a system prompt of its own file."""
     for key, target in (("content", "system_prompt"), ("post_history", "post_history_instructions")):
@@ -136,13 +146,14 @@ def _read_prompts(document: Mapping[str, Any], found: ReadPreset) -> None:
     off = set(_switched_off(document.get("prompt_order")))
     prompts = document.get("prompts")
     for prompt in prompts if isinstance(prompts, list) else []:
-        if not isinstance(prompt, dict) or prompt.get("marker") or prompt.get("identifier") in off:
+        if not isinstance(prompt, dict) or prompt.get("marker"):
             continue
         text, identifier = prompt.get("content"), prompt.get("identifier")
-        if not isinstance(text, str) or not text.strip():
+        key = identifier if isinstance(identifier, str) else ""
+        if key in off or not isinstance(text, str) or not text.strip():
             continue
-        if isinstance(identifier, str) and identifier in CHAT_PROMPTS:
-            _take_text(found, CHAT_PROMPTS[identifier], text)
+        if key in CHAT_PROMPTS:
+            _take_text(found, CHAT_PROMPTS[key], text)
         else:
             found.left.append(gettext("the prompt “%(name)s”") % {"name": str(prompt.get("name") or identifier)[:80]})
 

@@ -18,7 +18,7 @@ from apps.moderation.operations.reports import report
 from apps.moderation.roles import ADMINISTRATORS, MODERATORS
 from apps.moderation.targets import find_target
 from tests.conftest import missing
-from tests.e2e.test_accessibility import AXE, WAYS, violations_on
+from tests.e2e.test_accessibility import AXE, CHECK, EVERYTHING, WAYS, violations_on
 from tests.factories import UserFactory, make_character
 from tests.moderation.conftest import make_staff
 
@@ -180,6 +180,7 @@ def test_the_pages_of_moderators_have_no_violation(administrator: User, open_as:
         f"{QUEUE}?queue=answered",
         f"{QUEUE}dashboard/",
         "/admin/moderation/action/",
+        "/admin/installation/",
         "/admin/",
         "/settings/tokens/",
     ]
@@ -187,4 +188,23 @@ def test_the_pages_of_moderators_have_no_violation(administrator: User, open_as:
     found = [what for path in pages for what in violations_on(page, path, WAYS)]
     look_at_case(moderator, cases[3].pk)
     found += violations_on(page, f"{QUEUE}{cases[3].pk}/change/")
+    assert found == []
+
+
+def test_the_page_of_the_api_has_no_violation_once_it_is_drawn(administrator: User, open_as: OPENER) -> None:
+    if not AXE.exists():
+        missing("axe-core is not installed (npm ci).")
+    page = open_as(administrator)
+    page.add_init_script(path=AXE)
+    page.goto("/api/docs/")
+    found = []
+    for size, scheme in WAYS:
+        page.set_viewport_size(size)
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_function(
+            "(dark) => document.documentElement.matches('.dark-mode') === dark", arg=scheme == "dark"
+        )
+        expect(page.locator(".opblock").nth(1)).to_be_visible()
+        expect(page.locator("section.models > h4")).to_be_attached()
+        found += [f"{scheme}: {what}" for what in page.evaluate(CHECK, EVERYTHING)]
     assert found == []

@@ -31,7 +31,7 @@ def test_no_page_of_settings_is_longer_than_two_screens(page: Page, live_server:
     client.force_login(ids["user"])
     enter(page, client, live_server)
     page.set_viewport_size(DESK)
-    paths = [path for path in pages_of(client, {"task": next(iter(TASKS)), **ids}) if is_of_settings(path)]
+    paths = [path for path, _ in pages_of(client, {"task": next(iter(TASKS)), **ids}) if is_of_settings(path)]
     heights = {}
     for path in paths:
         page.goto(live_server.url + path)

@@ -22,6 +22,7 @@ from apps.moderation.operations.cases import claim
 from apps.moderation.operations.decisions import UNDO_TIME, decide, reverse, undo
 from apps.moderation.operations.flags import store_flag
 from apps.moderation.operations.looks import look_at_case
+from apps.moderation.operations.notices import answer
 from apps.moderation.operations.reports import report
 from apps.moderation.scanning.rules import matchers_named
 from apps.moderation.targets import find_target
@@ -232,6 +233,39 @@ def test_a_decision_is_undone_by_who_made_it_while_it_is_fresh(
     )
     assert Action.objects.filter(verb=f"undo {decision}", case_id=case.pk).count() == 1
     assert decide(other, make_free(case, other).pk, "dismiss", reason="Nothing is wrong.").decision == "dismiss"
+
+
+def undone_hiding(case: Case, moderator: User) -> Notice:
+    """Hide, undo, and return the notice of the hiding, which its owner may still answer."""
+    decide(moderator, case.pk, "hide", reason="By mistake.")
+    undo(moderator, case.pk)
+    return Notice.objects.for_owner(case.owner_id).get(decision="hide", is_about_report=False)
+
+
+def test_an_answer_to_what_was_undone_ends_with_the_next_decision(case: Case, moderator: User) -> None:
+    notice = undone_hiding(case, moderator)
+    answer(notice.owner_id, notice.pk, "It is a quotation.")
+    browser = signed_in(moderator)
+    assert "No answer waits." in do(browser, case, "uphold", reason="It stays.")
+    do(browser, case, "decide", decision="dismiss", reason="Nothing is wrong.", days=7)
+    case.refresh_from_db()
+    assert (case.decision, case.is_answered) == ("dismiss", False)
+    assert "Nothing waits" in read(browser, CASES)
+    undo(moderator, case.pk)
+
+
+def test_an_answer_to_what_was_undone_that_comes_after_a_dismissal_leaves_the_queue(
+    case: Case, moderator: User
+) -> None:
+    notice = undone_hiding(case, moderator)
+    decide(moderator, case.pk, "dismiss", reason="Nothing is wrong.")
+    answer(notice.owner_id, notice.pk, "It is a quotation.")
+    notices = Notice.objects.for_owner(case.owner_id).filter(is_about_report=False)
+    assert notices.count() == 2
+    browser = signed_in(moderator)
+    do(browser, case, "uphold", reason="It was read.")
+    assert "Nothing waits" in read(browser, CASES)
+    assert notices.count() == 2, "owners are told nothing of a dismissal"
 
 
 def make_free(case: Case, moderator: User) -> Case:

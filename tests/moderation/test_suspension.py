@@ -7,16 +7,21 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.core.management import call_command
 from django.db import connection
 from django.test import Client
+from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.chats.models import Chat, ImportJob
 from apps.common import jobs
 from apps.moderation.models import Case, Notice
 from apps.moderation.operations.decisions import decide, reverse
+from apps.moderation.operations.reports import report
+from apps.moderation.targets import find_target
 from apps.snapshots.models import Snapshot
 from tests.contract.conftest import client_of
+from tests.factories import make_character
 from tests.moderation.conftest import signed_in
 
 
@@ -88,6 +93,28 @@ def test_their_jobs_wait_until_it_is_over(suspended: User, moderator: User, case
     assert jobs.claim_next([ImportJob]) is None
     reverse(moderator, case.pk, reason="It was a quotation.")
     assert jobs.claim_next([ImportJob]) is not None
+
+
+@pytest.mark.django_db(transaction=True)  # a migration changes the table
+def test_suspensions_of_before_the_desk_end_when_they_were_to_end(alice: User, moderator: User) -> None:
+    made = [make_character(alice, name) for name in ("Mira", "Bo", "Cy")]
+    cases = [report(alice, find_target(alice, "character", one.pk), reason="other").case for one in made]
+    ends = {}
+    for case, days, ago, also_hide in zip(cases, (2, 3, 30), (60, 1, 0), (False, True, False), strict=True):
+        with time_machine.travel(timezone.now() - dt.timedelta(days=ago)):
+            ends[case.pk] = decide(
+                moderator, case.pk, "suspend", reason="Calm down.", days=days, also_hide=also_hide
+            ).suspended_until
+    try:
+        call_command("migrate", "moderation", "0004", verbosity=0)
+    finally:
+        call_command("migrate", "moderation", verbosity=0)
+    assert dict(Case.objects.for_owner(alice).values_list("pk", "suspended_until")) == ends
+    reverse(moderator, cases[2].pk, reason="It was a quotation.")
+    alice.refresh_from_db()
+    assert alice.suspended_until == ends[cases[1].pk]
+    reverse(moderator, cases[1].pk, reason="It was a quotation.")
+    assert client_of(alice).post("/api/v1/chats/", {"title": "Another"}, format="json").status_code == 201
 
 
 def test_it_ends_by_itself(suspended: User, chat: Chat) -> None:

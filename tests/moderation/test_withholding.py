@@ -15,9 +15,10 @@ from apps.common.problems import Conflict
 from apps.exchange.importing import import_lorebook
 from apps.memories.models import Memory
 from apps.moderation.models import Case
-from apps.moderation.operations.decisions import decide, reverse
+from apps.moderation.operations.decisions import decide, reverse, undo
 from apps.moderation.operations.reports import report
 from apps.moderation.targets import find_target
+from tests.contract.conftest import client_of
 from tests.factories import make_character, make_memory
 from tests.moderation.conftest import SECRET
 from tests.prompts.requests import assemble_whole
@@ -210,3 +211,17 @@ def test_a_memory_that_its_owner_had_hidden_stays_hidden(
     reverse(moderator, cases[1 - first].pk, reason="So be it.")
     own.refresh_from_db()
     assert (own.withheld, own.hidden) == (False, True)
+
+
+def test_a_memory_that_its_owner_shows_after_an_undo_is_shown_again(
+    alice: User, chat: Chat, moderator: User, hide: Hide
+) -> None:
+    own = make_memory(chat, "It is in the well.", hidden=True)
+    case = hide("memory", own)
+    undo(moderator, case.pk)
+    shown = client_of(alice).patch(f"/api/v1/memories/{own.pk}/", {"hidden": False}, format="json")
+    assert shown.status_code == 200, shown.content
+    decide(moderator, case.pk, "hide", reason="It is against rule 3.")
+    reverse(moderator, case.pk, reason="So be it.")
+    own.refresh_from_db()
+    assert (own.withheld, own.hidden) == (False, False)

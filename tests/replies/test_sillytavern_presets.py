@@ -54,9 +54,11 @@ CHAT_COMPLETION = {
         },
     ],
 }
-VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+HUGE = 10**400
+VALUES = st.none() | st.booleans() | st.integers() | st.just(HUGE) | st.floats() | st.text(max_size=8)
+NESTED = VALUES | st.lists(VALUES, max_size=2)
 JSON = VALUES | st.lists(
-    VALUES | st.dictionaries(st.sampled_from(["identifier", "content", "order"]), VALUES), max_size=3
+    VALUES | st.dictionaries(st.sampled_from(["identifier", "content", "order"]), NESTED), max_size=3
 )
 KEYS = st.sampled_from(
     [key for keys, _, _ in NUMBERS.values() for key in keys] + ["prompts", "prompt_order", "content"]
@@ -146,6 +148,20 @@ def test_several_files_are_imported_with_a_report_of_each(site: Client, alice: U
     assert "Temperature 0.9" in html
     assert "dry_multiplier" in html
     assert "not JSON" in html
+
+
+def test_hostile_files_are_reported_beside_those_that_are_imported(site: Client, alice: User) -> None:
+    reply = upload(
+        site,
+        ("good.json", b'{"temp": 1}'),
+        ("prompts.json", b'{"temp": 1, "prompts": [{"identifier": [], "content": "Go."}, {"identifier": {}}, 1]}'),
+        ("huge.json", f'{{"temp": {HUGE}, "top_k": -{HUGE}, "top_p": 0.5}}'.encode()),
+        ("huger.json", b'{"temp": ' + b"9" * 9000 + b"}"),
+    )
+    assert reply.status_code == 200
+    assert "temp is no number" in reply.content.decode()
+    stored = dict(GenerationPreset.objects.for_owner(alice).values_list("name", "temperature"))
+    assert stored == {"good": 1, "prompts": 1, "huge": GenerationPreset().temperature}
 
 
 def test_a_file_that_is_none_stores_nothing(site: Client, alice: User) -> None:

@@ -6,13 +6,17 @@ import django.contrib.postgres.fields
 from django.contrib.auth.management import create_permissions
 from django.db import migrations, models
 
-REASONS = """
+REASONS = r"""
 UPDATE moderation_case SET reasons = given.reasons
 FROM (SELECT case_id, array_agg(DISTINCT reason) reasons FROM moderation_report GROUP BY case_id) given
 WHERE given.case_id = moderation_case.id;
-UPDATE moderation_case SET suspended_until = accounts_user.suspended_until
-FROM accounts_user
-WHERE accounts_user.id = moderation_case.owner_id AND moderation_case.decision = 'suspend';
+-- The audit log keeps the days of each suspension; the account has the end of the longest one alone.
+UPDATE moderation_case SET suspended_until = moderation_case.decided_at + make_interval(days => given.days)
+FROM (
+    SELECT DISTINCT ON (case_id) case_id, substring(reason FROM '\[(\d{1,4}) days\]$')::integer days
+    FROM moderation_action WHERE verb IN ('suspend', 'suspend + hide') ORDER BY case_id, at DESC
+) given
+WHERE given.case_id = moderation_case.id AND moderation_case.decision = 'suspend';
 """
 KINDS = ("character", "message", "memory", "persona", "lorebook")
 # Of whom the group of moderators keeps no list.

@@ -51,6 +51,7 @@ def decide(
         decided_by=moderator,
         decided_at=now,
         hides=hides,
+        is_answered=False,
         suspended_until=now + dt.timedelta(days=days) if decision == Decision.SUSPEND else None,
     )
     if hides:
@@ -102,6 +103,7 @@ def undo(moderator: User, case_id: UUID) -> Case:
     taken_back = case.decision
     save_case(case, state=Case.State.OPEN, decision="", decided_by=None, decided_at=None, hides=False)
     _take_back(case, taken_back)
+    save_case(case, was_hidden=False)  # its owner may show the memory before it is hidden again
     record(moderator, f"undo {taken_back}", case)
     if taken_back != Decision.DISMISS:
         tell_owner(case, Decision.REVERSE, "")
@@ -134,17 +136,21 @@ def _take_back(case: Case, decision: str) -> None:
 
 @transaction.atomic
 def uphold(moderator: User, case_id: UUID, *, reason: str) -> Case:
-    """Leave a decision as it is after the owner's answer. Raise Conflict without an answer, Invalid."""
+    """Leave a decision as it is after the owner's answer. Raise Conflict without a decision and an answer, Invalid.
+
+    An answer to a decision that was undone may come after a dismissal, of which owners are told nothing.
+    """
     require(moderator, "decide_case")
     case = lock_case_for(moderator, case_id)
     refuse_own(moderator, case)
-    if not case.is_answered:
+    if not case.is_answered or case.state == Case.State.OPEN:
         raise Conflict("No answer waits.")
     if not reason.strip():
         raise Invalid.at("/reason", "A decision needs a reason.")
     save_case(case, is_answered=False)
     record(moderator, "uphold", case, reason.strip())
-    tell_owner(case, case.decision, f"Your answer was read; the decision stands. {reason.strip()}")
+    if case.decision != Decision.DISMISS:
+        tell_owner(case, case.decision, f"Your answer was read; the decision stands. {reason.strip()}")
     return case
 
 
