@@ -87,7 +87,7 @@ def _keep(generation: Generation, text: str) -> None:
             write_text(generation, is_partial=True)
 
 
-def _request(generation: Generation, connection: Connection, *, reserved: int) -> GenerationRequest:
+def _request(generation: Generation, connection: Connection, *, reserved: int = 0) -> GenerationRequest:
     """Return the request of the model, which leaves ``reserved`` tokens of the context free.
 
     Raise Invalid if the chat went on, or the prompt doesn't fit.
