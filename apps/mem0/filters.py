@@ -92,7 +92,7 @@ def only_user(document: Any) -> str | None:
     """Return the user if the filters are about one alone, whose rows are then searched and no others; else None."""
     parts = [document, *document["AND"]] if isinstance(document.get("AND"), list) else [document]
     named = [part[USER] for part in parts if isinstance(part, dict) and isinstance(part.get(USER), str)]
-    return named[0] if named and named[0] != ANY else None
+    return next((name for name in named if name != ANY), None)
 
 
 def _names_entity(document: Any) -> bool:

@@ -42,12 +42,11 @@ MEMORIES = SearchTable(
     table="memories_memory",
     vectors={"vector": "embedding"},
     words={"lexical": ("", "length(p.lexemes)")},
-    sampled="p.namespace, p.id DESC",  # the owner's own, the newest first
+    sampled="p.namespace, p.id DESC",  # of a namespace, the newest first
     columns="p.id, p.tier, p.text, p.importance, p.pinned, p.source_instance, p.participating_instances,"
     " extract(epoch FROM now() - p.created_at)::float / 86400 AS age",
 )
 SCANNED = ("id", "embedding", "embedding_model", "lexemes", "terms")  # columns of memories that a scan reads
-OWN_MEMORIES = "memories_memory p WHERE p.owner_id = %(owner)s"
 TERMS = RawSQL('"memories_memory"."terms"', ())  # no field of the model: nothing else reads them
 ENTRIES = SearchTable(
     table="memories_journalentry",
@@ -139,7 +138,7 @@ def find_messages(
         return []
     mean_lengths = _mean_turn_lengths(speakers)
     scanned = f"memories_passage p WHERE {_messages_condition(scope)}"
-    sampled = "memories_passage p WHERE p.owner_id = %(owner)s" + (" AND p.chat_id = %(chat)s" if scope.chat else "")
+    sampled = f"memories_passage p WHERE {_chats_condition(scope)}"
     rows = best_rows(PASSAGES, scanned, preset, scope.parameters | terms.parameters, sampled=sampled)
     return [_message_hit(row, parsed, mean_lengths) for row in rows]
 
@@ -173,8 +172,8 @@ def find_memories(scope: SearchScope, terms: EncodedQuery, preset: Preset, parse
     if not set(scope.tiers) & set(Memory.Tier.values):
         return []
     scanned, values = named_sql(_memories_in(scope).annotate(terms=TERMS).order_by().values(*SCANNED), "scope")
-    parameters = {"owner": scope.owner_id} | terms.parameters | values
-    rows = best_rows(MEMORIES, f"({scanned}) p", preset, parameters, sampled=OWN_MEMORIES)
+    sampled = f"memories_memory p WHERE {_namespace_condition(scope)}"
+    rows = best_rows(MEMORIES, f"({scanned}) p", preset, scope.parameters | terms.parameters | values, sampled=sampled)
     entity_shares = _entity_shares(scope, text, [row["id"] for row in rows])
     return [_memory_hit(row, parsed, entity_shares.get(row["id"], 0.0), scope.instance) for row in rows]
 
@@ -247,18 +246,28 @@ _IN_NAMESPACE = " AND namespace = %(namespace)s"
 _MESSAGES = "SELECT id FROM chats_message WHERE owner_id = %(owner)s"
 
 
-def _passages_condition(scope: SearchScope) -> str:
-    conditions = ["p.owner_id = %(owner)s"]
+def _namespace_condition(scope: SearchScope) -> str:
+    """Return the condition of the rows that may tell how common words are: nothing else is known to an end user."""
+    condition = "p.owner_id = %(owner)s"
+    return condition if scope.parameters["namespace"] is None else f"{condition} AND p.namespace = %(namespace)s"
+
+
+def _chats_condition(scope: SearchScope) -> str:
+    """Return the condition of passages in the chats of the scope, of whatever day."""
     if scope.chat:
-        conditions.append("p.chat_id = %(chat)s")
+        chats = "p.chat_id = %(chat)s"
     elif scope.character:
-        conditions.append(f"p.chat_id IN ({_CHATS} AND deleted_at IS NULL AND character_id = %(character)s)")
+        chats = f"p.chat_id IN ({_CHATS} AND deleted_at IS NULL AND character_id = %(character)s)"
     else:
         in_namespace = _IN_NAMESPACE if scope.namespace is not None else ""
-        conditions.append(f"p.chat_id IN ({_CHATS} AND deleted_at IS NULL{in_namespace})")
-    if days := _days_condition(scope, "coalesce(sent_at, created_at)"):
-        conditions.append(f"p.message_id IN ({_MESSAGES} AND {days})")
-    return " AND ".join(conditions)
+        chats = f"p.chat_id IN ({_CHATS} AND deleted_at IS NULL{in_namespace})"
+    return f"p.owner_id = %(owner)s AND {chats}"
+
+
+def _passages_condition(scope: SearchScope) -> str:
+    condition = _chats_condition(scope)
+    days = _days_condition(scope, "coalesce(sent_at, created_at)")
+    return f"{condition} AND p.message_id IN ({_MESSAGES} AND {days})" if days else condition
 
 
 def _messages_condition(scope: SearchScope) -> str:

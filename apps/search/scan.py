@@ -1,9 +1,9 @@
 """Find the rows of a scope that each retriever ranks best. One statement does it, in these steps:
 
-1. ``sampled``: at most SAMPLE rows, which tell how common words are and how long a text is: those of a chat or of the
-   owner, since to tell which rows a reader may see takes longer than all else.
-2. ``weighted``: the weight of each lexeme of the query: its inverse document frequency, as a share of the sum.
-3. ``asked``: these weights as one sparse vector.
+1. ``sampled``: at most SAMPLE rows, which tell how common words are and how long a text is: those of the chats or of
+   the namespace, since to tell which of these the scope has takes longer than all else.
+2. ``weighted``: the weight of each lexeme of the query: its inverse document frequency.
+3. ``asked``: these weights as a sparse vector, as shares of the sum of those ``known``, which the sample has.
 4. ``scanned``: all rows of the scope with the score of each retriever. A vector's is a dot product with the query's; so
    is that of words, over the row's ``terms``, which Postgres computes from its lexemes (see below).
 5. ``best``: the best rows of each retriever, few enough to read their columns one by one.
@@ -77,7 +77,9 @@ def best_rows_sql(table: SearchTable, rows: str, scores: Mapping[str, str], weig
     best = " UNION ".join(
         f"(SELECT id FROM scanned WHERE {name} IS NOT NULL ORDER BY {name} DESC, id LIMIT %(hits)s)" for name in scores
     )
-    returned = ", ".join(f"best.{name} AS score_{name}" for name in scores)
+    # A lexeme that is in no sampled row may outweigh all others: then the best row has the whole score.
+    shares = {name: f" / greatest(max(best.{name}) OVER (), 1)" for name in scores if name in table.words}
+    returned = ", ".join(f"best.{name}{shares.get(name, '')} AS score_{name}" for name in scores)
     return f"""
         WITH {weights}
         scanned AS MATERIALIZED (SELECT p.id, {values} FROM {rows}),
@@ -90,7 +92,7 @@ def best_rows_sql(table: SearchTable, rows: str, scores: Mapping[str, str], weig
 def _word_weights_sql(table: SearchTable, rows: str) -> str:
     """Return the first three steps. The rows are those that an index yields first, so that no others are read.
 
-    Without the other lexemes, unnest() takes a third of the time.
+    Without the other lexemes, unnest() takes a third of the time. Only those with positions can be told apart.
     """
     words = table.words.values()
     lengths = ", ".join(f"{length} AS {prefix}length" for prefix, length in words)
@@ -102,17 +104,23 @@ def _word_weights_sql(table: SearchTable, rows: str) -> str:
         mean AS MATERIALIZED (SELECT count(*) AS rows, {means} FROM sampled),
         found AS (
             SELECT lexeme, count(*) AS rows
-            FROM sampled, unnest(ts_filter(setweight(lexemes, 'A', %(lexemes)s::text[]), '{{a}}')) GROUP BY lexeme
+            FROM sampled, unnest(
+                CASE WHEN lexemes = strip(lexemes) THEN lexemes
+                ELSE ts_filter(setweight(lexemes, 'A', %(lexemes)s::text[]), '{{a}}') END
+            ) GROUP BY lexeme
         ),
         weighted AS (
-            SELECT lexeme, ln(1 + (mean.rows - n + 0.5) / (n + 0.5)) AS weight
+            SELECT lexeme, n, ln(1 + (mean.rows - n + 0.5) / (n + 0.5)) AS weight
             FROM unnest(%(lexemes)s::text[]) AS lexeme LEFT JOIN found USING (lexeme), mean,
                 LATERAL (SELECT coalesce(found.rows, 0)::float8 AS n) AS counted
             WHERE n > 0 OR mean.rows = %(sample)s  -- a lexeme that is in no row has no weight
         ),
+        known AS (  -- the others may be in no row at all, so that no row could reach the sum
+            SELECT coalesce(sum(weight) FILTER (WHERE n > 0), sum(weight)) AS weight FROM weighted
+        ),
         asked AS MATERIALIZED (
-            SELECT search_query(array_agg(lexeme), array_agg(weight / (SELECT sum(weight) FROM weighted))) AS terms
-            FROM weighted
+            SELECT search_query(array_agg(lexeme), array_agg(weighted.weight / known.weight)) AS terms
+            FROM weighted, known
         ),"""
 
 

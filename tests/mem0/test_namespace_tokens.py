@@ -10,7 +10,9 @@ from rest_framework.test import APIClient
 
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
-from tests.factories import UserFactory
+from apps.chats.operations import append_messages, create_chat
+from apps.search.indexing import index_messages
+from tests.factories import UserFactory, parsed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -235,3 +237,36 @@ def test_one_namespace_is_exported_and_erased(api: APIClient, ann: APIClient) ->
     assert api.get("/api/v1/namespaces/export/", {"namespace": "carol"}).status_code == 404
     assert ann.delete("/api/v1/namespaces/", QUERY_STRING="namespace=ann").status_code == 204
     assert [row["namespace"] for row in api.get("/api/v1/namespaces/").json()["results"]] == ["bob"]
+
+
+def test_no_score_tells_which_words_others_have(owner: User, api: APIClient, ann: APIClient) -> None:
+    """How common a word is, is told by what the end user has: the words of others count as those that nobody has."""
+    for name, secret in (("bob", "pregnant"), ("ann", "tired")):
+        chat = create_chat(owner, title=name, namespace=name)
+        append_messages(owner, chat.pk, [parsed(f"I keep bees and am {secret}.", is_user=True)])
+        index_messages(owner, chat)
+        remember(api, f"{name} keeps bees and is {secret}.", namespace=name)
+
+    def scores(query: str, preset: str) -> list[float]:
+        body = {"query": query, "preset": preset, "tiers": ["long_term", "messages"]}
+        found = ann.post("/api/v1/memories/search/", body, format="json").json()["results"]
+        return sorted(result["signals"]["lexical"] for result in found)
+
+    for preset in ("bm25", "default"):
+        absent = scores("bees divorced", preset)
+        assert len(absent) == 2
+        assert all(score > 0.3 for score in absent)
+        assert scores("bees pregnant", preset) == absent
+    remember(ann, "Ann is ill.")
+    filters: list[dict[str, Any]] = [{}, {"user_id": "*"}, {"user_id": "ann"}]
+    bodies = [{"query": "bees, tired or ill?", "filters": given, "threshold": 0} for given in filters]
+
+    def mem0_scores() -> list[list[float]]:
+        replies = [ann.post("/mem0/v3/memories/search/", body, format="json").json() for body in bodies]
+        return [[result["score"] for result in reply["results"]] for reply in replies]
+
+    before = mem0_scores()
+    assert all(len(each) == 2 for each in before)
+    for number in range(5):
+        remember(api, f"Bob is ill, for the {number}th time.", namespace="bob")
+    assert mem0_scores() == [pytest.approx(each, abs=1e-6) for each in before]

@@ -86,6 +86,19 @@ def test_how_common_words_are_is_told_by_a_sample_that_is_the_same_each_time(cha
     assert {hit.id for hit in first[:10]} == rare
 
 
+def test_words_that_are_in_no_sampled_row_count_and_no_score_is_above_1(chat, monkeypatch):
+    """Rows that have more of them rank first, though each weighs more than all words of the sample."""
+    monkeypatch.setattr(scan, "SAMPLE", 20)
+    both, one = remember(chat, "The violin of the harbour, by the river."), remember(chat, "The violin, by the river.")
+    plain = {remember(chat, f"The storm over the river, number {number}.").pk for number in range(30)}
+    query = SearchQuery("violin harbour river", preset="bm25", tiers=tuple(Memory.Tier.values))
+    hits = find(chat.owner_id, query).hits
+    scores = [hit.signals["lexical"] for hit in hits]
+    assert [hit.id for hit in hits[:2]] == [both.pk, one.pk]
+    assert {hit.id for hit in hits[2:]} == plain
+    assert 1 >= scores[0] > scores[1] > scores[2] > 0
+
+
 @pytest.mark.parametrize("change", ["setweight(lexemes, 'A')", "strip(lexemes)"])
 def test_lexemes_that_an_imported_row_brings_with_weights_or_without_positions_are_found(chat, change):
     memory = remember(chat, "storm " * 9 + "violin")
