@@ -435,7 +435,7 @@ def test_enter_sends_for_who_chose_it(context: BrowserContext, chat: Chat):
     field.press("Enter")
     expect(field).to_have_value("One\n")
     settings = context.new_page()
-    settings.goto("/settings/")
+    settings.goto("/settings/?open=writing")
     settings.get_by_role("button", name="begins a line").click()
     expect(page.locator("html")).to_have_attribute("data-send-key", "enter")
     field.fill("First line")

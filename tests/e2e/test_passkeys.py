@@ -36,6 +36,7 @@ def test_a_passkey_is_a_second_step_and_replaces_the_password(page: Page, live_s
     page.goto(f"{site}/accounts/login/")
     enter_password(page)
     page.goto(f"{site}/settings/")
+    page.get_by_text("Your data and your account").click()
     page.get_by_role("link", name="Two-step sign-in").click()
     page.get_by_role("link", name="Add one…").click()
     page.get_by_label("Password").fill(PASSWORD)
