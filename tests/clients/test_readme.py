@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from loci_client import ChatSession, EditConflict, Loci
 from pytest_django.live_server_helper import LiveServer
 
 from config.env import ROOT
+from tests.coroutines import call_in_thread
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -47,7 +49,9 @@ def test_every_example_runs(
         for block in BLOCKS:
             given["loci"] = loci
             try:
-                exec(compile(block.replace(ADDRESS, live_server.url), "README.md", "exec"), given)
+                call_in_thread(
+                    partial(exec, compile(block.replace(ADDRESS, live_server.url), "README.md", "exec"), given)
+                )
             except EditConflict:
                 pytest.fail(f"There is a conflict in:\n{block}")
     printed = capsys.readouterr().out

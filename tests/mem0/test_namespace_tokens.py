@@ -12,6 +12,7 @@ from apps.accounts.models import User
 from apps.accounts.operations import create_token
 from apps.chats.operations import append_messages, create_chat
 from apps.search.indexing import index_messages
+from tests.coroutines import call_in_thread
 from tests.factories import UserFactory, parsed
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -198,8 +199,8 @@ def test_every_other_route_refuses_it(ann: APIClient) -> None:
         else:
             assert status == 403, (path, status)
     assert len(kept) < 15
-    assert ann.post("/v1/chat/completions", {}, format="json").status_code == 403
-    assert ann.get("/v1/models").status_code == 403
+    assert call_in_thread(lambda: ann.post("/v1/chat/completions", {}, format="json").status_code) == 403
+    assert call_in_thread(lambda: ann.get("/v1/models").status_code) == 403
 
 
 def walk(patterns: Any, prefix: str = "") -> Any:

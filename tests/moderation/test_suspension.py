@@ -1,14 +1,11 @@
 """A suspended user reads, exports and answers, but writes nothing in any way, and nothing is done for them."""
 
 import datetime as dt
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 import time_machine
 from django.core.management import call_command
-from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -21,6 +18,7 @@ from apps.moderation.operations.reports import report
 from apps.moderation.targets import find_target
 from apps.snapshots.models import Snapshot
 from tests.contract.conftest import client_of
+from tests.coroutines import call_in_thread
 from tests.factories import make_character
 from tests.moderation.conftest import signed_in
 
@@ -32,19 +30,6 @@ def suspended(case: Case, moderator: User) -> User:
     return case.owner
 
 
-def in_thread(work: Callable[[], int]) -> int:
-    """Run a request to an asynchronous view where no event loop of a browser runs."""
-
-    def run() -> int:
-        try:
-            return work()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(run).result()
-
-
 def write_in_every_way(user: User, chat: Chat) -> list[int]:
     api, browser = client_of(user), signed_in(user)
     message = {"messages": [{"name": "Alice", "is_user": True, "mes": "More."}], "integrity": str(chat.integrity)}
@@ -53,7 +38,7 @@ def write_in_every_way(user: User, chat: Chat) -> list[int]:
         api.post(f"/api/v1/chats/{chat.pk}/append/", message, format="json").status_code,
         api.post("/api/v1/chats/", {"title": "Another"}, format="json").status_code,
         api.delete(f"/api/v1/chats/{chat.pk}/").status_code,
-        in_thread(lambda: api.post("/v1/chat/completions", completion, format="json").status_code),
+        call_in_thread(lambda: api.post("/v1/chat/completions", completion, format="json").status_code),
         browser.post(f"/chats/{chat.pk}/rename/", {"title": "Another"}).status_code,
         browser.post("/chats/new/", {"title": "Another"}).status_code,
         browser.post("/api/v1/chats/", {"title": "Another"}, content_type="application/json").status_code,
