@@ -91,7 +91,7 @@ if (text) {
   setTimeout(() => {
     const over = document.createElement("p");
     over.className = "notice";
-    over.textContent = gettext("Your look is over. Load the page again to open the text anew.");
+    over.textContent = gettext("Your access to this text has ended. Reload the page to open it again.");
     text.querySelector(".desk-parts")?.replaceWith(over);
   }, Math.max(Date.parse(text.dataset.lookEnds) - Date.now(), 0));
 }

@@ -171,7 +171,7 @@ class CaseAdmin(Acts, OwnedAdmin):
         return response
 
     def change_view(self, request: Any, object_id: str, form_url: str = "", extra_context: Any = None) -> HttpResponse:
-        """Show a case beside the queue from which it was opened."""
+        """Show a case next to the list that the moderator came from."""
         case = self.get_object(request, object_id)
         if not self.has_view_permission(request, case):
             raise PermissionDenied

@@ -54,7 +54,10 @@ def holding_of(state: PromptState, turn: UserTurn, settings: Settings) -> Holdin
 
 
 def held_after(state: PromptState, plan: Plan, fitted: Mapping[str, FittedItems[Entry]] | None) -> Mapping[str, Any]:
-    """Return what the next prompt holds. A stored recall, of which nothing was ``fitted`` anew, changes nothing."""
+    """Return what the next prompt holds.
+
+    ``fitted`` is None for a prompt that uses a stored recall: then what is held does not change.
+    """
     if plan.holding is None:
         return {}
     if fitted is None:
