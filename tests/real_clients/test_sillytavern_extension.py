@@ -148,6 +148,7 @@ def test_twelve_turns_end_with_equal_chats(
 
     branch(tavern, 4)
     tavern.say("On the branch.")
+    until(lambda: newest(alice).pk != first.pk, lambda: status(tavern))
     second = newest(alice)
     assert (second.parent_id, second.parent_index) == (first.pk, 4)
     assert_equal(tavern, alice, second)
