@@ -171,11 +171,21 @@ def test_memory_answers_what_the_history_no_longer_has(owner: User, connection: 
             owner, {"name": f"Talk {number}", "character": f"Bram {number}", "user": "Ada", "messages": messages}
         )
         read(chat)
+        chat.refresh_from_db()  # the number of its messages
+        # What the prompt still says itself is not recalled.
+        still_there = list(chat.messages.order_by("-index").values_list("pk", flat=True)[:SHOWN])
         for question, answer in questions:
             assembled = assemble(
-                chat, text=question, character=None, context_tokens=1500, with_history=False, leave_trace=False
+                chat,
+                text=question,
+                character=None,
+                context_tokens=1500,
+                with_history=False,
+                sent=still_there,
+                leave_trace=False,
             )
             known = "\n".join(slot.text for slot in assembled.slots if slot.text)
+            print(f"recalled for {question!r}: {known!r}")
             for name, memory in (("on", known), ("off", "")):
                 said = _answer(connection, memory, messages[-SHOWN:], question)
                 right[name] += is_told([answer], [said])
