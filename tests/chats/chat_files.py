@@ -4,8 +4,9 @@ import io
 import json
 from typing import Any
 
-from apps.chats.formats.files import ParsedFile, parse_file
-from apps.chats.formats.parsed import ParsedChat, ParsedMessage, UnreadableFile
+from apps.chats.message_data.parsed import ParsedMessage
+from apps.exchange.formats.files import ParsedFile, parse_file
+from apps.exchange.formats.parsed import ParsedChat, UnreadableFile
 
 
 def opened(document: Any) -> ParsedFile:

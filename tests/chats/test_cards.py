@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.chats.formats.cards.document import FIELDS, V2, V3, as_version, read_fields
-from apps.chats.formats.cards.merging import Card
-from apps.chats.formats.cards.png import MAX_TEXT_BYTES, BrokenPNG, Chunk, encode_chunks, read_chunks, text_of
-from apps.chats.formats.cards.reading import ParsedCard, UnreadableCard, read
-from apps.chats.formats.cards.writing import blank_picture, write_png
-from apps.chats.formats.layout import dump
+from apps.chats.images.png import BrokenPNG, Chunk, encode_chunks, read_chunks
+from apps.chats.message_data.layout import dump
+from apps.exchange.formats.cards.document import FIELDS, V2, V3, as_version, read_fields
+from apps.exchange.formats.cards.merging import Card
+from apps.exchange.formats.cards.png_texts import MAX_TEXT_BYTES, text_of
+from apps.exchange.formats.cards.reading import ParsedCard, UnreadableCard, read
+from apps.exchange.formats.cards.writing import blank_picture, write_png
 from tests.chats.cards_made import (
     BOOK,
     V2_CARD,

@@ -10,8 +10,8 @@ from apps.accounts.models import User
 from apps.chats.models import Chat, ImportJob, Lorebook
 from apps.chats.operations import branch_chat, create_lorebook, update_lorebook
 from apps.chats.queries import lorebooks_in
-from apps.chats.transfer.exports import export_json, export_jsonl
-from apps.chats.transfer.imports import ImportResult, import_chats
+from apps.exchange.chats.exports import export_json, export_jsonl
+from apps.exchange.chats.imports import ImportResult, import_chats
 from tests.chats.cards_made import BOOK
 from tests.factories import UserFactory, make_character, make_chat
 

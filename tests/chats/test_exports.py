@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
 from apps.chats import operations
-from apps.chats.formats.parsed import ParsedMessage
-from apps.chats.formats.sillytavern import NO_HEADER
-from apps.chats.formats.sillytavern_lines import parse_message
 from apps.chats.locking import Guard
+from apps.chats.message_data.parsed import ParsedMessage
 from apps.chats.models import Chat
 from apps.chats.queries import MAX_WINDOW
-from apps.chats.transfer.exports import export_filename, export_jsonl
-from apps.chats.transfer.imports import import_chats
+from apps.exchange.chats.exports import export_filename, export_jsonl
+from apps.exchange.chats.imports import import_chats
+from apps.exchange.formats.sillytavern import NO_HEADER
+from apps.exchange.formats.sillytavern_lines import parse_message
 from tests.chats.test_sillytavern import HEADER, PLAIN, SWIPED, message_lines, text
 from tests.contract.conftest import client_of
 from tests.coroutines import in_thread

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.chats.formats import archives
-from apps.chats.formats.files import parse_file
-from apps.chats.formats.parsed import UnreadableFile
+from apps.exchange.formats import archives
+from apps.exchange.formats.files import parse_file
+from apps.exchange.formats.parsed import UnreadableFile
 from tests.chats.chat_files import chats_in, only_chat, opened, reason_for, said
 from tests.chats.test_chatgpt import line, says
 from tests.chats.test_claude import says as claude_says

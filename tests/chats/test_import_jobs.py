@@ -21,14 +21,14 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from apps.accounts.models import User
-from apps.chats.formats import sillytavern
 from apps.chats.models import Chat, ImportJob
 from apps.chats.operations import create_chat
 from apps.chats.operations import messages as storing
-from apps.chats.tasks import request_import, sweep_import_jobs
-from apps.chats.transfer import import_jobs, imports
 from apps.common import jobs
 from apps.common.jobs import progress
+from apps.exchange.chats import import_jobs, imports
+from apps.exchange.formats import sillytavern
+from apps.exchange.tasks import request_import, sweep_import_jobs
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory
 
@@ -277,7 +277,7 @@ def test_too_large_a_file_is_refused(alice: User, settings: Any) -> None:
 
 
 def test_a_large_file_is_read_in_the_background(site: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("apps.chats.views.importing.MAX_SYNC_BYTES", 10)
+    monkeypatch.setattr("apps.exchange.views.chat_uploads.MAX_SYNC_BYTES", 10)
     reply = site.post("/chats/import/", {"file": upload(content(2, b"{"))}, HTTP_HX_REQUEST="true")
     url = reply["HX-Redirect"]
     shown = site.get(url).content.decode()
@@ -331,7 +331,7 @@ def test_a_card_dropped_among_the_chats_becomes_a_character(site: Client) -> Non
 
 
 def test_several_large_files_lead_to_the_list_of_imports(site: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("apps.chats.views.importing.MAX_SYNC_BYTES", 10)
+    monkeypatch.setattr("apps.exchange.views.chat_uploads.MAX_SYNC_BYTES", 10)
     files = [upload(content(2), "one.jsonl"), upload(content(2), "two.jsonl")]
     reply = site.post("/chats/import/", {"file": files}, follow=True)
     assert reply.redirect_chain == [("/imports/", 302)]
@@ -350,7 +350,7 @@ def test_what_is_packed_is_unpacked_in_the_background(site: Client, alice: User)
 
 
 def test_a_large_card_becomes_a_character_too(site: Client, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("apps.chats.views.importing.MAX_SYNC_BYTES", 10)
+    monkeypatch.setattr("apps.exchange.views.chat_uploads.MAX_SYNC_BYTES", 10)
     card = {"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": "Mira", "first_mes": "Hello."}}
     assert site.post("/chats/import/", {"file": upload(json.dumps(card).encode(), "m.json")}).url.startswith("/char")
     assert not ImportJob.objects.for_owner(alice).exists()

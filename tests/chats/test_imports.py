@@ -11,12 +11,12 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from apps.chats import locking
-from apps.chats.formats import json_lines
 from apps.chats.models import Character, Chat, ChatChange, Message, Swipe
 from apps.chats.signals import ChatChanged
-from apps.chats.transfer.imports import ImportResult, import_chats
 from apps.common.problems import Invalid, TooLarge
 from apps.common.scoping import system_scope
+from apps.exchange.chats.imports import ImportResult, import_chats
+from apps.exchange.formats import json_lines
 from tests.contract.conftest import client_of
 
 pytestmark = pytest.mark.django_db

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.chats.formats import json_stream
-from apps.chats.formats.json_lines import BrokenLine
-from apps.chats.formats.json_stream import BrokenDocument, JsonStream, array_at
+from apps.exchange.formats import json_stream
+from apps.exchange.formats.json_lines import BrokenLine
+from apps.exchange.formats.json_stream import BrokenDocument, JsonStream, array_at
 
 # Without NUL, which is replaced.
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.chats.formats import lorebooks
-from apps.chats.formats.layout import dump
-from apps.chats.formats.lorebooks.sillytavern import EXTENSIONS, SPEC_FIELDS
+from apps.chats.lorebook_entries import ParsedLorebook, normalise_book
+from apps.chats.message_data.layout import dump
+from apps.exchange.formats import lorebooks
+from apps.exchange.formats.lorebooks.sillytavern import EXTENSIONS, SPEC_FIELDS
 from tests.chats.cards_made import BOOK
 
 
@@ -16,7 +17,7 @@ def quiet(_: str) -> None:
     pass
 
 
-def read(value: Any) -> lorebooks.ParsedLorebook:
+def read(value: Any) -> ParsedLorebook:
     book = lorebooks.read(value, quiet)
     assert book is not None
     return book
@@ -164,5 +165,5 @@ def test_a_book_of_anything_is_read(kind: dict[str, Any], given_entries: Any) ->
         if parsed is None:
             continue
         card = lorebooks.write(parsed.document, "card")
-        assert dump(lorebooks.normalise_book(card, quiet)) == dump(parsed.document)
+        assert dump(normalise_book(card, quiet)) == dump(parsed.document)
         lorebooks.write(parsed.document, "sillytavern")

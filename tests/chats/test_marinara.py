@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from apps.chats.formats.sillytavern_lines import render_message
+from apps.exchange.formats.sillytavern_lines import render_message
 from tests.chats.chat_files import only_chat
 
 HEADER = {

@@ -16,8 +16,8 @@ from apps.chats import operations
 from apps.chats.locking import Guard
 from apps.chats.models import Chat, ImportJob
 from apps.chats.queries import message_window
-from apps.chats.transfer import import_jobs
-from apps.chats.transfer.imports import AlreadyImported, import_chats
+from apps.exchange.chats import import_jobs
+from apps.exchange.chats.imports import AlreadyImported, import_chats
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_memory
 

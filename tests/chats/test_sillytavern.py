@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.chats.formats import json_lines
-from apps.chats.formats.layout import forget_layout
-from apps.chats.formats.parsed import ParsedChat, ParsedMessage, ParsedSwipe, UnreadableFile
-from apps.chats.formats.sillytavern import parse
-from apps.chats.formats.sillytavern_lines import render_header, render_message
+from apps.chats.message_data.layout import forget_layout
+from apps.chats.message_data.parsed import ParsedMessage, ParsedSwipe
+from apps.exchange.formats import json_lines
+from apps.exchange.formats.parsed import ParsedChat, UnreadableFile
+from apps.exchange.formats.sillytavern import parse
+from apps.exchange.formats.sillytavern_lines import render_header, render_message
 
 HEADER = {
     "user_name": "Wanda",

@@ -7,7 +7,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from rest_framework.test import APIClient
 
-from apps.chats.transfer import cards
+from apps.exchange import cards
 from tests.chats.cards_made import (
     BOOK,
     V2_CARD,

@@ -13,8 +13,8 @@ from apps.chats.models import Chat, Message
 from apps.chats.operations import create_character, create_lorebook, create_persona
 from apps.chats.signals import ChatChanged
 from apps.chats.tasks import dispatch_chat_committed
-from apps.chats.transfer.imports import import_chats
 from apps.common import jobs
+from apps.exchange.chats.imports import import_chats
 from apps.memories.operations import create_memory, edit_memory
 from apps.moderation import tasks
 from apps.moderation.content import content_of

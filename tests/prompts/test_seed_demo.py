@@ -9,9 +9,9 @@ from apps.accounts.models import User
 from apps.chats.models import Character, Chat, Message
 from apps.extraction.models import ExtractionRun
 from apps.extraction.runs import pipeline
+from apps.launcher.demo import readings, seeding
 from apps.memories.candidates import LEDGER_FIELDS
 from apps.memories.models import Arc, Entity, JournalEntry, Memory, Passage
-from apps.prompts.demo import readings, seeding
 from apps.prompts.models import Recall
 
 

@@ -22,8 +22,8 @@ from apps.chats.api.uploads import (
     read_picture,
     refuse_broken_pictures,
 )
-from apps.chats.formats.cards.pictures import WEBP
 from apps.chats.images.encoding import MAX_UPLOAD_BYTES
+from apps.chats.images.pictures import WEBP
 from apps.chats.models import Character, Persona
 from apps.chats.queries import access_avatar, access_persona, list_personas
 from apps.common.api.pagination import NewestFirstPagination

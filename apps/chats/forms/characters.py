@@ -10,8 +10,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from apps.chats.formats.cards.pictures import MAX_PICTURE_BYTES, BrokenPicture, media_type_of
-from apps.chats.formats.cards.png import BrokenPNG
+from apps.chats.images.pictures import MAX_PICTURE_BYTES, BrokenPicture, media_type_of
+from apps.chats.images.png import BrokenPNG
 from apps.chats.models import Character
 from apps.common.words import Words
 

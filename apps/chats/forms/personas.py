@@ -8,9 +8,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
-from apps.chats.formats.cards.pictures import BrokenPicture
 from apps.chats.forms.fields import TextField
 from apps.chats.images.encoding import MAX_UPLOAD_BYTES, make_avatar
+from apps.chats.images.pictures import BrokenPicture
 from apps.chats.models import Persona
 
 

@@ -7,10 +7,10 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import OuterRef, Subquery
 
-from apps.chats.formats.layout import forget_layout
-from apps.chats.formats.parsed import ParsedMessage
 from apps.chats.images.references import copy_images, keys_in
 from apps.chats.locking import lock_chat, record_change
+from apps.chats.message_data.layout import forget_layout
+from apps.chats.message_data.parsed import ParsedMessage
 from apps.chats.models import Chat, ChatChange, Message, Participant
 from apps.chats.operations.messages import store_messages
 from apps.chats.operations.rows import parsed_message

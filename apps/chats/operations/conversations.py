@@ -7,8 +7,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.chats.dates import timestamp
-from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.macros import Draws, resolve_card_text, resolve_choices
+from apps.chats.message_data.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.models import Character, Chat, Persona
 from apps.chats.operations.chats import create_chat
 from apps.chats.operations.messages import append_messages

@@ -5,7 +5,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext
 
-from apps.chats.formats.lorebooks import ParsedLorebook, normalise_book
+from apps.chats.lorebook_entries import ParsedLorebook, normalise_book
 from apps.chats.models import Character, Chat, Lorebook, Persona
 from apps.common.database.rows import first_or_missing
 from apps.common.problems import Invalid

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.chats.formats.sillytavern import MAX_SWIPES
+from apps.chats.message_data.parsed import MAX_SWIPES
 from apps.chats.models import Message
 from apps.chats.serializers.documents import message_document
 from apps.chats.serializers.fields import SendDateField
