@@ -4,10 +4,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-Warn = Callable[[str], None]
+from apps.chats.limits import MAX_NAME_LENGTH
 
-# The length of the database column. Longer names are cut there; the layout keeps them whole for exports.
-MAX_NAME = 200
+Warn = Callable[[str], None]
 
 
 def as_text(value: Any, warn: Warn) -> str:
@@ -21,11 +20,11 @@ def as_text(value: Any, warn: Warn) -> str:
 
 
 def as_name(value: Any, warn: Warn) -> str:
-    """Return `value` as a name of at most `MAX_NAME` characters. None becomes an empty string."""
+    """Return `value` as a name that fits its column; None becomes an empty string. Layouts keep the whole name."""
     name = "" if value is None else as_text(value, warn)
-    if len(name) > MAX_NAME:
-        warn(f"A name was longer than {MAX_NAME} characters: it was cut.")
-    return name[:MAX_NAME]
+    if len(name) > MAX_NAME_LENGTH:
+        warn(f"A name was longer than {MAX_NAME_LENGTH} characters: it was cut.")
+    return name[:MAX_NAME_LENGTH]
 
 
 def object_at(line: Mapping[str, Any], key: str, warn: Warn) -> dict[str, Any]:

@@ -2,13 +2,13 @@
 
 from pathlib import PurePath
 
-MAX_TITLE = 200  # characters
+from apps.chats.limits import MAX_NAME_LENGTH
 
 
 def title_from_filename(filename: str) -> str:
     """Return the stem of a file name as a title, which may be empty. Clients on Windows may send a path."""
     stem = PurePath(filename.replace("\\", "/")).stem
-    return "".join(char if char.isprintable() else " " for char in stem).strip()[:MAX_TITLE]
+    return "".join(char if char.isprintable() else " " for char in stem).strip()[:MAX_NAME_LENGTH]
 
 
 def safe_filename(title: str) -> str:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from apps.chats.lorebook_entries import ParsedLorebook, normalise_book
 from apps.chats.message_data.layout import dump
 from apps.exchange.formats import lorebooks
-from apps.exchange.formats.lorebooks.sillytavern import EXTENSIONS, SPEC_FIELDS
+from apps.exchange.formats.lorebooks.world_info import EXTENSIONS, SPEC_FIELDS
 from tests.chats.cards_made import BOOK
 
 

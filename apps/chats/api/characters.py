@@ -23,6 +23,7 @@ from apps.chats.api.uploads import (
     refuse_broken_pictures,
 )
 from apps.chats.images.pictures import MAX_PICTURE_BYTES, media_type_of
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.models import Character, CharacterImage
 from apps.chats.queries import access_character, image_of
 from apps.common.api.json_formats import CompactJSONRenderer
@@ -41,7 +42,7 @@ class CharacterSerializer(serializers.ModelSerializer[Character]):
         max_length=MAX_NAMESPACE_LENGTH,
         help_text="The end user of your application whose it is, for good. Default: your own.",
     )
-    name = TextField(max_length=200, allow_blank=False)
+    name = TextField(max_length=MAX_NAME_LENGTH, allow_blank=False)
     description = TextField(required=False)
     personality = TextField(required=False)
     scenario = TextField(required=False)

@@ -11,6 +11,7 @@ from rest_framework.views import APIView
 
 from apps.chats import operations
 from apps.chats.dates import timestamp
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.lorebook_entries import AFTER, BEFORE, MAX_ENTRIES
 from apps.chats.models import Lorebook
 from apps.chats.queries import access_lorebook
@@ -62,7 +63,7 @@ class EntrySerializer(serializers.Serializer[Any]):
 class BookSerializer(StrictSerializer):
     """A lorebook in a request. `entries` are replaced as a whole."""
 
-    name = TextField(max_length=200, allow_blank=False)
+    name = TextField(max_length=MAX_NAME_LENGTH, allow_blank=False)
     character = OwnedCharacterField(required=False)
     persona = OwnedPersonaField(required=False)
     chat = OwnedChatField(required=False)

@@ -4,9 +4,6 @@ import datetime as dt
 from dataclasses import dataclass, field
 from typing import Any
 
-# Real messages have a few dozen swipes. One with more than this is rejected as damaged.
-MAX_SWIPES = 10_000
-
 
 @dataclass(frozen=True)
 class ParsedSwipe:

@@ -17,6 +17,7 @@ from apps.chats import operations
 from apps.chats.forms.characters import CharacterForm, MergeForm
 from apps.chats.forms.chat_list import SearchForm
 from apps.chats.forms.personas import NameForm, first_name_form
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.models import Character, Chat, Lorebook
 from apps.chats.pages.chat_list import chat_entries
 from apps.chats.queries import default_persona, image_of, list_characters, list_chats, list_personas, lorebook_of
@@ -153,5 +154,5 @@ def start(request: HttpRequest, character_id: UUID) -> HttpResponse:
 def _start(user: User, character: Character, form: NameForm) -> Chat:
     """Start a chat as the persona of a valid form's name, else as the default one. Raise QuotaExceeded."""
     persona = operations.introduce(user, form.cleaned_data["name"]) if form.is_valid() else default_persona(user)
-    user_name = persona.name if persona else user.get_short_name()[:200]
+    user_name = persona.name if persona else user.get_short_name()[:MAX_NAME_LENGTH]
     return operations.start_conversation(user, character, user_name=user_name, persona=persona)

@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats.api.uploads import check_content_length
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.models import ImportJob
 from apps.chats.queries import access_chat
 from apps.chats.serializers import ChatSerializer, OwnedCharacterField, chat_document
@@ -27,7 +28,7 @@ from apps.exchange.chats.imports import import_chats
 
 class ImportSerializer(StrictSerializer):
     file = serializers.FileField(allow_empty_file=True)
-    title = TextField(max_length=200, default="", help_text="Default: the name of the file.")
+    title = TextField(max_length=MAX_NAME_LENGTH, default="", help_text="Default: the name of the file.")
     character = OwnedCharacterField(default=None, help_text="Default: the character named in the file.")
     existing = ChoiceField(
         choices=[ImportJob.Existing.COPY, ImportJob.Existing.UPDATE],

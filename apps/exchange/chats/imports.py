@@ -13,6 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.locking import record_change
 from apps.chats.message_data.parsed import ParsedMessage
 from apps.chats.models import Character, Chat, ChatChange, ImportJob, Participant, Persona
@@ -24,7 +25,7 @@ from apps.exchange.chats.branches import store_branches
 from apps.exchange.chats.carried import CarriedData
 from apps.exchange.chats.carried_lorebooks import import_lorebooks
 from apps.exchange.chats.repeats import Match, find_original, match_of, update_original
-from apps.exchange.filenames import MAX_TITLE, title_from_filename
+from apps.exchange.filenames import title_from_filename
 from apps.exchange.formats.files import parse_file
 from apps.exchange.formats.parsed import ParsedChat, ParsedGroup, Report, UnreadableFile
 from apps.exchange.memories.imported_chats import read_documents
@@ -119,7 +120,7 @@ def _import(
     matches: list[Match] = []
     chats, report = result.chats, result.report
     for parsed_chat in parsed:
-        chat_title = (title or parsed_chat.title or fallback)[:MAX_TITLE]
+        chat_title = (title or parsed_chat.title or fallback)[:MAX_NAME_LENGTH]
         chat = _store(owner, parsed_chat, chat_title, on_progress=on_progress, before=report.messages, **options)
         ids = [chat.pk for chat in chats]
         original = None if existing == ImportJob.Existing.COPY else find_original(chat, excluded=ids)

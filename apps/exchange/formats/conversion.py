@@ -8,9 +8,10 @@ from typing import Any
 
 from django.utils.translation import gettext_noop
 
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.message_data.layout import dump
 from apps.chats.message_data.parsed import ParsedMessage, ParsedSwipe
-from apps.chats.repairs import MAX_NAME, Warn, as_name
+from apps.chats.repairs import Warn, as_name
 from apps.exchange.formats.parsed import ParsedHeader, Report
 
 # The name of the user in formats that don't store one.
@@ -37,7 +38,7 @@ def build_message(
     sent_at = versions[active].sent_at
     dates = [{"send_date": iso_date(item.sent_at)} if item.sent_at and len(versions) > 1 else {} for item in versions]
     return ParsedMessage(
-        name=name[:MAX_NAME],
+        name=name[:MAX_NAME_LENGTH],
         is_user=is_user,
         is_system=is_system,
         send_date=iso_date(sent_at),
@@ -53,7 +54,7 @@ def build_message(
 def build_header(user: str, character: str, created_at: dt.datetime | None = None, **metadata: Any) -> ParsedHeader:
     """Build a header. Empty values of `metadata` are dropped."""
     present = {key: value for key, value in metadata.items() if value}
-    return ParsedHeader(user[:MAX_NAME], character[:MAX_NAME], created_at, present, layout="")
+    return ParsedHeader(user[:MAX_NAME_LENGTH], character[:MAX_NAME_LENGTH], created_at, present, layout="")
 
 
 def iso_date(moment: dt.datetime | None) -> str:
@@ -64,7 +65,7 @@ def iso_date(moment: dt.datetime | None) -> str:
 def title_of(value: Any) -> str:
     """Return a title as one line of printable characters, or an empty string if `value` is not a string."""
     text = value if isinstance(value, str) else ""
-    return "".join(char if char.isprintable() else " " for char in text).strip()[:MAX_NAME]
+    return "".join(char if char.isprintable() else " " for char in text).strip()[:MAX_NAME_LENGTH]
 
 
 def name_or(value: Any, fallback: str, warn: Warn) -> str:

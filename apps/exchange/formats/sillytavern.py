@@ -11,7 +11,8 @@ from typing import Any, BinaryIO
 
 from django.utils.translation import gettext, gettext_noop
 
-from apps.chats.message_data.parsed import MAX_SWIPES, ParsedMessage
+from apps.chats.limits import MAX_SWIPES
+from apps.chats.message_data.parsed import ParsedMessage
 from apps.exchange.formats.json_lines import MAX_LINE_BYTES, BrokenLine, bounded_lines, loads
 from apps.exchange.formats.parsed import ParsedChat, ParsedHeader, Report, UnknownFormat, UnreadableFile
 from apps.exchange.formats.signatures import binary_kind

@@ -7,8 +7,9 @@ from uuid import UUID
 from rest_framework import serializers
 
 from apps.chats.api.guarded import GuardedSerializer
+from apps.chats.limits import MAX_SWIPES
 from apps.chats.message_data.namespaces import MAX_KEY_LENGTH, MAX_NAMESPACE_LENGTH, DataChange, check_namespaces
-from apps.chats.message_data.parsed import MAX_SWIPES, ParsedMessage, ParsedSwipe
+from apps.chats.message_data.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.message_data.wire import read_message
 from apps.chats.models import Chat, Participant
 from apps.chats.operations.patches import Patch, Splice

@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.exchange.memories.reading.found import Span
 from apps.memories.candidates import ENTITY_KINDS, UNKNOWN_KIND
 
 MAX_ITEMS = 20_000  # of one list of a document
 MAX_TEXT = 20_000  # characters
-MAX_NAME = 200
 MAX_INDEX = 2**31 - 1
 MAX_NUMBER = 1e18
 
@@ -50,7 +50,7 @@ def text_at(document: Mapping[str, Any], key: str, limit: int = MAX_TEXT) -> str
 
 def name_of(value: Any) -> str:
     """Return a name in one line, or an empty string."""
-    return " ".join(value.replace("\0", "").split())[:MAX_NAME] if isinstance(value, str) else ""
+    return " ".join(value.replace("\0", "").split())[:MAX_NAME_LENGTH] if isinstance(value, str) else ""
 
 
 def names_at(document: Mapping[str, Any], key: str) -> tuple[str, ...]:

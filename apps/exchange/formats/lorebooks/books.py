@@ -1,23 +1,29 @@
-"""Detect the format of a lorebook and convert it to the normalised form."""
+"""Detect the format of a lorebook, convert it to the normalised form, and write it in the formats of others."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from apps.chats.lorebook_entries import ParsedLorebook, normalise_book
+from apps.chats.message_data.layout import dump
 from apps.chats.repairs import Warn
-from apps.exchange.formats.lorebooks import converters, sillytavern
+from apps.exchange.formats.lorebooks import converters, world_info
 from apps.exchange.formats.lorebooks.support import unsupported_in
 
 CARD, V3, SILLYTAVERN = "card", "v3", "sillytavern"
 
 BookReader = Callable[[dict[str, Any], Warn], dict[str, Any]]
 READERS: dict[str, BookReader] = {
-    SILLYTAVERN: sillytavern.read_book,
+    SILLYTAVERN: world_info.read_book,
     CARD: normalise_book,
     V3: lambda book, warn: normalise_book(book["data"], warn),
     "novelai": converters.read_novelai,
     "agnai": converters.read_agnai,
     "risu": converters.read_risu,
+}
+FORMATS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    SILLYTAVERN: world_info.write_book,
+    CARD: lambda document: dict(document),
+    V3: lambda document: {"spec": "lorebook_v3", "data": dict(document)},
 }
 
 
@@ -33,6 +39,17 @@ def read_card_book(value: Any, warn: Warn) -> ParsedLorebook | None:
         warn("character_book is not an object and was left out.")
         return None
     return read(value, warn) or _parsed(CARD, normalise_book(value, warn), value, warn)
+
+
+def write(document: Mapping[str, Any], format_name: str, original: Any = None) -> dict[str, Any]:
+    """Return a book in one of `FORMATS`.
+
+    Return `original`, the value as imported, if that is in the same format and the book is unchanged.
+    """
+    parsed = read(original, lambda text: None)
+    if parsed is None or dump(parsed.document) != dump(document):
+        return FORMATS[format_name](document)
+    return original if parsed.format == format_name else FORMATS[format_name](document)
 
 
 def _parsed(format_name: str, document: dict[str, Any], value: Any, warn: Warn) -> ParsedLorebook:
