@@ -28,7 +28,7 @@ FAILED, TIMED_OUT = 1, -1  # exit codes; those above 1 are pytest's for errors b
 SUITES = {
     "apps/chats/operations/drafts.py": "tests/contract/test_patch_operations.py tests/contract/test_message_data.py",
     "apps/chats/operations/messages.py": "tests/contract/test_sync.py tests/contract/test_patch_operations.py"
-    " tests/chats/test_import_jobs.py::test_messages_are_stored_in_batches_of_bounded_weight",
+    " tests/exchange/test_import_jobs.py::test_messages_are_stored_in_batches_of_bounded_weight",
     "apps/chats/operations/metadata.py": "tests/contract/test_metadata.py",
     "apps/chats/operations/patching.py": "tests/contract/test_patch_operations.py tests/contract/test_message_data.py",
     "apps/chats/operations/undo.py": "tests/contract/test_patch_operations.py tests/contract/test_metadata.py",

@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from rest_framework.test import APIClient
 
 from apps.exchange import cards
-from tests.chats.cards_made import (
+from tests.exchange.cards_made import (
     BOOK,
     V2_CARD,
     charx,

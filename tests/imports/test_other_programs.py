@@ -15,7 +15,7 @@ from apps.chats.models import Chat, ImportJob
 from apps.common.problems import Invalid
 from apps.exchange.chats.imports import AlreadyImported, ImportResult, import_chats
 from apps.exchange.formats.cards.reading import UnreadableCard, read
-from tests.chats.cards_made import V2_CARD, png, text
+from tests.exchange.cards_made import V2_CARD, png, text
 from tests.factories import UserFactory
 
 DATA = Path(__file__).parent / "data"

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.chats.models import ImportJob
 from apps.exchange.tasks import request_import, sweep_import_jobs
-from tests.chats.test_import_jobs import chats_of, content, fresh, upload, wait_until
+from tests.exchange.test_import_jobs import chats_of, content, fresh, upload, wait_until
 from tests.factories import UserFactory
 from tests.system.processes import kill_hard
 

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.chats.chat_files import only_chat, opened, reason_for, said
+from tests.exchange.chat_files import only_chat, opened, reason_for, said
 
 ROOT = "00000000-0000-4000-8000-000000000000"
 

@@ -3,7 +3,7 @@
 import datetime as dt
 from typing import Any
 
-from tests.chats.chat_files import chats_in, only_chat, reason_for, said
+from tests.exchange.chat_files import chats_in, only_chat, reason_for, said
 
 MESSAGES: list[Any] = [
     {"role": "user", "data": "Is it open?", "time": 1700000000000, "chatId": "m1"},

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.chats.chat_files import chats_in, opened, reason_for, said
+from tests.exchange.chat_files import chats_in, opened, reason_for, said
 
 
 def line(text: Any, is_human: bool, **more: Any) -> dict[str, Any]:

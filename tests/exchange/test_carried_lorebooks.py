@@ -12,7 +12,7 @@ from apps.chats.operations import branch_chat, create_lorebook, update_lorebook
 from apps.chats.queries import lorebooks_in
 from apps.exchange.chats.exports import export_json, export_jsonl
 from apps.exchange.chats.imports import ImportResult, import_chats
-from tests.chats.cards_made import BOOK
+from tests.exchange.cards_made import BOOK
 from tests.factories import UserFactory, make_character, make_chat
 
 pytestmark = pytest.mark.django_db

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from apps.exchange.formats.sillytavern_lines import render_message
-from tests.chats.chat_files import only_chat
+from tests.exchange.chat_files import only_chat
 
 HEADER = {
     "user_name": "Wanda",

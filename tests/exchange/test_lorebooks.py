@@ -10,7 +10,7 @@ from apps.chats.lorebook_entries import ParsedLorebook, normalise_book
 from apps.chats.message_data.layout import dump
 from apps.exchange.formats import lorebooks
 from apps.exchange.formats.lorebooks.world_info import EXTENSIONS, SPEC_FIELDS
-from tests.chats.cards_made import BOOK
+from tests.exchange.cards_made import BOOK
 
 
 def quiet(_: str) -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.chats.chat_files import only_chat, reason_for, said
+from tests.exchange.chat_files import only_chat, reason_for, said
 
 SAVE = {
     "gamestarted": True,

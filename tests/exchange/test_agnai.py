@@ -2,7 +2,7 @@
 
 import datetime as dt
 
-from tests.chats.chat_files import only_chat, reason_for, said
+from tests.exchange.chat_files import only_chat, reason_for, said
 
 EXPORT = {
     "name": "At the gate",

@@ -20,9 +20,9 @@ from apps.exchange.chats.exports import export_filename, export_jsonl
 from apps.exchange.chats.imports import import_chats
 from apps.exchange.formats.sillytavern import NO_HEADER
 from apps.exchange.formats.sillytavern_lines import parse_message
-from tests.chats.test_sillytavern import HEADER, PLAIN, SWIPED, message_lines, text
 from tests.contract.conftest import client_of
 from tests.coroutines import in_thread
+from tests.exchange.test_sillytavern import HEADER, PLAIN, SWIPED, message_lines, text
 from tests.properties import WITH_DATABASE
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.chats.chat_files import chats_in, only_chat, opened, reason_for, said
+from tests.exchange.chat_files import chats_in, only_chat, opened, reason_for, said
 
 START = 1_700_000_000.5
 

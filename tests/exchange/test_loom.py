@@ -3,7 +3,7 @@
 import datetime as dt
 from typing import Any
 
-from tests.chats.chat_files import chats_in, only_chat, opened, reason_for, said
+from tests.exchange.chat_files import chats_in, only_chat, opened, reason_for, said
 
 
 def export(*conversations: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from apps.exchange.formats.cards.merging import Card
 from apps.exchange.formats.cards.png_texts import MAX_TEXT_BYTES, text_of
 from apps.exchange.formats.cards.reading import ParsedCard, UnreadableCard, read
 from apps.exchange.formats.cards.writing import blank_picture, write_png
-from tests.chats.cards_made import (
+from tests.exchange.cards_made import (
     BOOK,
     V2_CARD,
     charx,

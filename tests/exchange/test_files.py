@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from apps.exchange.formats import archives
 from apps.exchange.formats.files import parse_file
 from apps.exchange.formats.parsed import UnreadableFile
-from tests.chats.chat_files import chats_in, only_chat, opened, reason_for, said
-from tests.chats.test_chatgpt import line, says
-from tests.chats.test_claude import says as claude_says
-from tests.chats.test_claude import talk
+from tests.exchange.chat_files import chats_in, only_chat, opened, reason_for, said
+from tests.exchange.test_chatgpt import line, says
+from tests.exchange.test_claude import says as claude_says
+from tests.exchange.test_claude import talk
 
 MESSAGE = {"name": "Ilse", "is_user": False, "mes": "Here."}
 HEADER = {"chat_metadata": {}, "user_name": "Wanda", "character_name": "Ilse"}

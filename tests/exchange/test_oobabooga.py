@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.chats.chat_files import only_chat, reason_for, said
+from tests.exchange.chat_files import only_chat, reason_for, said
 
 texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]))
 
