@@ -32,7 +32,7 @@ SUITES = {
     "apps/chats/operations/metadata.py": "tests/contract/test_metadata.py",
     "apps/chats/operations/patching.py": "tests/contract/test_patch_operations.py tests/contract/test_message_data.py",
     "apps/chats/operations/undo.py": "tests/contract/test_patch_operations.py tests/contract/test_metadata.py",
-    "apps/chats/message_data/scenes.py": "tests/contract/test_message_data.py tests/chats/test_tools.py",
+    "apps/chats/scenes.py": "tests/contract/test_message_data.py tests/chats/test_tools.py",
     "apps/common/jobs/transitions.py": "tests/common/test_jobs.py",
     "apps/common/jobs/turns.py": "tests/common/test_jobs.py",
     "apps/extraction/progress.py": "tests/extraction/test_progress.py tests/extraction/test_runs.py",

@@ -6,7 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from apps.chats.limits import MAX_NAME_LENGTH
-from apps.chats.message_data.scenes import SceneBreak
+from apps.chats.scenes import SceneBreak
 
 
 class SceneForm(forms.Form):

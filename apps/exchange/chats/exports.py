@@ -8,10 +8,10 @@ from itertools import chain
 from apps.chats.dates import humanized_date
 from apps.chats.images.references import with_data_urls
 from apps.chats.message_data.layout import forget_layout
-from apps.chats.message_data.scenes import break_after
 from apps.chats.models import Chat, Message
 from apps.chats.operations.rows import parsed_message
 from apps.chats.queries import message_batches
+from apps.chats.scenes import break_after
 from apps.chats.serializers import chat_document, message_document
 from apps.common.database.replica import from_replica
 from apps.exchange.chats.carried import with_carried
