@@ -22,7 +22,7 @@ from apps.common.database.rows import first_or_missing
 from apps.common.jobs.progress import Progress
 from apps.common.problems import Invalid, Problem, TooLarge
 from apps.common.scoping import Owner, owner_id_of, system_scope
-from apps.exchange.chats.imports import AlreadyImported, ImportResult, import_chats
+from apps.exchange.chats.imports import AlreadyImported, ImportResult, import_for_job
 from apps.exchange.chats.repeats import Match
 
 FILE_RETENTION = dt.timedelta(seconds=60)  # after a job's end, while its worker may still read the file
@@ -72,20 +72,20 @@ def create_import_job(
 def import_at_once(owner: Owner, upload: UploadedFile) -> tuple[ImportJob, ImportResult]:
     """Import a small file during the request. Its job has succeeded already, so that it stands in the list of imports.
 
-    Raise AlreadyImported, and what ``import_chats`` raises; then there is no job either.
+    Raise AlreadyImported, and what ``import_for_job`` raises; then there is no job either.
     """
     now = timezone.now()
     job = ImportJob.objects.create(
         owner_id=owner_id_of(owner),
         filename=(upload.name or "chat")[-255:],
+        existing=ImportJob.Existing.ASK,
         state=ImportJob.State.SUCCEEDED,
         done=upload.size or 0,
         total=upload.size or 0,
         started_at=now,
         finished_at=now,
     )
-    file, asks = cast(BinaryIO, upload), ImportJob.Existing.ASK
-    result = import_chats(owner, file, filename=job.filename, existing=asks, job=job)
+    result = import_for_job(job, cast(BinaryIO, upload))
     job.messages, job.report = result.report.messages, result.report.as_dict()
     job.save(update_fields=["messages", "report"])
     return job, result
@@ -136,15 +136,8 @@ def _import(job: ImportJob) -> None:
     with job.file.open("rb") as stored:
         file = cast(BinaryIO, stored)
         with transaction.atomic(), Progress(job) as progress:
-            result = import_chats(
-                job.owner,
-                file,
-                filename=job.filename,
-                title=job.title,
-                character=job.character,
-                existing=job.existing,
-                job=job,
-                on_progress=lambda messages: progress.update(done=min(file.tell(), job.total), messages=messages),
+            result = import_for_job(
+                job, file, lambda messages: progress.update(done=min(file.tell(), job.total), messages=messages)
             )
             progress.stop()
             fields: dict[str, Any] = {

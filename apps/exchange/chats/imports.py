@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, BinaryIO
+from typing import BinaryIO
 from uuid import UUID
 
 from django.conf import settings
@@ -26,7 +26,7 @@ from apps.exchange.chats.carried import CarriedData
 from apps.exchange.chats.carried_lorebooks import import_lorebooks
 from apps.exchange.chats.repeats import Match, find_original, match_of, update_original
 from apps.exchange.filenames import title_from_filename
-from apps.exchange.formats.files import parse_file
+from apps.exchange.formats.files import ParsedFile, parse_file
 from apps.exchange.formats.parsed import ParsedChat, ParsedGroup, Report, UnreadableFile
 from apps.exchange.memories.imported_chats import read_documents
 
@@ -80,6 +80,19 @@ class SpeakerCollector:
             self.others[message.name] += 1
 
 
+@dataclass(frozen=True)
+class _Request:
+    """What is to become of the chats of a file. ``fallback`` is the title of a chat that has none."""
+
+    owner: Owner
+    fallback: str
+    title: str
+    character: Character | None
+    existing: str
+    job: ImportJob | None = None
+    on_progress: ProgressCallback = lambda messages: None
+
+
 def import_chats(
     owner: Owner,
     file: BinaryIO,
@@ -88,8 +101,6 @@ def import_chats(
     title: str = "",
     character: Character | None = None,
     existing: str = ImportJob.Existing.COPY,
-    job: ImportJob | None = None,
-    on_progress: ProgressCallback = lambda messages: None,
 ) -> ImportResult:
     """Store the chats in ``file``, a seekable binary file, as new chats of ``owner``: all or none.
 
@@ -98,37 +109,49 @@ def import_chats(
 
     The title defaults to the one in the file, then to its name. The character defaults to the one that the file
     names, then to the only speaker other than the user; with several speakers the chat becomes a group chat.
-    ``on_progress`` is called with the number of messages so far, and may raise to abort. Raise Invalid if the file
-    holds no chat, TooLarge beyond IMPORT_MAX_BYTES.
+    Raise Invalid if the file holds no chat, TooLarge beyond IMPORT_MAX_BYTES.
     """
+    return _import(file, _Request(owner, _fallback(filename), title, character, existing))
+
+
+def import_for_job(
+    job: ImportJob, file: BinaryIO, on_progress: ProgressCallback = lambda messages: None
+) -> ImportResult:
+    """Store the chats in the file of a job, as ``import_chats`` does.
+
+    ``on_progress`` is called with the number of messages so far, and may raise to abort.
+    """
+    request = _Request(job.owner_id, _fallback(job.filename), job.title, job.character, job.existing, job, on_progress)
+    return _import(file, request)
+
+
+def _fallback(filename: str) -> str:
+    return title_from_filename(filename) or "Imported chat"
+
+
+def _import(file: BinaryIO, request: _Request) -> ImportResult:
+    """Store the chats of a file. Raise AlreadyImported, Invalid, TooLarge."""
     _check_size(file)
     try:
         with transaction.atomic():
-            fallback = title_from_filename(filename) or "Imported chat"
-            options = {"character": character, "existing": existing, "job": job}
-            return _import(owner, file, title, fallback, on_progress, **options)
+            return _import_parsed(parse_file(file), request)
     except UnreadableFile as error:
         raise Invalid.at("/file", error.reason) from None
 
 
-def _import(
-    owner: Owner, file: BinaryIO, title: str, fallback: str, on_progress: ProgressCallback, **options: Any
-) -> ImportResult:
-    parsed = parse_file(file)
-    existing = options.pop("existing")
+def _import_parsed(parsed: ParsedFile, request: _Request) -> ImportResult:
     result = ImportResult([], Report(parsed.report.format))
     matches: list[Match] = []
     chats, report = result.chats, result.report
     for parsed_chat in parsed:
-        chat_title = (title or parsed_chat.title or fallback)[:MAX_NAME_LENGTH]
-        chat = _store(owner, parsed_chat, chat_title, on_progress=on_progress, before=report.messages, **options)
+        chat = _store(parsed_chat, request, before=report.messages)
         ids = [chat.pk for chat in chats]
-        original = None if existing == ImportJob.Existing.COPY else find_original(chat, excluded=ids)
+        original = None if request.existing == ImportJob.Existing.COPY else find_original(chat, excluded=ids)
         if original is None:
             # Without message ids: the change is the whole chat, which may have tens of thousands of messages.
             read_documents(chat, chat.metadata, parsed_chat.report)
             record_change(chat, ChatChange.Kind.IMPORT)
-        elif existing == ImportJob.Existing.ASK:
+        elif request.existing == ImportJob.Existing.ASK:
             matches.append(match_of(original, chat))
         else:
             metadata, chat = chat.metadata, update_original(original, chat)
@@ -144,7 +167,7 @@ def _import(
     report.include(parsed.report)
     if matches:
         raise AlreadyImported(matches)
-    _order_by_activity(chats, options["job"])
+    _order_by_activity(chats, request.job)
     return result
 
 
@@ -170,41 +193,33 @@ def _check_size(file: BinaryIO) -> None:
         )
 
 
-def _store(
-    owner: Owner,
-    parsed: ParsedChat,
-    title: str,
-    *,
-    character: Character | None,
-    job: ImportJob | None,
-    on_progress: ProgressCallback,
-    before: int,
-) -> Chat:
+def _store(parsed: ParsedChat, request: _Request, *, before: int) -> Chat:
     """Store a chat and its messages; the caller has to record the change.
 
     ``before`` is the number of messages in earlier chats of the file.
     """
-    header = parsed.header
-    require_room_for_chat(owner_id_of(owner))
+    header, character = parsed.header, request.character
+    owner_id = owner_id_of(request.owner)
+    require_room_for_chat(owner_id)
     chat = Chat.objects.create(
-        owner_id=owner_id_of(owner),
+        owner_id=owner_id,
         namespace=character.namespace if character else OWN_NAMESPACE,
-        title=title,
+        title=(request.title or parsed.title or request.fallback)[:MAX_NAME_LENGTH],
         metadata=header.metadata,
         header_layout=header.layout,
-        import_job=job,
+        import_job=request.job,
     )
     speakers = SpeakerCollector(before)
     carried = CarriedData(parsed.report)
-    for batch in store_messages(chat, speakers.collect(carried.take(parsed.messages), on_progress)):
+    for batch in store_messages(chat, speakers.collect(carried.take(parsed.messages), request.on_progress)):
         carried.restore(chat, batch)
     chat.user_name = header.user_name or speakers.user
-    chat.persona = Persona.objects.for_owner(owner).filter(name=chat.user_name).order_by("pk").first()
+    chat.persona = Persona.objects.for_owner(owner_id).filter(name=chat.user_name).order_by("pk").first()
     character_name = header.character_name or _single_name(speakers.others)
     if parsed.group and not character:
         _make_group(chat, speakers, parsed.group)
     elif character or character_name:
-        chat.character = character or find_or_create_character(owner, character_name)
+        chat.character = character or find_or_create_character(owner_id, character_name)
     elif len(speakers.others) > 1:
         _make_group(chat, speakers)
     chat.last_active = min(speakers.last_sent or timezone.now(), timezone.now())
