@@ -13,7 +13,7 @@ import psutil
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
-from apps.chats.transfer.imports import import_chats
+from apps.exchange.chats.imports import import_chats
 from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
 from apps.llm.embeddings import get_embedder

@@ -18,8 +18,8 @@ import psutil
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
 from apps.chats.models import ImportJob
-from apps.chats.tasks import request_import
-from apps.chats.transfer.imports import import_chats
+from apps.exchange.chats.imports import import_chats
+from apps.exchange.tasks import request_import
 from apps.extraction.models import ExtractionRun
 from apps.launcher.supervisor import Service
 from benchmarks.imports import upload, write_chat

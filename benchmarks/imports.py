@@ -18,7 +18,7 @@ from django.core.files.uploadedfile import UploadedFile
 
 from apps.accounts.models import User
 from apps.chats.models import ImportJob
-from apps.chats.tasks import request_import
+from apps.exchange.tasks import request_import
 
 BYTES = 100 * 2**20
 AFTERWARDS = 20  # seconds of indexing after the import that are measured too

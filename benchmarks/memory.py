@@ -27,9 +27,9 @@ from django.test import Client
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
 from apps.chats.operations import create_character
-from apps.chats.transfer.imports import import_chats
 from apps.common.pages.static_files import collect_if_changed
 from apps.common.scoping import system_scope
+from apps.exchange.chats.imports import import_chats
 from apps.extraction.models import ExtractionRun
 from apps.extraction.runs.operations import start_run
 from apps.llm.operations import create_connection, use_for

@@ -26,7 +26,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser, sync_playwright
 
 from apps.accounts.models import User
-from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
+from apps.chats.message_data.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.models import Character, Chat
 from apps.chats.operations import append_messages, create_chat
 from apps.common.pages.static_files import collect_if_changed

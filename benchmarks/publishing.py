@@ -15,9 +15,9 @@ from django.db import connection, transaction
 
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
-from apps.chats.formats.sillytavern import NO_HEADER
-from apps.chats.formats.sillytavern_lines import parse_message
 from apps.chats.operations import append_messages, create_chat
+from apps.exchange.formats.sillytavern import NO_HEADER
+from apps.exchange.formats.sillytavern_lines import parse_message
 from benchmarks.services import installation
 from benchmarks.timing import milliseconds
 

@@ -11,9 +11,9 @@ from django.test import Client
 
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
-from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
+from apps.chats.message_data.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.operations import append_messages, create_chat
-from apps.chats.transfer.exports import export_jsonl
+from apps.exchange.chats.exports import export_jsonl
 
 MESSAGES = 500
 # The median reply of a model in long public chats has somewhat over a thousand characters.

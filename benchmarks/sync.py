@@ -14,7 +14,7 @@ from django.test import Client
 
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
-from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
+from apps.chats.message_data.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.models import Chat
 from apps.chats.operations import append_messages, create_chat
 from apps.common.database.ids import uuid7

@@ -7,11 +7,13 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from apps.accounts.sign_in import invitations
+from apps.chats import urls as chats
 from apps.chats.views.usage import usage
 from apps.common import health
 from apps.common.pages import theme
 from apps.common.pages.catalogues import Catalogue
 from apps.common.pages.manifest import manifest
+from apps.exchange import urls as exchange
 from apps.extraction import urls as extraction
 from apps.launcher.metrics import metrics
 from apps.launcher.views import installation
@@ -51,7 +53,7 @@ urlpatterns = [
         name="api-docs",
     ),
     path("", include("apps.moderation.report_urls")),
-    path("memories/", include("apps.exchange.urls")),
+    path("memories/", include((exchange.memory_urls, "exchange"))),
     path("memories/", include("apps.graph.urls")),
     path("memories/", include(([*memories.urlpatterns, *search.urlpatterns, *extraction.urlpatterns], "memories"))),
     path("", include("apps.mcp.urls")),
@@ -60,7 +62,9 @@ urlpatterns = [
     path("", include("apps.replies.urls")),
     path("", include("apps.prompts.urls")),
     path("journal/", include("apps.journal.urls")),
-    path("", include("apps.chats.urls")),
+    path("", include(([*chats.character_urls, *exchange.character_urls], "characters"))),
+    path("", include((chats.persona_urls, "personas"))),
+    path("", include(([*chats.chat_urls, *exchange.chat_urls], "chats"))),
 ]
 
 handler400 = "apps.common.api.problems.bad_request"

@@ -5,10 +5,10 @@ from typing import Any
 import factory
 
 from apps.accounts.models import User
-from apps.chats.formats.sillytavern import NO_HEADER
-from apps.chats.formats.sillytavern_lines import parse_message
 from apps.chats.models import Character, Chat
 from apps.chats.operations import append_messages, create_character, create_chat
+from apps.exchange.formats.sillytavern import NO_HEADER
+from apps.exchange.formats.sillytavern_lines import parse_message
 from apps.memories.models import Memory
 
 

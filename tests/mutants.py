@@ -28,11 +28,11 @@ FAILED, TIMED_OUT = 1, -1  # exit codes; those above 1 are pytest's for errors b
 SUITES = {
     "apps/chats/operations/drafts.py": "tests/contract/test_patch_operations.py tests/contract/test_message_data.py",
     "apps/chats/operations/messages.py": "tests/contract/test_sync.py tests/contract/test_patch_operations.py"
-    " tests/chats/test_import_jobs.py::test_messages_are_stored_in_batches_of_bounded_weight",
+    " tests/exchange/test_import_jobs.py::test_messages_are_stored_in_batches_of_bounded_weight",
     "apps/chats/operations/metadata.py": "tests/contract/test_metadata.py",
     "apps/chats/operations/patching.py": "tests/contract/test_patch_operations.py tests/contract/test_message_data.py",
     "apps/chats/operations/undo.py": "tests/contract/test_patch_operations.py tests/contract/test_metadata.py",
-    "apps/chats/message_data/scenes.py": "tests/contract/test_message_data.py tests/chats/test_tools.py",
+    "apps/chats/scenes.py": "tests/contract/test_message_data.py tests/chats/test_tools.py",
     "apps/common/jobs/transitions.py": "tests/common/test_jobs.py",
     "apps/common/jobs/turns.py": "tests/common/test_jobs.py",
     "apps/extraction/progress.py": "tests/extraction/test_progress.py tests/extraction/test_runs.py",

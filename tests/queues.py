@@ -5,6 +5,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 from django.db import connection
 from kombu.utils.json import loads
@@ -15,8 +16,15 @@ INVISIBLE = 600  # seconds, longer than any task of a test
 PAUSE = 0.05  # seconds between two looks at queues
 
 
+@cache
+def load_tasks() -> None:
+    """Import the modules with tasks, as a worker does when it starts."""
+    app.loader.import_default_modules()
+
+
 def drain(*queues: str, until: Callable[[], bool] = lambda: False) -> int:
     """Run the tasks of the queues, one after the other, until none waits or ``until`` holds. Return how many ran."""
+    load_tasks()
     done = 0
     while not until() and any(_run_next(queue) for queue in queues):
         done += 1
@@ -41,7 +49,7 @@ def _run_next(queue: str) -> bool:
 @contextlib.contextmanager
 def working(*queues: str) -> Iterator[None]:
     """Run the tasks of the queues in a thread of this process, as a worker does, but for those that wait already."""
-    app.loader.import_default_modules()  # with all tasks
+    load_tasks()
     app.control.purge()
     ended = threading.Event()
 

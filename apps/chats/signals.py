@@ -32,10 +32,6 @@ chat_committed = Signal()
 # Sent with ``chat`` at the end of an undo, inside its transaction.
 change_undone = Signal()
 
-# Sent with ``chat``, stored whole or updated from a file, ``metadata``, which the chat has in the file, and ``report``,
-# the Report of the file, inside the transaction of an import.
-chat_imported = Signal()
-
 # Sent with ``chat``, the new branch, inside the transaction that creates it.
 chat_branched = Signal()
 

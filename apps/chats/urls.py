@@ -1,13 +1,12 @@
-"""URL patterns for the pages of chats, characters, personas and lorebooks."""
+"""URL patterns for the pages of chats, characters, personas and lorebooks, by namespace."""
 
-from django.urls import include, path
+from django.urls import path
 
 from apps.chats.views import (
     changes,
     characters,
     chat_list,
     conversation,
-    importing,
     lorebooks,
     new_chat,
     organizing,
@@ -27,12 +26,6 @@ chat_urls = [
     path("", chat_list.index, name="index"),
     path("welcome/end/", chat_list.end_welcome, name="end-welcome"),
     path("chats/new/", new_chat.new, name="new"),
-    path("chats/import/", importing.import_files, name="import"),
-    path("imports/", importing.index, name="imports"),
-    path("imports/<uuid:job_id>/", importing.detail, name="import-job"),
-    path("imports/<uuid:job_id>/decide/", importing.decide, name="decide-import"),
-    path("imports/<uuid:job_id>/cancel/", importing.cancel, name="cancel-import"),
-    path("chats/sample/", importing.open_sample, name="sample"),
     path("chats/organize/undo/<uuid:undo_id>/", organizing.undo, name="undo-organize"),
     path("chats/organize/<str:action>/", organizing.organize, name="organize"),
     path("chats/deleted/", chat_list.deleted, name="deleted"),
@@ -70,7 +63,6 @@ chat_urls = [
 character_urls = [
     path("characters/", characters.index, name="index"),
     path("characters/new/", characters.new, name="new"),
-    path("characters/import/", characters.import_files, name="import"),
     path(CHARACTER, characters.detail, name="detail"),
     path(f"{CHARACTER}edit/", characters.edit, name="edit"),
     path(f"{CHARACTER}delete/", characters.delete, name="delete"),
@@ -88,10 +80,4 @@ persona_urls = [
     path(PERSONA, personas.edit, name="edit"),
     path(f"{PERSONA}delete/", personas.delete, name="delete"),
     path(f"{PERSONA}restore/", personas.restore, name="restore"),
-]
-
-urlpatterns = [
-    path("", include((character_urls, "characters"))),
-    path("", include((persona_urls, "personas"))),
-    path("", include((chat_urls, "chats"))),
 ]

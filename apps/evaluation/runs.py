@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from apps.accounts.models import User
-from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
+from apps.chats.message_data.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.models import Chat
 from apps.chats.operations import append_messages, create_chat
 from apps.evaluation.datasets import Document, Store

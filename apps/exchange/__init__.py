@@ -1,5 +1,5 @@
-"""Memories in the formats of other programs: documents of Smart Memory and ST-BME, lorebooks, Markdown.
+"""Files of other programs, in and out: chats, character cards, lorebooks, and memories.
 
-What those programs left inside an imported chat is read with it. Lorebooks and settings files are imported into the
-memories of a chat or of a character, and memories are exported as a lorebook or as Markdown.
+``formats`` reads and writes the files of chats, cards and lorebooks; ``chats``, ``cards`` and ``memories`` store what
+they hold, and export it. What memory extensions left inside an imported chat is read with it.
 """

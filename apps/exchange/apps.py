@@ -5,10 +5,11 @@ class ExchangeConfig(AppConfig):
     name = "apps.exchange"
 
     def ready(self) -> None:
-        from apps.chats.signals import chat_imported
+        from apps.chats.models import ImportJob
+        from apps.common.jobs import Kind, kinds
         from apps.common.on_demand import on_demand
-        from apps.prompts.signals import other_forms, recall_changed
+        from apps.prompts.signals import recall_changed
 
-        chat_imported.connect(on_demand("apps.exchange.imported_chats:read_documents"))
-        other_forms.register(on_demand("apps.exchange.recalls:says_recall"))
-        recall_changed.connect(on_demand("apps.exchange.recalls:write_recall"))
+        execute = on_demand("apps.exchange.tasks:execute_import_job")
+        kinds.register(Kind(ImportJob, "indexing", execute, on_demand("apps.exchange.tasks:send_import_job")))
+        recall_changed.connect(on_demand("apps.exchange.memories.recalls:write_recall"))

@@ -1,4 +1,5 @@
 import gc
+from pathlib import Path
 
 from django.apps import AppConfig
 
@@ -7,6 +8,9 @@ class LauncherConfig(AppConfig):
     name = "apps.launcher"
 
     def ready(self) -> None:
-        """Turn the garbage collector on, which is off while apps are loaded; what they are is not looked through."""
-        gc.freeze()
+        """Offer a story of the demo, and turn the garbage collector on, which is off while apps are loaded."""
+        from apps.exchange.samples import Sample, samples
+
+        samples.register(Sample("The Salt Road", Path(self.path) / "demo" / "the_salt_road.jsonl"))
+        gc.freeze()  # the apps are not looked through
         gc.enable()

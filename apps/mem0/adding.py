@@ -16,10 +16,8 @@ from apps.mem0.ids import Ids, chat_of
 from apps.mem0.messages import SYSTEM, parsed_message
 from apps.mem0.models import Mem0Event
 from apps.memories.models import Memory
-from apps.memories.operations import create_memory
-from apps.memories.operations.memories import Vector, vectors_of
-
-MAX_TEXT_LENGTH = 4000  # of a memory
+from apps.memories.operations import NewMemory, create_memory
+from apps.memories.operations.memories import MAX_TEXT_LENGTH, Vector, vectors_of
 
 
 @dataclass(frozen=True)
@@ -55,16 +53,8 @@ def store_as_they_are(owner: Owner, addition: Addition) -> Mem0Event:
 
 
 def _store(owner: Owner, chat: Chat, text: str, vector: Vector, addition: Addition) -> Memory:
-    memory = create_memory(
-        owner,
-        text=text,
-        tier=Memory.Tier.LONG_TERM,
-        kind=Memory.Kind.FACT,
-        editor=str(owner),
-        chat=chat,
-        vector=vector,
-        **addition.data,
-    )
+    new = NewMemory(text, Memory.Tier.LONG_TERM, Memory.Kind.FACT, chat=chat, **addition.data)
+    memory = create_memory(owner, new, editor=str(owner), vector=vector)
     set_created_at(memory, addition.at)
     return memory
 

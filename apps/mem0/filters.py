@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Q
 
 from apps.common.problems import Invalid
-from apps.memories.conditions import Field, Filter, Operator, Path, Words, list_of, refused, text_of, texts_of
+from apps.memories.conditions import Field, Filter, Joiners, Operator, Path, list_of, refused, text_of, texts_of
 from apps.memories.memory_filters import id_of, metadata_field, moment_field, tags_field, text_field
 
 ANY = "*"
@@ -19,8 +19,8 @@ ENTITIES = {
     "run_id": "chat__mem0__run",
 }
 WITHOUT_USER = {USER: None}
-UPPER_CASE = Words("AND", "OR", "NOT")
-NO_WORDS = Words("", "", "")
+UPPER_CASE = Joiners("AND", "OR", "NOT")
+NO_JOINERS = Joiners("", "", "")
 
 
 def _entity_field(column: str) -> Field:
@@ -56,7 +56,7 @@ class _Metadata(Mapping[str, Operator]):
     def _compared(self, key: str, value: Any, path: Path) -> Q:
         if path[-1] != key:
             raise refused(path, "It must be an object with keys of the metadata.")
-        return Filter(lambda name: metadata_field([key]), [key], NO_WORDS).read({key: value}, path[:-1])
+        return Filter(lambda name: metadata_field([key]), [key], NO_JOINERS).read({key: value}, path[:-1])
 
 
 def _ids(value: Any, path: Path) -> Q:

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils import timezone
 
 from apps.chats.dates import timestamp
-from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
+from apps.chats.message_data.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.models import Chat
 from apps.common.problems import Invalid
 

@@ -17,6 +17,7 @@ from apps.common.api.serializer_fields import (
 from apps.common.scoping import MAX_NAMESPACE_LENGTH
 from apps.memories.api.fields import MetadataField, NonBlankTextField, TagListField
 from apps.memories.conditions import moment_of
+from apps.memories.operations.memories import MAX_TEXT_LENGTH
 
 # Of older clients, or hints on the way, that what is stored and found doesn't depend on.
 IGNORED = (
@@ -102,8 +103,8 @@ class DeletionQuery(PageQuery):
 
 
 class ChangeSerializer(Mem0Serializer):
-    text = NonBlankTextField(max_length=4000, required=False)
-    memory = NonBlankTextField(max_length=4000, required=False)
+    text = NonBlankTextField(max_length=MAX_TEXT_LENGTH, required=False)
+    memory = NonBlankTextField(max_length=MAX_TEXT_LENGTH, required=False)
     metadata = MetadataField(required=False, allow_null=True)
     timestamp = MomentField(required=False, allow_null=True)
     expiration_date = MomentField(ends=True, required=False, allow_null=True)

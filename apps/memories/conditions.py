@@ -22,7 +22,7 @@ Operator = Callable[[Any, Path], Q]
 Field = Mapping[str, Operator]
 
 
-class Words(NamedTuple):
+class Joiners(NamedTuple):
     """The keys that join conditions."""
 
     all: str
@@ -30,18 +30,18 @@ class Words(NamedTuple):
     none: str
 
 
-LOWER_CASE = Words("and", "or", "not")
+LOWER_CASE = Joiners("and", "or", "not")
 
 
 class Filter:
     """A reader of filter documents. ``field_of`` returns the operators of a field, or None for an unknown one."""
 
     def __init__(
-        self, field_of: Callable[[str], Field | None], known: Sequence[str], words: Words = LOWER_CASE
+        self, field_of: Callable[[str], Field | None], known: Sequence[str], joiners: Joiners = LOWER_CASE
     ) -> None:
         self._field_of = field_of
         self._known = known
-        self._words = words
+        self._joiners = joiners
 
     def read(self, document: Any, path: Path) -> Q:
         """Return the condition of a document at ``path`` of the request. Raise Invalid, naming what is wrong."""
@@ -58,16 +58,16 @@ class Filter:
 
     def _one(self, key: str, value: Any, path: Path, budget: "_Budget", depth: int) -> Q:
         budget.spend(path, depth)
-        if key == self._words.none:
+        if key == self._joiners.none:
             return ~self._all(value if isinstance(value, list) else [value], path, budget, depth + 1)
-        if key in self._words:
+        if key in self._joiners:
             if not isinstance(value, list) or not value:
                 raise refused(path, "It must be a list of conditions.")
             parts = [self._all([part], (*path, number), budget, depth + 1) for number, part in enumerate(value)]
-            return _joined(parts, Q.AND if key == self._words.all else Q.OR)
+            return _joined(parts, Q.AND if key == self._joiners.all else Q.OR)
         field = self._field_of(key)
         if field is None:
-            names = ", ".join([*self._known, *self._words])
+            names = ", ".join([*self._known, *self._joiners])
             raise refused(path, f"There is no field {key!r} to filter by. Known are: {names}.")
         return self._compared(field, value, path, budget, depth)
 

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 from django.apps import AppConfig
 
 
@@ -11,9 +9,8 @@ class PromptsConfig(AppConfig):
 
     def ready(self) -> None:
         from apps.chats.attachments import Attachment, attachments
-        from apps.chats.pages.plugins import Sample, panels, samples
+        from apps.chats.pages.plugins import panels
         from apps.chats.signals import characters_merged, chat_branched, chat_changed, chat_committed
-        from apps.chats.transfer.carried import Carrier, carriers
         from apps.common.on_demand import on_demand
         from apps.common.pages.settings_index import indexed_settings
 
@@ -24,15 +21,6 @@ class PromptsConfig(AppConfig):
                 on_demand("apps.prompts.operations:restore_recalls"),
             )
         )
-        carriers.register(
-            Carrier(
-                "recall",
-                "recall card",
-                on_demand("apps.prompts.carried_recalls:exported_recalls"),
-                on_demand("apps.prompts.carried_recalls:read_recall"),
-                on_demand("apps.prompts.carried_recalls:import_recalls"),
-            )
-        )
         chat_branched.connect(on_demand("apps.prompts.branches:copy_recalls"))
         chat_changed.connect(on_demand("apps.prompts.operations:adopt_recall"))
         chat_committed.connect(on_demand("apps.prompts.operations:recall_appended_turn"))
@@ -40,4 +28,3 @@ class PromptsConfig(AppConfig):
         indexed_settings.register(on_demand("apps.prompts.settings.forms:prompt_settings"))
         panels.register(on_demand("apps.prompts.cards.panel:recall_panel"))
         panels.register(on_demand("apps.prompts.repair_notes:repair_panel"))
-        samples.register(Sample("The Salt Road", Path(self.path) / "demo" / "the_salt_road.jsonl"))

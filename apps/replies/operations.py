@@ -7,9 +7,9 @@ from celery import current_app
 from django.db import transaction
 from django.utils.translation import gettext, gettext_noop
 
-from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.locking import Guard, IntegrityConflict, lock_chat
 from apps.chats.message_data.namespaces import DataChange, partial_change
+from apps.chats.message_data.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.models import Character, Chat, Message
 from apps.chats.operations import Patch, append_messages, patch_messages
 from apps.common import jobs

@@ -3,8 +3,8 @@
 from django.http import FileResponse
 from django.utils.translation import gettext
 
-from apps.chats.transfer.filenames import safe_filename
 from apps.common.problems import Conflict, Missing
+from apps.exchange.filenames import safe_filename
 from apps.snapshots.models import Snapshot
 
 

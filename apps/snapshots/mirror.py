@@ -16,10 +16,10 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from apps.chats.models import Character, Chat, Lorebook
-from apps.chats.transfer.exports import export_jsonl
 from apps.common.database.restriction import restricted_to
 from apps.common.scoping import system_scope
-from apps.exchange.exporting import markdown_of
+from apps.exchange.chats.exports import export_jsonl
+from apps.exchange.memories.exporting import markdown_of
 from apps.extraction.models import ExtractionRun
 from apps.memories.models import Arc, Entity, Knowledge, Memory, Relationship, Scene, VersionedText
 from apps.memories.queries.memory_book import MemoryBook

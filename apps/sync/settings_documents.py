@@ -16,8 +16,8 @@ from django.db import transaction
 from django.db.models import OuterRef, Subquery
 
 from apps.chats.dates import timestamp
-from apps.chats.formats.layout import dump
 from apps.chats.locking import Guard
+from apps.chats.message_data.layout import dump
 from apps.chats.queries.changes import PAGE_BYTES
 from apps.common.database.locking import get_or_create_locked
 from apps.common.documents.json_patch import PatchTestFailed

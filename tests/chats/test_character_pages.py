@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from apps.accounts.models import User
 from apps.chats.models import Character, Chat, Lorebook
 from apps.chats.queries import message_window
-from tests.chats.cards_made import BOOK, V2_CARD, png, text, v3_card
+from tests.exchange.cards_made import BOOK, V2_CARD, png, text, v3_card
 from tests.factories import UserFactory, make_character, make_chat
 
 HTMX = {"HTTP_HX_REQUEST": "true"}

@@ -22,7 +22,7 @@ from apps.chats.operations import (
 )
 from apps.chats.templatetags.avatars import TINTS, tint_of
 from config.env import ROOT
-from tests.chats.cards_made import png
+from tests.exchange.cards_made import png
 from tests.factories import UserFactory, make_character, make_chat, parsed
 
 FORM = {"name": "Alicia", "description": "A thief."}

@@ -16,7 +16,7 @@ from apps.chats.models import Chat
 from apps.chats.operations import append_messages
 from apps.chats.signals import ChatChanged, chat_changed, chat_committed
 from apps.chats.tasks import dispatch_chat_committed
-from apps.chats.transfer.imports import import_chats
+from apps.exchange.chats.imports import import_chats
 from tests.factories import UserFactory, make_chat, parsed
 
 pytestmark = pytest.mark.django_db

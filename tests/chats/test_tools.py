@@ -8,9 +8,9 @@ from django.test import Client
 
 from apps.accounts.models import User
 from apps.chats.locking import Guard
-from apps.chats.message_data.scenes import scene_change, scenes_of
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, patch_messages
+from apps.chats.scenes import scene_change, scenes_of
 from tests.factories import UserFactory, make_character, make_chat
 
 HTMX = {"HTTP_HX_REQUEST": "true"}

@@ -11,8 +11,8 @@ from django.db import connection
 from django.utils import timezone
 
 from apps.chats.models import Chat
-from apps.chats.tasks import request_decided_import, request_import, sweep_import_jobs
 from apps.common import jobs
+from apps.exchange.tasks import request_decided_import, request_import, sweep_import_jobs
 from apps.extraction import tasks as extraction
 from apps.extraction.models import ExtractionRun
 from apps.llm.operations import create_connection, use_for

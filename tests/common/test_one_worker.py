@@ -7,7 +7,8 @@ from threading import get_native_id
 
 import pytest
 
-from apps.chats.tasks import dispatch_chat_committed, run_import_job
+from apps.chats.tasks import dispatch_chat_committed
+from apps.exchange.tasks import run_import_job
 from config.one_worker import PATIENT_NICENESS, give_way
 
 

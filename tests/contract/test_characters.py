@@ -7,8 +7,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from rest_framework.test import APIClient
 
-from apps.chats.transfer import cards
-from tests.chats.cards_made import (
+from apps.exchange import cards
+from tests.exchange.cards_made import (
     BOOK,
     V2_CARD,
     charx,

@@ -11,9 +11,9 @@ from django.db import transaction
 from rest_framework.test import APIClient
 
 from apps.chats.locking import Guard
-from apps.chats.message_data.scenes import scene_change, scenes_of
 from apps.chats.operations import Patch, patch_messages
 from apps.chats.queries import access_chat
+from apps.chats.scenes import scene_change, scenes_of
 from apps.chats.signals import chat_changed
 from apps.common.problems import Missing
 from tests.contract.test_patch_operations import messages, now, patch, undo, url

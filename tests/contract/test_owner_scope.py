@@ -62,9 +62,9 @@ from apps.replies.presets import create_preset
 from apps.snapshots.storing import store_snapshot
 from apps.snapshots.tables import Scope
 from apps.webhooks.models import Webhook
-from tests.chats.cards_made import png
 from tests.contract.conftest import client_of
 from tests.contract.test_sync import parsed_message
+from tests.exchange.cards_made import png
 
 METHODS = ("get", "post", "put", "patch", "delete")
 # Other projects' pages, and static files, which have no owner.

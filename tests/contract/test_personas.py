@@ -15,8 +15,8 @@ from rest_framework.test import APIClient
 from apps.chats.models import Avatar, Chat, Persona
 from apps.chats.operations import branch_chat, delete_chat, purge_old_personas, restore_chat, set_character_image
 from apps.chats.operations.bin import BIN_PERIOD
-from apps.chats.transfer.imports import import_chats
-from tests.chats.cards_made import chunk, png
+from apps.exchange.chats.imports import import_chats
+from tests.exchange.cards_made import chunk, png
 from tests.factories import make_character
 
 URL = "/api/v1/personas/"

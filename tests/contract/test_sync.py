@@ -11,7 +11,7 @@ from django.db.models import F
 from rest_framework.test import APIClient
 
 from apps.accounts.models import User
-from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
+from apps.chats.message_data.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.models import ChatChange
 from apps.common.scoping import system_scope
 from tests.contract.conftest import client_of

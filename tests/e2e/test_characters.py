@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from apps.accounts.models import User
-from tests.chats.cards_made import BOOK, v3_card
 from tests.e2e.test_chat_page import DROP
+from tests.exchange.cards_made import BOOK, v3_card
 from tests.factories import make_character
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]

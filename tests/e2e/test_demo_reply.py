@@ -7,8 +7,8 @@ from playwright.sync_api import Browser, expect
 
 from apps.accounts.operations import ensure_user
 from apps.chats.models import Chat
-from apps.chats.transfer.imports import import_chats
-from apps.prompts.demo import seeding
+from apps.exchange.chats.imports import import_chats
+from apps.launcher.demo import seeding
 from tests.conftest import WebServer
 from tests.llm.scripted_server import Reply, ScriptedServer
 from tests.queues import working

@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 
 from apps.accounts.models import User
 from apps.chats.models import ImportJob
-from apps.chats.transfer import import_jobs
-from apps.chats.views import importing
+from apps.exchange.chats import import_jobs
+from apps.exchange.views import chat_uploads as importing
 from tests.e2e.test_chat_page import alice, chat_file, signed_in, turn
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]

@@ -12,7 +12,7 @@ MOVES = [
     "*Mira moved to Paris in March with her brother Tom.*",
     "*Mira left Paris on the third of May and moved to Lyon without her brother Tom.*",
 ]
-STORIES = Path(__file__).parents[2] / "apps" / "prompts" / "demo"
+STORIES = Path(__file__).parents[2] / "apps" / "launcher" / "demo"
 
 
 def evaluated(file: Path, *options: str) -> str:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apps.chats.models import Chat
-from apps.chats.transfer.imports import ImportResult, import_chats
+from apps.exchange.chats.imports import ImportResult, import_chats
 from apps.memories.models import Arc, Entity, LedgerEntry, Memory, VersionedText
 from apps.memories.queries.scenes import finished_scenes
 from apps.prompts.models import Recall

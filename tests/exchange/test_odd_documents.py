@@ -8,7 +8,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from apps.chats.operations import branch_chat, delete_chat
-from apps.chats.transfer.imports import ImportResult, import_chats
+from apps.exchange.chats.imports import ImportResult, import_chats
 from apps.memories.models import Arc, Entity, Knowledge, Memory, VersionedText
 from tests.contract.conftest import client_of
 from tests.exchange.test_imported_chats import line, rows, take_in

@@ -9,8 +9,8 @@ from rest_framework.test import APIClient
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
-from apps.chats.transfer.exports import export_jsonl
-from apps.chats.transfer.imports import import_chats
+from apps.exchange.chats.exports import export_jsonl
+from apps.exchange.chats.imports import import_chats
 from apps.prompts.models import Recall
 from tests.contract.conftest import client_of
 from tests.exchange.test_imported_chats import GRAPH, RECALL, line

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from apps.chats.formats.parsed import ParsedSwipe
 from apps.chats.locking import Guard
 from apps.chats.message_data.namespaces import DataChange
+from apps.chats.message_data.parsed import ParsedSwipe
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, branch_chat, patch_messages
 from apps.extraction.progress import changed_message_ids, mark_extracted

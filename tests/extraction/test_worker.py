@@ -9,7 +9,7 @@ import pytest
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
-from apps.chats.transfer.imports import import_chats
+from apps.exchange.chats.imports import import_chats
 from apps.extraction.models import ExtractionRun
 from apps.memories.models import Memory, Passage
 from tests.factories import UserFactory

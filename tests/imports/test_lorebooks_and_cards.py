@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from apps.accounts.models import User
-from apps.chats.formats.lorebooks import read, write
 from apps.chats.macros import Draws, resolve_choices
 from apps.chats.models import Chat
 from apps.chats.operations import append_messages, create_lorebook, start_conversation, update_lorebook
-from apps.chats.transfer.cards import import_card, import_lorebook
-from apps.exchange.reading.lorebooks import read_book
+from apps.exchange.cards import import_card, import_lorebook
+from apps.exchange.formats.lorebooks import read, write
+from apps.exchange.memories.reading.lorebooks import read_book
 from apps.prompts.lorebooks.lorebook import matching_lore
 from tests.factories import UserFactory, make_character, make_chat, parsed
 from tests.prompts.requests import assemble_whole

@@ -11,11 +11,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.models import User
-from apps.chats.formats.cards.reading import UnreadableCard, read
 from apps.chats.models import Chat, ImportJob
-from apps.chats.transfer.imports import AlreadyImported, ImportResult, import_chats
 from apps.common.problems import Invalid
-from tests.chats.cards_made import V2_CARD, png, text
+from apps.exchange.chats.imports import AlreadyImported, ImportResult, import_chats
+from apps.exchange.formats.cards.reading import UnreadableCard, read
+from tests.exchange.cards_made import V2_CARD, png, text
 from tests.factories import UserFactory
 
 DATA = Path(__file__).parent / "data"

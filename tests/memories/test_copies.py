@@ -6,7 +6,7 @@ from django.test import Client
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import branch_chat
-from apps.exchange.exporting import markdown_of
+from apps.exchange.memories.exporting import markdown_of
 from apps.memories.models import Memory
 from apps.memories.queries.memory_book import MemoryBook
 from apps.search.service import SearchQuery, search

@@ -13,7 +13,7 @@ from apps.common.scoping import system_scope
 from apps.extraction.runs.operations import start_run
 from apps.memories.models import Arc, Entity, Inheritance, LedgerEntry, Memory, MemorySource, Relationship
 from apps.memories.operations.entities import get_or_create_entity
-from apps.memories.operations.memories import create_memory, supersede
+from apps.memories.operations.memories import NewMemory, create_memory, supersede
 from apps.memories.queries.arcs import arcs_in
 from apps.memories.queries.memories import active_memories
 from apps.memories.queries.relationships import relationships_in
@@ -107,8 +107,8 @@ def test_another_story_of_the_character_knows_what_is_kept(
 def test_nothing_of_a_chat_in_the_bin_is_found_until_it_is_restored(owner: User, mira: Character) -> None:
     chat = make_chat(owner, "The red lantern hangs over the harbour.", "Yes.", character=mira)
     index_messages(owner, chat)
-    create_memory(owner, text="The lantern is red.", tier="long_term", kind="fact", editor="alice", chat=chat)
-    create_memory(owner, text="The lantern is old.", tier="session", kind="detail", editor="alice", chat=chat)
+    create_memory(owner, NewMemory("The lantern is red.", "long_term", "fact", chat=chat), editor="alice")
+    create_memory(owner, NewMemory("The lantern is old.", "session", "detail", chat=chat), editor="alice")
     everything = found(owner, "lantern")
     assert len(everything) >= 3
     delete_chat(chat)

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from apps.accounts.models import User
-from apps.chats.formats.parsed import ParsedSwipe
 from apps.chats.locking import Guard
+from apps.chats.message_data.parsed import ParsedSwipe
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, patch_messages, undo_change
 from apps.extraction.invalidation import invalidate_chat

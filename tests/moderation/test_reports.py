@@ -8,7 +8,7 @@ from apps.chats.models import Character, Chat, Message
 from apps.chats.operations import branch_chat
 from apps.common.problems import Conflict
 from apps.memories.models import Memory
-from apps.memories.operations import create_memory
+from apps.memories.operations import NewMemory, create_memory
 from apps.moderation.models import Case, Notice, Report
 from apps.moderation.operations.decisions import decide, reverse
 from apps.moderation.operations.looks import look_at_case
@@ -102,7 +102,7 @@ def test_after_a_decision_a_thing_can_be_reported_again(alice: User, case: Case,
 def test_models_get_nothing_that_is_hidden_whatever_its_owner_does(
     alice: User, chat: Chat, case: Case, moderator: User
 ) -> None:
-    memory = create_memory(alice, text="It is in the well.", tier="long_term", kind="fact", editor="alice", chat=chat)
+    memory = create_memory(alice, NewMemory("It is in the well.", "long_term", "fact", chat=chat), editor="alice")
     about_memory = report(alice, find_target(alice, "memory", memory.pk), reason="other").case
     for one in (case, about_memory):
         decide(moderator, one.pk, "hide", reason="It is against rule 3.")

@@ -13,9 +13,9 @@ from apps.chats.models import Chat, Message
 from apps.chats.operations import create_character, create_lorebook, create_persona
 from apps.chats.signals import ChatChanged
 from apps.chats.tasks import dispatch_chat_committed
-from apps.chats.transfer.imports import import_chats
 from apps.common import jobs
-from apps.memories.operations import create_memory, edit_memory
+from apps.exchange.chats.imports import import_chats
+from apps.memories.operations import NewMemory, create_memory, edit_memory
 from apps.moderation import tasks
 from apps.moderation.content import content_of
 from apps.moderation.models import Case, Flag, Rule, ScanJob
@@ -106,7 +106,7 @@ def test_personas_lorebooks_and_memories_are_scanned_when_they_are_written(
     with django_capture_on_commit_callbacks(execute=True):
         create_persona(alice, name="Al", description="Seeks the blue stone.")
         create_lorebook(alice, name="Places", document=book)
-        memory = create_memory(alice, text="The sky is grey.", tier="long_term", kind="fact", editor="alice")
+        memory = create_memory(alice, NewMemory("The sky is grey.", "long_term", "fact"), editor="alice")
         edit_memory(memory, editor="alice", pinned=True)
     run_all()
     assert sorted(flagged(alice)) == [("lorebook", "Stones"), ("persona", "Stones")]

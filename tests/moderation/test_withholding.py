@@ -12,7 +12,7 @@ from apps.chats.operations import Patch, branch_chat, patch_messages, undo_chang
 from apps.chats.operations.lorebooks import create_lorebook
 from apps.chats.operations.personas import create_persona
 from apps.common.problems import Conflict
-from apps.exchange.importing import import_lorebook
+from apps.exchange.memories.importing import import_lorebook
 from apps.memories.models import Memory
 from apps.moderation.models import Case
 from apps.moderation.operations.decisions import decide, reverse, undo

@@ -3,9 +3,9 @@
 import pytest
 
 from apps.chats.locking import Guard
-from apps.chats.message_data.scenes import scene_break_change, scene_change, scenes_of
 from apps.chats.models import Message
 from apps.chats.operations import Patch, add_participant, append_messages, patch_messages
+from apps.chats.scenes import scene_break_change, scene_change, scenes_of
 from apps.extraction.settings.operations import change_settings
 from apps.memories.models import Memory, Scene
 from apps.memories.operations.texts import write_version

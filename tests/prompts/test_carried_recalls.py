@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.chats.models import Chat
-from apps.chats.transfer.exports import export_json, export_jsonl
-from apps.chats.transfer.imports import import_chats
-from apps.prompts.carried_recalls import read_recall
+from apps.exchange.chats.carried_recalls import read_recall
+from apps.exchange.chats.exports import export_json, export_jsonl
+from apps.exchange.chats.imports import import_chats
 from apps.prompts.models import Recall
 from apps.prompts.operations import delete_recall, edit_recall, ensure_recall
 from apps.prompts.slots.entries import Entry

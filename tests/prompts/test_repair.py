@@ -5,8 +5,8 @@ import re
 import pytest
 from django.test import Client
 
-from apps.chats.formats.parsed import ParsedSwipe
 from apps.chats.locking import Guard
+from apps.chats.message_data.parsed import ParsedSwipe
 from apps.chats.models import Message
 from apps.chats.operations import Patch, append_messages, patch_messages
 from apps.memories.models import VersionedText

@@ -12,7 +12,7 @@ from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.llm.models import Connection, Usage
 from apps.llm.tokens import count_tokens
-from apps.memories.operations import create_memory
+from apps.memories.operations import NewMemory, create_memory
 from apps.prompts.models import Recall
 from apps.prompts.settings.stores import INJECTION_SETTINGS
 from tests.factories import make_character, make_chat, make_memory
@@ -39,7 +39,7 @@ def begin(ask: Ask, alice: User) -> None:
     """Begin a chat in which something is remembered."""
     ask(HISTORY[0])
     chat = Chat.objects.for_owner(alice).get()
-    create_memory(alice, text=FACT, tier="long_term", kind="fact", editor="alice", chat=chat)
+    create_memory(alice, NewMemory(FACT, "long_term", "fact", chat=chat), editor="alice")
 
 
 def streamed(client: OpenAI, *texts: str, **options: Any) -> list[Any]:

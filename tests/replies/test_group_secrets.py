@@ -105,7 +105,7 @@ def test_an_imported_group_goes_on_in_turn(alice, connect, server):
     import io
     import json
 
-    from apps.chats.transfer.imports import import_chats
+    from apps.exchange.chats.imports import import_chats
     from apps.replies.panel import panel_of
 
     connect()

@@ -10,8 +10,8 @@ from rest_framework.test import APIClient
 from apps.chats.macros import resolve_card_text
 from apps.chats.models import Chat, Lorebook
 from apps.chats.operations import branch_chat, create_lorebook, create_persona, update_chat
-from apps.chats.transfer.exports import export_jsonl
-from apps.chats.transfer.imports import import_chats
+from apps.exchange.chats.exports import export_jsonl
+from apps.exchange.chats.imports import import_chats
 from apps.prompts.lorebooks.lorebook import matching_lore
 from apps.prompts.models import Recall
 from apps.replies.presets import create_preset

@@ -13,7 +13,7 @@ from apps.chats.operations import Patch, add_participant, append_messages, patch
 from apps.llm.models import Usage
 from apps.llm.operations import create_connection, use_for
 from apps.memories.models import Knowledge
-from apps.memories.operations import create_memory
+from apps.memories.operations import NewMemory, create_memory
 from apps.memories.operations.entities import get_or_create_entity
 from apps.prompts.models import Recall
 from apps.prompts.settings.stores import INJECTION_SETTINGS
@@ -53,7 +53,7 @@ def connect(alice: User, server: ScriptedServer) -> Callable[..., None]:
 
 @pytest.fixture
 def tools(chat: Chat) -> None:
-    create_memory(chat.owner, text=FACT, tier="long_term", kind="fact", editor="alice", character=chat.character)
+    create_memory(chat.owner, NewMemory(FACT, "long_term", "fact", character=chat.character), editor="alice")
     INJECTION_SETTINGS.change(chat.owner, {"memory_tools": True}, chat=chat)
 
 
@@ -224,9 +224,7 @@ def test_a_model_that_only_calls_says_nothing(connect, server, chat, tools):
 def test_another_users_memory_is_not_found(connect, server, chat, tools):
     bob = UserFactory()
     theirs = make_chat(bob, "The silver key is mine.", character=make_character(bob))
-    create_memory(
-        bob, text="Bob's silver key is in the cellar.", tier="long_term", kind="fact", editor="bob", chat=theirs
-    )
+    create_memory(bob, NewMemory("Bob's silver key is in the cellar.", "long_term", "fact", chat=theirs), editor="bob")
     connect()
     server.reply_with(search(), "Well.")
     generate(chat)
@@ -244,7 +242,7 @@ def test_a_lookup_without_a_recall_leaves_the_next_reply_its_own(connect, server
     for member in members:
         add_participant(alice, group.pk, name=member.name, character=member)
     INJECTION_SETTINGS.change(alice, {"memory_tools": True}, chat=group)
-    create_memory(alice, text=FACT, tier="long_term", kind="fact", editor="alice", character=members[1])
+    create_memory(alice, NewMemory(FACT, "long_term", "fact", character=members[1]), editor="alice")
     whisper = parsed("Where is the silver key?", is_user=True, extra={"loci": {"witnesses": ["Mira"]}})
     (asked,) = append_messages(alice, group.pk, [parsed("Hello, both.", is_user=True), whisper]).messages[-1:]
     server.reply_with(Reply(tools=((READ, '{"first": 0, "count": 9}'),)), "What?", "Under the stone.")

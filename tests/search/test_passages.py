@@ -6,9 +6,9 @@ import pytest
 from django.db import connection
 
 from apps.accounts.models import User
-from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.locking import Guard
 from apps.chats.message_data.namespaces import leave_out_change
+from apps.chats.message_data.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.models import Chat, ChatChange
 from apps.chats.operations import Patch, append_messages, create_chat, delete_chat, patch_messages, purge_chat
 from apps.chats.signals import ChatChanged

@@ -12,7 +12,7 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import append_messages, delete_chat, purge_chat
-from apps.chats.transfer.exports import export_jsonl
+from apps.exchange.chats.exports import export_jsonl
 from apps.memories.operations.arcs import create_arc
 from apps.memories.operations.entities import edit_entity
 from apps.memories.operations.knowledge import create_knowledge

@@ -11,8 +11,8 @@ from rest_framework.test import APIClient
 from apps.accounts.models import User
 from apps.chats.models import Avatar, Character, CharacterImage, Chat
 from apps.chats.operations import create_lorebook, delete_character_image, purge_chat, set_character_image
-from tests.chats.cards_made import png
 from tests.contract.conftest import client_of
+from tests.exchange.cards_made import png
 from tests.factories import make_character, make_chat
 
 PATIENCE = 60  # seconds

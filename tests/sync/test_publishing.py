@@ -13,7 +13,7 @@ import pytest
 from django.db import connection, transaction
 
 from apps.chats.operations import append_messages
-from apps.chats.transfer.imports import import_chats
+from apps.exchange.chats.imports import import_chats
 from config.celery import app
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_chat, parsed

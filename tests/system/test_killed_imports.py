@@ -9,8 +9,8 @@ import pytest
 from django.utils import timezone
 
 from apps.chats.models import ImportJob
-from apps.chats.tasks import request_import, sweep_import_jobs
-from tests.chats.test_import_jobs import chats_of, content, fresh, upload, wait_until
+from apps.exchange.tasks import request_import, sweep_import_jobs
+from tests.exchange.test_import_jobs import chats_of, content, fresh, upload, wait_until
 from tests.factories import UserFactory
 from tests.system.processes import kill_hard
 

@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats import operations
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.queries import access_chat
 from apps.chats.serializers import ChatSerializer, chat_document
 from apps.common.api.serializer_fields import PositionField, StrictBooleanField, StrictSerializer, TextField, read_body
@@ -16,7 +17,7 @@ from apps.common.api.serializer_fields import PositionField, StrictBooleanField,
 
 class BranchSerializer(StrictSerializer):
     at = PositionField(help_text="The index of the last message to copy.")
-    title = TextField(max_length=200, default="", help_text="Default: the chat's title with a number.")
+    title = TextField(max_length=MAX_NAME_LENGTH, default="", help_text="Default: the chat's title with a number.")
     checkpoint = StrictBooleanField(default=False)
 
 

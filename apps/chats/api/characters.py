@@ -1,11 +1,11 @@
-"""API of characters, their cards and their pictures."""
+"""API of characters and their pictures."""
 
 from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import generics, serializers, status
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
@@ -13,26 +13,22 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats import operations
-from apps.chats.api.lorebooks import LorebookSerializer
 from apps.chats.api.personas import AvatarField
 from apps.chats.api.uploads import (
-    FileReportSerializer,
     FileSerializer,
     PictureParser,
     PictureRenderer,
-    check_content_length,
-    download,
     picture_response,
     read_picture,
     refuse_broken_pictures,
 )
-from apps.chats.formats.cards.pictures import MAX_PICTURE_BYTES, media_type_of
+from apps.chats.images.pictures import MAX_PICTURE_BYTES, media_type_of
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.models import Character, CharacterImage
 from apps.chats.queries import access_character, image_of
-from apps.chats.transfer import cards
 from apps.common.api.json_formats import CompactJSONRenderer
 from apps.common.api.pagination import NewestFirstPagination
-from apps.common.api.serializer_fields import BoundedListField, JSONObjectField, TextField, read_body, read_query
+from apps.common.api.serializer_fields import BoundedListField, JSONObjectField, TextField, read_query
 from apps.common.problems import Invalid, Missing
 from apps.common.scoping import MAX_NAMESPACE_LENGTH, OWN_NAMESPACE
 
@@ -46,7 +42,7 @@ class CharacterSerializer(serializers.ModelSerializer[Character]):
         max_length=MAX_NAMESPACE_LENGTH,
         help_text="The end user of your application whose it is, for good. Default: your own.",
     )
-    name = TextField(max_length=200, allow_blank=False)
+    name = TextField(max_length=MAX_NAME_LENGTH, allow_blank=False)
     description = TextField(required=False)
     personality = TextField(required=False)
     scenario = TextField(required=False)
@@ -76,13 +72,6 @@ class CharacterSerializer(serializers.ModelSerializer[Character]):
             *("group_only_greetings", "tags", "creator", "character_version", "nickname"),
             *("creator_notes_multilingual", "source", "extensions", "avatar", "created_at", "updated_at"),
         )
-
-
-class ImportedCardsSerializer(serializers.Serializer[Any]):
-    characters = CharacterSerializer(many=True)
-    lorebooks = LorebookSerializer(many=True)
-    report = FileReportSerializer()
-    existed = serializers.BooleanField(help_text="The character was imported from the same card before.")
 
 
 class CharacterQuery(serializers.Serializer[Any]):
@@ -127,37 +116,6 @@ class CharacterView(generics.RetrieveUpdateDestroyAPIView[Character]):
 
     def perform_destroy(self, instance: Character) -> None:
         operations.delete_character(instance)
-
-
-class CharacterImportView(APIView):
-    parser_classes = [MultiPartParser]
-
-    @extend_schema(request={"multipart/form-data": FileSerializer}, responses={201: ImportedCardsSerializer})
-    def post(self, request: Request) -> Response:
-        """Import a character card of any version (PNG, JSON, CHARX or YAML) or a lorebook."""
-        check_content_length(request, cards.MAX_FILE_BYTES)
-        file = read_body(FileSerializer, request)["file"]
-        imported = cards.import_card(request.user, file, filename=file.name)
-        return Response(ImportedCardsSerializer(imported).data, status=status.HTTP_201_CREATED)
-
-
-class CharacterExportView(APIView):
-    renderer_classes = [CompactJSONRenderer, PictureRenderer]
-
-    @extend_schema(
-        parameters=[OpenApiParameter("format", OpenApiTypes.STR, enum=["json", "png"], default="json")],
-        responses={(200, "application/json"): OpenApiTypes.OBJECT, (200, "image/png"): OpenApiTypes.BINARY},
-    )
-    def get(self, request: Request, pk: UUID) -> HttpResponse:
-        """Export the card as imported, with later changes. A PNG contains the card in versions 2 and 3."""
-        character = access_character(request.user, pk)
-        format_name = request.query_params.get("format", "json")
-        if format_name == "json":
-            filename = cards.card_filename(character.name, "json")
-            return download(cards.export_json(character), "application/json", filename)
-        if format_name == "png":
-            return download(cards.export_png(character), "image/png", cards.card_filename(character.name, "png"))
-        raise Invalid.at("/format", "The formats are json and png.")
 
 
 class CharacterImageView(APIView):

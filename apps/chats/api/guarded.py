@@ -6,6 +6,7 @@ from typing import Any
 from rest_framework.request import Request
 
 from apps.accounts.authentication import instance_of, writer_of
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.locking import Guard
 from apps.chats.models import MAX_FOLDER_LENGTH, MAX_TAGS
 from apps.chats.serializers import OwnedCharacterField, OwnedPersonaField, TagsField
@@ -65,9 +66,11 @@ def _fields_of(serializer_class: type[GuardedSerializer]) -> Any:
 
 
 class ChatUpdateSerializer(GuardedBody):
-    title = TextField(max_length=200, allow_blank=False, required=False)
+    title = TextField(max_length=MAX_NAME_LENGTH, allow_blank=False, required=False)
     character = OwnedCharacterField(required=False)
-    user_name = TextField(max_length=200, required=False, help_text="Default, if a persona is chosen: its name.")
+    user_name = TextField(
+        max_length=MAX_NAME_LENGTH, required=False, help_text="Default, if a persona is chosen: its name."
+    )
     persona = OwnedPersonaField(required=False)
     pinned = StrictBooleanField(required=False)
     archived = StrictBooleanField(required=False)

@@ -21,8 +21,8 @@ from apps.chats.api.uploads import (
     read_picture,
     refuse_broken_pictures,
 )
-from apps.chats.formats.cards.pictures import WEBP
 from apps.chats.images.encoding import MAX_UPLOAD_BYTES
+from apps.chats.images.pictures import WEBP
 from apps.chats.queries import access_chat, access_chat_image
 
 

@@ -3,25 +3,19 @@
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpResponse
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import generics, serializers, status
-from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats import operations
-from apps.chats.api.uploads import FileReportSerializer, FileSerializer, check_content_length, download
 from apps.chats.dates import timestamp
-from apps.chats.formats import lorebooks
-from apps.chats.formats.layout import dump
-from apps.chats.formats.lorebooks.entries import AFTER, BEFORE, MAX_ENTRIES
+from apps.chats.limits import MAX_NAME_LENGTH
+from apps.chats.lorebook_entries import AFTER, BEFORE, MAX_ENTRIES
 from apps.chats.models import Lorebook
 from apps.chats.queries import access_lorebook
 from apps.chats.serializers import OwnedCharacterField, OwnedChatField, OwnedPersonaField
-from apps.chats.transfer import cards
 from apps.common.api.pagination import NewestFirstPagination
 from apps.common.api.serializer_fields import (
     BoundedListField,
@@ -34,7 +28,6 @@ from apps.common.api.serializer_fields import (
     TextField,
     read_body,
 )
-from apps.common.problems import Invalid
 
 MAX_KEYS = 10_000  # of an entry
 
@@ -70,7 +63,7 @@ class EntrySerializer(serializers.Serializer[Any]):
 class BookSerializer(StrictSerializer):
     """A lorebook in a request. `entries` are replaced as a whole."""
 
-    name = TextField(max_length=200, allow_blank=False)
+    name = TextField(max_length=MAX_NAME_LENGTH, allow_blank=False)
     character = OwnedCharacterField(required=False)
     persona = OwnedPersonaField(required=False)
     chat = OwnedChatField(required=False)
@@ -115,11 +108,6 @@ class LorebookSerializer(serializers.Serializer[Lorebook]):
         }
 
 
-class ImportedLorebooksSerializer(serializers.Serializer[Any]):
-    lorebooks = LorebookSerializer(many=True)
-    report = FileReportSerializer()
-
-
 class LorebookListView(generics.ListAPIView[Lorebook]):
     serializer_class = LorebookSerializer
     pagination_class = NewestFirstPagination
@@ -150,30 +138,3 @@ class LorebookView(APIView):
     def delete(self, request: Request, lorebook_id: UUID) -> Response:
         operations.delete_lorebook(access_lorebook(request.user, lorebook_id))
         return Response(status=status.HTTP_204_NO_CONTENT)
-
-
-class LorebookImportView(APIView):
-    parser_classes = [MultiPartParser]
-
-    @extend_schema(request={"multipart/form-data": FileSerializer}, responses={201: ImportedLorebooksSerializer})
-    def post(self, request: Request) -> Response:
-        """Import a lorebook of SillyTavern, NovelAI, Agnai or Risu, or that of a card."""
-        check_content_length(request, cards.MAX_FILE_BYTES)
-        file = read_body(FileSerializer, request)["file"]
-        imported = cards.import_lorebook(request.user, file, filename=file.name)
-        return Response(ImportedLorebooksSerializer(imported).data, status=status.HTTP_201_CREATED)
-
-
-class LorebookExportView(APIView):
-    @extend_schema(
-        parameters=[OpenApiParameter("format", OpenApiTypes.STR, enum=list(lorebooks.FORMATS), default="sillytavern")],
-        responses={(200, "application/json"): OpenApiTypes.OBJECT},
-    )
-    def get(self, request: Request, lorebook_id: UUID) -> HttpResponse:
-        """Export the lorebook. Unchanged, and in its original format, it is equal to the imported file."""
-        book = access_lorebook(request.user, lorebook_id)
-        format_name = request.query_params.get("format", "sillytavern")
-        if format_name not in lorebooks.FORMATS:
-            raise Invalid.at("/format", f"The formats are {', '.join(lorebooks.FORMATS)}.")
-        content = dump(lorebooks.write(book.document, format_name, book.original)).encode()
-        return download(content, "application/json", cards.card_filename(book.name, "json"))

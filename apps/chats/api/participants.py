@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats import operations
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.models import Participant
 from apps.chats.queries import MAX_ROUNDS, access_chat, rounds_of
 from apps.chats.serializers import OwnedCharacterField
@@ -39,7 +40,9 @@ class ParticipantsSerializer(serializers.Serializer[Any]):
 
 
 class NewParticipantSerializer(StrictSerializer):
-    name = TextField(max_length=200, allow_blank=False, required=False, help_text="Default: the character's name.")
+    name = TextField(
+        max_length=MAX_NAME_LENGTH, allow_blank=False, required=False, help_text="Default: the character's name."
+    )
     character = OwnedCharacterField(default=None)
     muted = StrictBooleanField(default=False)
 
@@ -52,7 +55,7 @@ class NewParticipantSerializer(StrictSerializer):
 
 
 class ParticipantUpdateSerializer(StrictSerializer):
-    name = TextField(max_length=200, allow_blank=False, required=False)
+    name = TextField(max_length=MAX_NAME_LENGTH, allow_blank=False, required=False)
     character = OwnedCharacterField(required=False)
     position = PositionField(required=False)
     muted = StrictBooleanField(required=False)

@@ -22,8 +22,9 @@ from apps.chats.api.uploads import (
     read_picture,
     refuse_broken_pictures,
 )
-from apps.chats.formats.cards.pictures import WEBP
 from apps.chats.images.encoding import MAX_UPLOAD_BYTES
+from apps.chats.images.pictures import WEBP
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.models import Character, Persona
 from apps.chats.queries import access_avatar, access_persona, list_personas
 from apps.common.api.pagination import NewestFirstPagination
@@ -43,7 +44,7 @@ class AvatarField(serializers.CharField):
 
 
 class PersonaSerializer(serializers.ModelSerializer[Persona]):
-    name = TextField(max_length=200, allow_blank=False)
+    name = TextField(max_length=MAX_NAME_LENGTH, allow_blank=False)
     description = TextField(required=False)
     is_default = StrictBooleanField(required=False, help_text="Chosen in new chats. At most one persona is.")
     avatar = AvatarField()

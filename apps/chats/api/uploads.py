@@ -12,8 +12,8 @@ from rest_framework import serializers
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
-from apps.chats.formats.cards.pictures import MAX_PICTURE_BYTES, BrokenPicture
-from apps.chats.formats.cards.png import BrokenPNG
+from apps.chats.images.pictures import MAX_PICTURE_BYTES, BrokenPicture
+from apps.chats.images.png import BrokenPNG
 from apps.common.api.json_formats import CompactJSONRenderer
 from apps.common.api.serializer_fields import StrictSerializer, read_body
 from apps.common.http.request_bodies import MULTIPART_OVERHEAD_BYTES
@@ -22,11 +22,6 @@ from apps.common.problems import Invalid, TooLarge
 
 class FileSerializer(StrictSerializer):
     file = serializers.FileField(allow_empty_file=True)
-
-
-class FileReportSerializer(serializers.Serializer[Any]):
-    format = serializers.CharField()
-    warnings = serializers.ListField(child=serializers.CharField())
 
 
 class PictureParser(BaseParser):

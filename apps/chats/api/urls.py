@@ -2,24 +2,11 @@
 
 from django.urls import path
 
-from apps.chats.api import (
-    branches,
-    characters,
-    exports,
-    images,
-    import_jobs,
-    imports,
-    lorebooks,
-    participants,
-    personas,
-    views,
-)
+from apps.chats.api import branches, characters, images, lorebooks, participants, personas, views
 
 urlpatterns = [
     path("characters/", characters.CharacterListView.as_view(), name="api-characters"),
-    path("characters/import/", characters.CharacterImportView.as_view(), name="api-character-import"),
     path("characters/<uuid:pk>/", characters.CharacterView.as_view(), name="api-character"),
-    path("characters/<uuid:pk>/export/", characters.CharacterExportView.as_view(), name="api-character-export"),
     path("characters/<uuid:pk>/image/", characters.CharacterImageView.as_view(), name="api-character-image"),
     path("personas/", personas.PersonaListView.as_view(), name="api-personas"),
     path("personas/<uuid:persona_id>/", personas.PersonaView.as_view(), name="api-persona"),
@@ -27,17 +14,10 @@ urlpatterns = [
     path("personas/<uuid:persona_id>/avatar/", personas.PersonaAvatarView.as_view(), name="api-persona-avatar"),
     path("avatars/<uuid:avatar_id>/", personas.AvatarView.as_view(), name="api-avatar"),
     path("lorebooks/", lorebooks.LorebookListView.as_view(), name="api-lorebooks"),
-    path("lorebooks/import/", lorebooks.LorebookImportView.as_view(), name="api-lorebook-import"),
     path("lorebooks/<uuid:lorebook_id>/", lorebooks.LorebookView.as_view(), name="api-lorebook"),
-    path("lorebooks/<uuid:lorebook_id>/export/", lorebooks.LorebookExportView.as_view(), name="api-lorebook-export"),
-    path("imports/", import_jobs.ImportJobListView.as_view(), name="api-imports"),
-    path("imports/<uuid:job_id>/", import_jobs.ImportJobView.as_view(), name="api-import"),
-    path("imports/<uuid:job_id>/cancel/", import_jobs.ImportJobCancelView.as_view(), name="api-import-cancel"),
     path("chats/", views.ChatListView.as_view(), name="api-chats"),
-    path("chats/import/", imports.ChatImportView.as_view(), name="api-chat-import"),
     path("chats/<uuid:chat_id>/", views.ChatView.as_view(), name="api-chat"),
     path("chats/<uuid:chat_id>/restore/", views.ChatRestoreView.as_view(), name="api-chat-restore"),
-    path("chats/<uuid:chat_id>/export/", exports.ChatExportView.as_view(), name="api-chat-export"),
     path("chats/<uuid:chat_id>/images/", images.ChatImageListView.as_view(), name="api-chat-images"),
     path("images/<uuid:image_key>/", images.ChatImageView.as_view(), name="api-image"),
     path("chats/<uuid:chat_id>/branch/", branches.BranchView.as_view(), name="api-branch"),

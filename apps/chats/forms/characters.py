@@ -10,8 +10,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from apps.chats.formats.cards.pictures import MAX_PICTURE_BYTES, BrokenPicture, media_type_of
-from apps.chats.formats.cards.png import BrokenPNG
+from apps.chats.images.pictures import MAX_PICTURE_BYTES, BrokenPicture, media_type_of
+from apps.chats.images.png import BrokenPNG
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.models import Character
 from apps.common.words import Words
 
@@ -20,7 +21,6 @@ TEXT_FIELDS = (
     *("system_prompt", "post_history_instructions", "creator_notes", "creator", "character_version"),
 )
 LIST_FIELDS = ("alternate_greetings", "group_only_greetings", "tags")
-MAX_NAME = 200  # characters
 
 
 class CharacterField(forms.ModelChoiceField):
@@ -38,7 +38,9 @@ class MergeForm(forms.Form):
     """The character that another one is merged into, and the typed name of the one that goes."""
 
     into = CharacterField(queryset=Character.objects.none(), label=_("Keep"), empty_label=None)
-    name = forms.CharField(max_length=MAX_NAME, label=_("To confirm, type the name of the one that goes"), strip=True)
+    name = forms.CharField(
+        max_length=MAX_NAME_LENGTH, label=_("To confirm, type the name of the one that goes"), strip=True
+    )
 
     def __init__(self, character: Character, data: Any = None) -> None:
         super().__init__(data)
@@ -79,8 +81,8 @@ class TextListField(forms.Field):
         return [_with_unix_newlines(text) for text in value or [] if text.strip()]
 
 
-class TagsField(forms.CharField):
-    """Tags, separated by commas."""
+class CommaSeparatedField(forms.CharField):
+    """Texts, separated by commas."""
 
     def prepare_value(self, value: Any) -> Any:
         return ", ".join(value) if isinstance(value, list) else value
@@ -96,7 +98,7 @@ def _text_area(label: Words, help_text: Words = "") -> forms.CharField:
 class CharacterForm(forms.Form):
     """The fields of a character that a user edits."""
 
-    name = forms.CharField(max_length=MAX_NAME, label=_("Name"))
+    name = forms.CharField(max_length=MAX_NAME_LENGTH, label=_("Name"))
     nickname = forms.CharField(
         required=False, help_text=_("What the character is called in the story, if not the name."), label=_("Nickname")
     )
@@ -113,7 +115,7 @@ class CharacterForm(forms.Form):
     mes_example = _text_area(_("Example dialogue"))
     system_prompt = _text_area(_("System prompt"))
     post_history_instructions = _text_area(_("Post-history instructions"))
-    tags = TagsField(required=False, help_text=_("Separated by commas."), label=_("Tags"))
+    tags = CommaSeparatedField(required=False, help_text=_("Separated by commas."), label=_("Tags"))
     creator = forms.CharField(required=False, label=_("Creator"))
     character_version = forms.CharField(required=False, label=_("Version"))
     creator_notes = _text_area(_("Creator's notes"))

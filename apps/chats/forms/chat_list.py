@@ -6,6 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from apps.chats.forms.fields import IdsField
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.models import MAX_FOLDER_LENGTH, MAX_TAG_LENGTH, refuse_comma
 from apps.chats.operations.organizing import Action
 
@@ -13,7 +14,7 @@ from apps.chats.operations.organizing import Action
 class SearchForm(forms.Form):
     """The search words in ``?q=``."""
 
-    q = forms.CharField(required=False, max_length=200)
+    q = forms.CharField(required=False, max_length=MAX_NAME_LENGTH)
 
     def words(self) -> str:
         """Return the words, or nothing if they can't be searched for."""
@@ -51,7 +52,7 @@ class ChatListForm(SearchForm):
 class GalleryForm(SearchForm):
     """The words and the tag that the gallery of a new chat is filtered by, and who is chosen in it for a group."""
 
-    tag = forms.CharField(required=False, max_length=200)
+    tag = forms.CharField(required=False, max_length=MAX_NAME_LENGTH)
     member = IdsField(required=False)
 
     def filters(self) -> dict[str, Any]:

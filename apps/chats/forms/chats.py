@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
 from apps.chats.forms.fields import PersonaField, TagsField
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.models import MAX_FOLDER_LENGTH, Character, Chat, Persona
 from apps.chats.queries import default_persona, list_personas
 
@@ -18,7 +19,7 @@ class PlayedForm(forms.Form):
 
     persona = PersonaField()
     user_name = forms.CharField(
-        max_length=200,
+        max_length=MAX_NAME_LENGTH,
         required=False,
         label=_("Your name in the chat"),
         help_text=_("With a persona, the persona's name."),
@@ -46,9 +47,9 @@ class NewChatForm(PlayedForm):
     """
 
     title = forms.CharField(
-        max_length=200, required=False, help_text=_("Default: the character's name."), label=_("Title")
+        max_length=MAX_NAME_LENGTH, required=False, help_text=_("Default: the character's name."), label=_("Title")
     )
-    character = forms.CharField(max_length=200, required=False, label=_("Character"))
+    character = forms.CharField(max_length=MAX_NAME_LENGTH, required=False, label=_("Character"))
     start = forms.CharField(max_length=50, required=False)
     group = forms.BooleanField(required=False)
     member = forms.ModelMultipleChoiceField(Character.objects.none(), required=False)
@@ -83,7 +84,7 @@ class NewChatForm(PlayedForm):
 
 
 class ChatForm(PlayedForm):
-    title = forms.CharField(max_length=200, label=_("Title"))
+    title = forms.CharField(max_length=MAX_NAME_LENGTH, label=_("Title"))
     folder = forms.CharField(
         max_length=MAX_FOLDER_LENGTH,
         required=False,
@@ -103,9 +104,9 @@ class ChatForm(PlayedForm):
 
 
 class ParticipantForm(forms.Form):
-    name = forms.CharField(max_length=200, label=_("Name of the participant"))
+    name = forms.CharField(max_length=MAX_NAME_LENGTH, label=_("Name of the participant"))
 
 
 class BranchForm(forms.Form):
-    title = forms.CharField(max_length=200, required=False, label=_("Title"))
+    title = forms.CharField(max_length=MAX_NAME_LENGTH, required=False, label=_("Title"))
     checkpoint = forms.BooleanField(required=False)

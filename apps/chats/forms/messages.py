@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
 from apps.chats.dates import timestamp
-from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.forms.fields import TextField
+from apps.chats.message_data.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.models import Chat, Message, Persona
 from apps.chats.operations.patches import Patch
 from apps.chats.queries import list_personas

@@ -8,16 +8,17 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
-from apps.chats.formats.cards.pictures import BrokenPicture
 from apps.chats.forms.fields import TextField
 from apps.chats.images.encoding import MAX_UPLOAD_BYTES, make_avatar
+from apps.chats.images.pictures import BrokenPicture
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.models import Persona
 
 
 class NameForm(forms.Form):
     """What a new user is called in stories."""
 
-    name = forms.CharField(max_length=200, label=_("Your name in stories"))
+    name = forms.CharField(max_length=MAX_NAME_LENGTH, label=_("Your name in stories"))
 
 
 def first_name_form(user: User, *, has_personas: bool) -> NameForm | None:
@@ -27,7 +28,9 @@ def first_name_form(user: User, *, has_personas: bool) -> NameForm | None:
 
 class PersonaForm(forms.Form):
     name = forms.CharField(
-        max_length=200, help_text=_("What you are called in the story, and {{user}} in cards."), label=_("Name")
+        max_length=MAX_NAME_LENGTH,
+        help_text=_("What you are called in the story, and {{user}} in cards."),
+        label=_("Name"),
     )
     description = TextField(required=False, help_text=_("Who you are in the story."), label=_("Description"))
     avatar = forms.FileField(

@@ -5,17 +5,18 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from apps.chats.message_data.scenes import SceneBreak
+from apps.chats.limits import MAX_NAME_LENGTH
+from apps.chats.scenes import SceneBreak
 
 
 class SceneForm(forms.Form):
-    name = forms.CharField(max_length=200, required=False, label=_("Name"))
+    name = forms.CharField(max_length=MAX_NAME_LENGTH, required=False, label=_("Name"))
 
 
 class SceneEditForm(forms.Form):
     """Edit a scene. It carries the values that were shown, so that only what the person changed is written."""
 
-    name = forms.CharField(max_length=200, required=False, show_hidden_initial=True, label=_("Name"))
+    name = forms.CharField(max_length=MAX_NAME_LENGTH, required=False, show_hidden_initial=True, label=_("Name"))
     recap = forms.CharField(
         required=False, widget=forms.Textarea(attrs={"rows": 3}), show_hidden_initial=True, label=_("Recap")
     )

@@ -6,7 +6,7 @@ import warnings
 from django.utils.translation import gettext
 from PIL import Image, ImageOps
 
-from apps.chats.formats.cards.pictures import BrokenPicture
+from apps.chats.images.pictures import BrokenPicture
 
 MAX_UPLOAD_BYTES = 10 * 2**20
 # A decoded picture takes up to 4 bytes for each of them.

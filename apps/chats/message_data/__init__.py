@@ -1,1 +1,1 @@
-"""Read and change the namespaced data that programs store with messages, such as recaps."""
+"""What a message is in requests and files, and the data that programs store with it, such as recaps. Reads no rows."""

@@ -3,6 +3,7 @@
 from django.db import models
 from django.utils import timezone
 
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.common.database.fields import OrderedJSONField
 from apps.common.scoping import OwnedModel, namespace_field
 
@@ -13,7 +14,7 @@ class Character(OwnedModel):
     """A character, with the fields of a character card, version 3."""
 
     namespace = namespace_field()
-    name = models.CharField(max_length=200)
+    name = models.CharField(max_length=MAX_NAME_LENGTH)
     description = models.TextField(blank=True, default="")
     personality = models.TextField(blank=True, default="")
     scenario = models.TextField(blank=True, default="")

@@ -8,6 +8,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.models.characters import Character
 from apps.chats.models.imports import ImportJob
 from apps.chats.models.personas import Persona
@@ -32,8 +33,8 @@ class Chat(OwnedModel):
 
     namespace = namespace_field()
     character = models.ForeignKey(Character, on_delete=models.SET_NULL, null=True, blank=True, related_name="chats")
-    title = models.CharField(max_length=200)
-    user_name = models.CharField(max_length=200, blank=True, default="")
+    title = models.CharField(max_length=MAX_NAME_LENGTH)
+    user_name = models.CharField(max_length=MAX_NAME_LENGTH, blank=True, default="")
     persona = models.ForeignKey(
         Persona,
         on_delete=models.SET_NULL,
@@ -116,7 +117,7 @@ class Participant(OwnedModel):
     character = models.ForeignKey(
         Character, on_delete=models.SET_NULL, null=True, blank=True, related_name="participations"
     )
-    name = models.CharField(max_length=200)
+    name = models.CharField(max_length=MAX_NAME_LENGTH)
     position = models.PositiveIntegerField()
     muted = models.BooleanField(default=False, help_text="Excluded from the order of turns.")
     created_at = models.DateTimeField(default=timezone.now, editable=False)

@@ -3,6 +3,7 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.models.characters import Character
 from apps.common.database.fields import OrderedJSONField
 from apps.common.jobs import Job
@@ -26,7 +27,7 @@ class ImportJob(Job):
         default=list, blank=True, help_text="Of a paused import: the chats that are stored already."
     )
     file = models.FileField(upload_to="imports/", blank=True, help_text="Removed when the job has ended.")
-    title = models.CharField(max_length=200, blank=True, default="")
+    title = models.CharField(max_length=MAX_NAME_LENGTH, blank=True, default="")
     character = models.ForeignKey(Character, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     messages = models.PositiveBigIntegerField(default=0, help_text="Read so far.")
     report = OrderedJSONField(default=dict, blank=True)

@@ -3,6 +3,7 @@
 from django.db import models
 from django.utils import timezone
 
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.models.characters import Character
 from apps.chats.models.chats import Chat
 from apps.chats.models.personas import Persona
@@ -13,7 +14,7 @@ from apps.common.scoping import OwnedModel
 class Lorebook(OwnedModel):
     """World-info entries triggered by keywords. It may belong to a character, and be used with a persona or a chat."""
 
-    name = models.CharField(max_length=200)
+    name = models.CharField(max_length=MAX_NAME_LENGTH)
     character = models.ForeignKey(
         Character, on_delete=models.CASCADE, null=True, blank=True, related_name="lorebooks", db_index=False
     )

@@ -5,6 +5,7 @@ from typing import Any
 from django.db import models
 from django.utils import timezone
 
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.message_data.namespaces import is_partial
 from apps.chats.models.chats import Chat, Participant
 from apps.chats.querysets import MessageQuerySet
@@ -18,7 +19,7 @@ class Message(OwnedModel):
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="messages", db_index=False)
     index = models.PositiveIntegerField(help_text="Position in the chat, from 0, without gaps.")
     rev = models.PositiveIntegerField(default=1, help_text="Number of writes.")
-    name = models.CharField(max_length=200, blank=True, default="")
+    name = models.CharField(max_length=MAX_NAME_LENGTH, blank=True, default="")
     participant = models.ForeignKey(
         Participant, on_delete=models.SET_NULL, null=True, blank=True, related_name="messages", db_index=False
     )

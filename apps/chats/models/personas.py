@@ -4,6 +4,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.querysets import DeletedPersonaManager, PersonaManager
 from apps.common.scoping import OwnedModel
 
@@ -11,7 +12,7 @@ from apps.common.scoping import OwnedModel
 class Persona(OwnedModel):
     """A role that the owner plays in chats. Its name is the ``user_name`` of the chats that it is chosen in."""
 
-    name = models.CharField(max_length=200)
+    name = models.CharField(max_length=MAX_NAME_LENGTH)
     description = models.TextField(blank=True, default="")
     is_default = models.BooleanField(default=False, help_text="Chosen in new chats.")
     deleted_at = models.DateTimeField(null=True, editable=False)

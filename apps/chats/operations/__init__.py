@@ -11,7 +11,6 @@ from apps.chats.operations.branches import branch_chat as branch_chat
 from apps.chats.operations.characters import create_character as create_character
 from apps.chats.operations.characters import delete_character as delete_character
 from apps.chats.operations.characters import delete_character_image as delete_character_image
-from apps.chats.operations.characters import fill_character_from_card as fill_character_from_card
 from apps.chats.operations.characters import find_or_create_character as find_or_create_character
 from apps.chats.operations.characters import merge_characters as merge_characters
 from apps.chats.operations.characters import set_character_image as set_character_image

@@ -7,10 +7,11 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import OuterRef, Subquery
 
-from apps.chats.formats.layout import forget_layout
-from apps.chats.formats.parsed import ParsedMessage
 from apps.chats.images.references import copy_images, keys_in
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.locking import lock_chat, record_change
+from apps.chats.message_data.layout import forget_layout
+from apps.chats.message_data.parsed import ParsedMessage
 from apps.chats.models import Chat, ChatChange, Message, Participant
 from apps.chats.operations.messages import store_messages
 from apps.chats.operations.rows import parsed_message
@@ -19,8 +20,6 @@ from apps.chats.quotas import require_room_for_chat
 from apps.chats.signals import chat_branched
 from apps.common.problems import Invalid
 from apps.common.scoping import Owner
-
-MAX_TITLE = 200  # characters
 
 
 @transaction.atomic
@@ -74,7 +73,7 @@ def _messages_up_to(parent: Chat, at: int, image_keys: set[UUID]) -> Iterator[Pa
 def _default_title(parent: Chat, is_checkpoint: bool) -> str:
     number = parent.branches.filter(is_checkpoint=is_checkpoint).count() + 1
     suffix = f" - {'Checkpoint' if is_checkpoint else 'Branch'} #{number}"
-    return parent.title[: MAX_TITLE - len(suffix)] + suffix
+    return parent.title[: MAX_NAME_LENGTH - len(suffix)] + suffix
 
 
 def _copy_participants(parent: Chat, chat: Chat) -> None:

@@ -8,12 +8,10 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext
 
-from apps.chats.formats.cards.pictures import BrokenPicture
-from apps.chats.formats.cards.reading import ParsedCard
 from apps.chats.images.encoding import make_avatar
+from apps.chats.images.pictures import BrokenPicture
 from apps.chats.models import Avatar, Character, CharacterImage, Chat, ImportJob, Lorebook, Participant
 from apps.chats.models.characters import FAVOURITE_KEY
-from apps.chats.operations.lorebooks import store_book
 from apps.chats.signals import character_renamed, characters_merged, chat_list_changed
 from apps.common.problems import Invalid, Missing
 from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
@@ -22,21 +20,6 @@ from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
 def create_character(owner: Owner, *, name: str, **fields: Any) -> Character:
     """Create a character. ``fields`` are columns of Character."""
     return Character.objects.create(owner_id=owner_id_of(owner), name=name, **fields)
-
-
-@transaction.atomic
-def fill_character_from_card(character: Character, parsed: ParsedCard) -> Character:
-    """Give a character without a card the fields, the picture and the lorebook of one.
-
-    It keeps its name if the card has none.
-    """
-    fields = parsed.fields | {"name": parsed.fields["name"] or character.name}
-    update_character(character, **fields, card=parsed.card)
-    if parsed.picture is not None:
-        set_character_image(character, parsed.picture, parsed.media_type)
-    if parsed.book is not None:
-        store_book(character.owner_id, parsed.book, character.name, character)
-    return character
 
 
 @transaction.atomic

@@ -4,8 +4,8 @@ from typing import Any
 
 from django.db import transaction
 
-from apps.chats.formats.layout import forget_layout
 from apps.chats.locking import NO_INTEGRITY, Guard, lock_chat, record_change
+from apps.chats.message_data.layout import forget_layout
 from apps.chats.models import Character, Chat, ChatChange, Persona
 from apps.chats.operations.characters import check_namespace
 from apps.chats.operations.details import HEADER_KEYS, check_details_rebase, details_before

@@ -7,8 +7,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.chats.dates import timestamp
-from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.macros import Draws, resolve_card_text, resolve_choices
+from apps.chats.message_data.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.models import Character, Chat, Persona
 from apps.chats.operations.chats import create_chat
 from apps.chats.operations.messages import append_messages
@@ -45,7 +46,7 @@ def start_group(
 
     Raise as ``create_chat``, and NameTaken if two have the same name.
     """
-    title = title or ", ".join(member.name for member in members[:TITLE_NAMES])[:200]
+    title = title or ", ".join(member.name for member in members[:TITLE_NAMES])[:MAX_NAME_LENGTH]
     chat = create_chat(owner, title=title, user_name=user_name, persona=persona)
     for member in members:
         add_participant(owner, chat.pk, name=member.name, character=member)

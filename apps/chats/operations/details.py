@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable
 from typing import Any
 from uuid import UUID
 
-from apps.chats.formats.layout import restore_layout
 from apps.chats.locking import Guard, IntegrityConflict, PatchConflict
+from apps.chats.message_data.layout import restore_layout
 from apps.chats.models import Character, Chat, ChatChange, Persona
 from apps.chats.queries.changes import HistoryGone, changes_since, rev_of
 from apps.chats.serializers import details_document

@@ -6,12 +6,12 @@ from typing import Any
 from uuid import UUID
 
 from apps.chats.dates import parse_date
-from apps.chats.formats.layout import forget_layout
-from apps.chats.formats.parsed import ParsedSwipe
+from apps.chats.message_data.layout import forget_layout
 from apps.chats.message_data.namespaces import DataChange, check_extra, ends_scene, is_left_out, swipe_position
-from apps.chats.message_data.scenes import with_scene_of
+from apps.chats.message_data.parsed import ParsedSwipe
 from apps.chats.models import Message, Swipe
 from apps.chats.operations.patches import Patch
+from apps.chats.scenes import with_scene_of
 from apps.common.documents import merge_patch
 from apps.common.problems import Invalid
 

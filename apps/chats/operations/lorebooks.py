@@ -5,13 +5,12 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext
 
-from apps.chats.formats.lorebooks import ParsedLorebook, normalise_book
+from apps.chats.limits import MAX_NAME_LENGTH
+from apps.chats.lorebook_entries import ParsedLorebook, normalise_book
 from apps.chats.models import Character, Chat, Lorebook, Persona
 from apps.common.database.rows import first_or_missing
 from apps.common.problems import Invalid
 from apps.common.scoping import Owner, owner_id_of
-
-MAX_NAME = 200  # characters
 
 
 @transaction.atomic
@@ -44,7 +43,7 @@ def store_book(
     """Create a lorebook from a file. ``name`` is used if the file has none."""
     return Lorebook.objects.create(
         owner_id=owner_id_of(owner),
-        name=(parsed.document["name"].strip() or name)[:MAX_NAME],
+        name=(parsed.document["name"].strip() or name)[:MAX_NAME_LENGTH],
         character=character,
         chat=chat,
         document=parsed.document,

@@ -9,7 +9,6 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.chats.attachments import saved_attachments
-from apps.chats.formats.parsed import ParsedMessage
 from apps.chats.locking import (
     NO_INTEGRITY,
     Guard,
@@ -21,6 +20,7 @@ from apps.chats.locking import (
     messages_of_change,
     record_change,
 )
+from apps.chats.message_data.parsed import ParsedMessage
 from apps.chats.models import Chat, ChatChange, Message, Swipe
 from apps.chats.operations.drafts import Draft, swipe_state
 from apps.chats.operations.patches import Patch

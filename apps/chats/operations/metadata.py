@@ -7,7 +7,6 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from apps.chats.formats.layout import dump, forget_layout
 from apps.chats.locking import (
     Guard,
     IntegrityConflict,
@@ -17,6 +16,7 @@ from apps.chats.locking import (
     lock_chat,
     record_change,
 )
+from apps.chats.message_data.layout import dump, forget_layout
 from apps.chats.models import Chat, ChatChange
 from apps.chats.queries.changes import HistoryGone, changes_since, rev_of
 from apps.common.documents import merge_patch

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.message_data.namespaces import DataChange
+from apps.chats.message_data.parsed import ParsedMessage, ParsedSwipe
 from apps.common.problems import Invalid
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from apps.chats.formats.parsed import ParsedMessage
+from apps.chats.message_data.parsed import ParsedMessage
 from apps.chats.models import Chat, Message, Swipe
 from apps.chats.operations.drafts import Draft
 from apps.chats.operations.patches import Patch

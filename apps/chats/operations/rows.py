@@ -8,8 +8,8 @@ from django.db import connection
 from django.utils import timezone
 
 from apps.chats.dates import timestamp
-from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.message_data.namespaces import ends_scene, is_left_out
+from apps.chats.message_data.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.models import Chat, Message, Swipe
 
 

@@ -9,11 +9,11 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from apps.chats.message_data.namespaces import LOCI_NAMESPACE, namespace_of
-from apps.chats.message_data.scenes import SceneBreak, break_after
 from apps.chats.models import Chat, Message
 from apps.chats.pages.markup import render_text
 from apps.chats.pages.plugins import panels_for
 from apps.chats.queries import avatars_of, message_window
+from apps.chats.scenes import SceneBreak, break_after
 from apps.common.scoping import Owner
 
 WINDOW_SIZE = 50  # turns

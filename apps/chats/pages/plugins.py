@@ -1,8 +1,7 @@
-"""Let other apps add to the chat pages: progress of background work, panels under messages, sample chats."""
+"""Let other apps add to the chat pages: progress of background work, and panels under messages."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -23,14 +22,6 @@ class Activity:
         return min(100, 100 * self.done // self.total) if self.total else 0
 
 
-@dataclass(frozen=True)
-class Sample:
-    """A chat file that a new user may import under ``title``."""
-
-    title: str
-    path: Path
-
-
 # Called with an owner and chat ids: returns the work in progress, by chat id.
 ActivitySource = Callable[[Any, Collection[UUID]], Mapping[UUID, Activity]]
 # Called with an owner and messages: returns safe HTML by message id.
@@ -38,7 +29,6 @@ PanelRenderer = Callable[[Any, Iterable[Message]], dict[UUID, str]]
 
 activity_sources: Registry[ActivitySource] = Registry()
 panels: Registry[PanelRenderer] = Registry()
-samples: Registry[Sample] = Registry()
 
 
 def activities_of(owner: Owner, chat_ids: Collection[UUID]) -> dict[UUID, Activity]:

@@ -10,7 +10,6 @@ from apps.chats.serializers.chats import ChatSerializer as ChatSerializer
 from apps.chats.serializers.documents import change_documents as change_documents
 from apps.chats.serializers.documents import chat_document as chat_document
 from apps.chats.serializers.documents import details_document as details_document
-from apps.chats.serializers.documents import import_job_document as import_job_document
 from apps.chats.serializers.documents import message_document as message_document
 from apps.chats.serializers.fields import OwnedCharacterField as OwnedCharacterField
 from apps.chats.serializers.fields import OwnedChatField as OwnedChatField

@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.models import Chat
 from apps.chats.serializers.documents import chat_document
 from apps.chats.serializers.fields import OwnedCharacterField, OwnedPersonaField
@@ -46,9 +47,9 @@ class ChatSerializer(serializers.Serializer[Chat]):
 
 
 class ChatCreateSerializer(StrictSerializer):
-    title = TextField(max_length=200, default="", help_text="Default: the character's name.")
+    title = TextField(max_length=MAX_NAME_LENGTH, default="", help_text="Default: the character's name.")
     character = OwnedCharacterField(default=None)
-    user_name = TextField(max_length=200, default="", help_text="Default: the persona's name.")
+    user_name = TextField(max_length=MAX_NAME_LENGTH, default="", help_text="Default: the persona's name.")
     persona = OwnedPersonaField(
         required=False, help_text="Default: the default persona, unless there is a `user_name`."
     )

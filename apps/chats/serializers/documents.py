@@ -1,10 +1,10 @@
-"""Render chats, messages, changes and imports as JSON."""
+"""Render chats, messages and changes as JSON."""
 
 from typing import Any
 
 from apps.chats.dates import timestamp
-from apps.chats.formats.layout import unknown_fields
-from apps.chats.models import Chat, ImportJob, Message
+from apps.chats.message_data.layout import unknown_fields
+from apps.chats.models import Chat, Message
 from apps.chats.queries.changes import Changes
 
 
@@ -40,24 +40,6 @@ def details_document(chat: Chat) -> dict[str, Any]:
         "character": str(chat.character_id) if chat.character_id else None,
         "user_name": chat.user_name,
         "persona": str(chat.persona_id) if chat.persona_id else None,
-    }
-
-
-def import_job_document(job: ImportJob) -> dict[str, Any]:
-    return {
-        "id": str(job.pk),
-        "filename": job.filename,
-        "state": job.state,
-        "place": job.place,
-        "bytes_done": job.done,
-        "bytes_total": job.total,
-        "messages": job.messages,
-        "chats": [str(chat.pk) for chat in job.chats.all()],
-        "report": job.report or None,
-        "error": job.error or None,
-        "created_at": timestamp(job.created_at),
-        "started_at": timestamp(job.started_at),
-        "finished_at": timestamp(job.finished_at),
     }
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.chats.formats.sillytavern import MAX_SWIPES
+from apps.chats.limits import MAX_NAME_LENGTH, MAX_SWIPES
 from apps.chats.models import Message
 from apps.chats.serializers.documents import message_document
 from apps.chats.serializers.fields import SendDateField
@@ -57,7 +57,7 @@ class MessageInputSerializer(serializers.Serializer[Any]):
     # Assigned by the server, and ignored in a request, so that a client may send back a copy of a message.
     ASSIGNED = ("id", "index", "rev", "hidden", "created_at", "updated_at")
 
-    name = TextField(max_length=200, required=False)
+    name = TextField(max_length=MAX_NAME_LENGTH, required=False)
     participant = serializers.UUIDField(required=False, allow_null=True)
     is_user = StrictBooleanField(default=False)
     is_system = StrictBooleanField(default=False)

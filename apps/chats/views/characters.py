@@ -1,17 +1,15 @@
-"""Find, import, write, show and delete characters, and start a chat with one."""
+"""Find, write, show and delete characters, and start a chat with one."""
 
 from typing import cast
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.files.uploadedfile import UploadedFile
 from django.core.paginator import Paginator
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.accounts.models import User
@@ -19,15 +17,13 @@ from apps.chats import operations
 from apps.chats.forms.characters import CharacterForm, MergeForm
 from apps.chats.forms.chat_list import SearchForm
 from apps.chats.forms.personas import NameForm, first_name_form
+from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.models import Character, Chat, Lorebook
 from apps.chats.pages.chat_list import chat_entries
 from apps.chats.queries import default_persona, image_of, list_characters, list_chats, list_personas, lorebook_of
 from apps.chats.quotas import QuotaExceeded
-from apps.chats.transfer.cards import CardImportResult, import_card
-from apps.chats.views.access import own_character, redirect_page, wants_partial
-from apps.chats.views.uploads import received_files, shown_name, tell_failure
+from apps.chats.views.access import own_character, wants_partial
 from apps.common.pages.forms import refused_into
-from apps.common.problems import Problem
 
 PAGE_SIZE = 48
 MAX_LISTED_CHATS = 20  # on a character's page
@@ -158,54 +154,5 @@ def start(request: HttpRequest, character_id: UUID) -> HttpResponse:
 def _start(user: User, character: Character, form: NameForm) -> Chat:
     """Start a chat as the persona of a valid form's name, else as the default one. Raise QuotaExceeded."""
     persona = operations.introduce(user, form.cleaned_data["name"]) if form.is_valid() else default_persona(user)
-    user_name = persona.name if persona else user.get_short_name()[:200]
+    user_name = persona.name if persona else user.get_short_name()[:MAX_NAME_LENGTH]
     return operations.start_conversation(user, character, user_name=user_name, persona=persona)
-
-
-@login_required
-@require_POST
-def import_files(request: HttpRequest) -> HttpResponse:
-    """Import each file as a character or a lorebook, or show the reason for the failure.
-
-    Open the result if it is a single file.
-    """
-    files = received_files(request)
-    results = [imported for file in files if (imported := _import(request, file))]
-    if not results and wants_partial(request):
-        return render(request, "components/toasts.html", status=400)
-    if not len(results) == len(files) == 1:
-        return redirect_page(request, reverse("characters:index"))
-    if results[0].characters:
-        return redirect_page(request, reverse("characters:detail", args=[results[0].characters[0].pk]))
-    return redirect_page(request, reverse("characters:lorebook", args=[results[0].lorebooks[0].pk]))
-
-
-def _import(request: HttpRequest, file: UploadedFile) -> CardImportResult | None:
-    name = shown_name(file)
-    try:
-        imported = import_card(request.user, file, filename=name)  # type: ignore[arg-type]
-    except Problem as problem:
-        tell_failure(request, name, problem)
-        return None
-    if imported.existed:
-        messages.info(
-            request, gettext("%(name)s is among your characters already.") % {"name": imported.characters[0].name}
-        )
-        return imported
-    warnings = imported.report["warnings"]
-    messages.add_message(request, messages.WARNING if warnings else messages.SUCCESS, _summary(imported))
-    return imported
-
-
-def _summary(imported: CardImportResult) -> str:
-    """Return a sentence about what was imported, and the first warnings."""
-    entry_counts = [len(book.document["entries"]) for book in imported.lorebooks]
-    parts = [character.name for character in imported.characters]
-    parts += [
-        ngettext("a lorebook of %(count)s entry", "a lorebook of %(count)s entries", count) % {"count": count}
-        for count in entry_counts
-    ]
-    text = ngettext("%(parts)s was imported.", "%(parts)s were imported.", len(parts)) % {
-        "parts": gettext(" and ").join(parts)
-    }
-    return "\n".join([text[:1].upper() + text[1:], *imported.report["warnings"][:3]])

@@ -12,8 +12,8 @@ from django.views.decorators.http import require_POST, require_safe
 from apps.accounts.authentication import writer_of
 from apps.chats.forms.scenes import SceneEditForm
 from apps.chats.locking import Guard
-from apps.chats.message_data.scenes import access_scene, is_outdated, scene_change, scenes_of
 from apps.chats.operations import Patch, patch_messages
+from apps.chats.scenes import access_scene, is_outdated, scene_change, scenes_of
 from apps.chats.views.access import or_404, own_chat, wants_partial
 from apps.common.problems import Invalid
 

@@ -21,9 +21,9 @@ from apps.chats.forms.messages import MessageForm, MoveForm, SwipeForm, VersionF
 from apps.chats.forms.scenes import SceneForm
 from apps.chats.locking import Guard
 from apps.chats.message_data.namespaces import leave_out_change
-from apps.chats.message_data.scenes import scene_break_change, scene_break_removal
 from apps.chats.models import Chat, Message
 from apps.chats.operations import Patch, PatchResult, branch_chat, patch_messages, undo_change
+from apps.chats.scenes import scene_break_change, scene_break_removal
 from apps.chats.views.access import own_chat, own_message, redirect_page, wants_partial
 from apps.chats.views.conversation import turn_response
 from apps.common.pages.forms import refused_into

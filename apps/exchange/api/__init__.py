@@ -1,1 +1,1 @@
-"""API of imports and exports of memories."""
+"""API of imports and exports."""

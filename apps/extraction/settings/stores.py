@@ -16,7 +16,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from apps.chats.formats.layout import dump
+from apps.chats.message_data.layout import dump
 from apps.chats.models import Character, Chat
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.database.locking import get_or_create_locked

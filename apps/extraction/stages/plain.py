@@ -20,6 +20,7 @@ from apps.extraction.stages.provenance import find_source_turn
 from apps.llm.generation import GenerationBackend
 from apps.llm.tokens import count_tokens
 from apps.memories.candidates import DEFAULT_IMPORTANCE, Candidate
+from apps.text.words import word_count
 
 REPLY_TOKENS = 300
 REPETITION_PENALTY = 1.05
@@ -27,7 +28,6 @@ MIN_ASKED, MIN_SUBSTANCE = 3, 6  # words of a message that is asked about, and o
 DOUBTED_BY_SMALL, DOUBTED_BY_LARGE = 8, 20  # messages of substance of which "nothing" is doubted
 CENTRAL = 3  # the importance of what somebody asks to remember, and of what endangers them
 
-_WORD = re.compile(r"\w+")
 _PREFERENCE = re.compile(
     r"\b(?:like|love|hate|prefer|enjoy|adore|dislike|favou?rite|can['’]t stand|mag|liebt|hasst|Lieblings\w+)(?:s|d)?\b"
 )
@@ -75,12 +75,7 @@ def is_doubtful(reply: str, turns: Mapping[int, Message]) -> bool:
 
 def substance_of(turns: Mapping[int, Message]) -> int:
     """Return how many of the turns are long enough to tell something."""
-    return sum(_has_words(turn.mes, MIN_SUBSTANCE) for turn in turns.values())
-
-
-def _has_words(text: str, least: int) -> bool:
-    is_unspaced = not text.isascii() and " " not in text.strip()
-    return len(_WORD.findall(text)) >= least or (is_unspaced and len(text) >= 2 * least)
+    return sum(word_count(turn.mes) >= MIN_SUBSTANCE for turn in turns.values())
 
 
 def parts_of(turns: Mapping[int, Message]) -> Iterator[dict[int, Message]]:
@@ -90,7 +85,7 @@ def parts_of(turns: Mapping[int, Message]) -> Iterator[dict[int, Message]]:
     """
     parts: dict[str, dict[int, Message]] = {}
     for number, turn in turns.items():
-        if not _has_words(turn.mes, MIN_ASKED):
+        if word_count(turn.mes) < MIN_ASKED:
             continue
         part = parts.get(turn.name, {})
         if part and (len(part) == MAX_MESSAGES or _tokens(part.values()) + _tokens([turn]) > MAX_TOKENS):

@@ -17,6 +17,7 @@ from apps.mcp.tools.definitions import (
     uuid,
     without_key,
 )
+from apps.memories.operations.memories import MAX_TEXT_LENGTH
 
 KINDS = ["fact", "relationship", "preference", "event", "scene", "revelation", "development", "detail"]
 SEARCHED = ["long_term", "session", "journal", "messages"]
@@ -136,7 +137,7 @@ TOOLS = [
         "memory_update if something like it is known. Never store keys or passwords.",
         add,
         {
-            "text": text("The memory, one sentence.", minLength=1, maxLength=4000),
+            "text": text("The memory, one sentence.", minLength=1, maxLength=MAX_TEXT_LENGTH),
             "kind": choice("What it is; a fact if it is left out.", KINDS),
             "importance": integer("1 small, 2 normal, 3 must never be forgotten.", minimum=1, maximum=3),
             "tier": choice("session: only of its chat. long_term, the default: lasting.", ["long_term", "session"]),
@@ -155,7 +156,7 @@ TOOLS = [
         update,
         {
             "id": uuid("Id of the memory."),
-            "text": text("The new text.", minLength=1, maxLength=4000),
+            "text": text("The new text.", minLength=1, maxLength=MAX_TEXT_LENGTH),
             "kind": choice("What it is.", KINDS),
             "importance": integer("1 to 3.", minimum=1, maximum=3),
             "pinned": {"type": "boolean", "description": "Whether it always goes into prompts."},

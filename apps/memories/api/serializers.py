@@ -15,9 +15,9 @@ from apps.common.api.serializer_fields import (
 )
 from apps.memories.api.fields import MetadataField, NamespaceField, NonBlankTextField, OwnedRelatedField, TagListField
 from apps.memories.models import Inheritance, Memory, MemorySource
+from apps.memories.operations.memories import MAX_TEXT_LENGTH
 from apps.memories.queries.history import HistoryEvent
 
-MAX_TEXT_LENGTH = 4000
 MAX_BATCH = 1000  # memories
 
 

@@ -61,9 +61,8 @@ class MemoryViewSet(
         body = read_body(MemoryCreateSerializer, request)
         if namespace_of(request):
             body["namespace"] = bound_namespace(request, body.get("namespace"))
-        memory = operations.create_memory(
-            request.user, editor=str(request.user), source_instance=instance_of(request), **body
-        )
+        new = operations.NewMemory(source_instance=instance_of(request), **body)
+        memory = operations.create_memory(request.user, new, editor=str(request.user))
         return Response(MemorySerializer(memory).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(request=MemoryUpdateSerializer)

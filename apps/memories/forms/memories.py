@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Character
 from apps.memories.models import Memory
+from apps.memories.operations.memories import MAX_TEXT_LENGTH
 from apps.memories.operations.merging import obstacle_to_merge
 from apps.memories.queries.memory_book import MemoryBook
 from apps.memories.visibility import MemoryQuerySet
@@ -23,7 +24,7 @@ IMPORTANCES = [(1, _("Low")), (2, _("Normal")), (3, _("High"))]
 class MemoryForm(forms.Form):
     """A person's correction of a memory."""
 
-    text = forms.CharField(widget=forms.Textarea(attrs={"rows": 3}), max_length=4000, label=_("Text"))
+    text = forms.CharField(widget=forms.Textarea(attrs={"rows": 3}), max_length=MAX_TEXT_LENGTH, label=_("Text"))
     kind = forms.ChoiceField(choices=Memory.Kind.choices, label=_("Kind"))
     importance = forms.TypedChoiceField(coerce=int, choices=IMPORTANCES, label=_("Importance"))
 
@@ -60,7 +61,7 @@ class NewMemoryForm(MemoryForm):
             del self.fields["tier"]
 
     def values(self, book: MemoryBook) -> dict[str, Any]:
-        """Return arguments for ``create_memory``. In a character's book, memories are lasting and have no chat."""
+        """Return fields of a ``NewMemory``. In a character's book, memories are lasting and have no chat."""
         values = {"tier": Memory.Tier.LONG_TERM, "chat": book.chat, "character": book.character} | self.cleaned_data
         return values if values["tier"] == Memory.Tier.LONG_TERM else values | {"character": None}
 
@@ -108,7 +109,7 @@ class ChosenForm(forms.Form):
 class MergeForm(forms.Form):
     """The text that several memories are merged into."""
 
-    text = forms.CharField(widget=forms.Textarea(attrs={"rows": 4}), max_length=4000, label=_("Text"))
+    text = forms.CharField(widget=forms.Textarea(attrs={"rows": 4}), max_length=MAX_TEXT_LENGTH, label=_("Text"))
 
     def __init__(self, memories: list[Memory], data: Any = None, **kwargs: Any) -> None:
         self.memories = memories

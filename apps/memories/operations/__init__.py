@@ -1,6 +1,7 @@
 """All writes to memories and layers, by people and by the stages of a run."""
 
 from apps.memories.operations.batches import apply_batch as apply_batch
+from apps.memories.operations.memories import NewMemory as NewMemory
 from apps.memories.operations.memories import create_memory as create_memory
 from apps.memories.operations.memories import delete_memory as delete_memory
 from apps.memories.operations.memories import edit_memory as edit_memory

@@ -1,6 +1,8 @@
 """Create, edit, delete, restore, supersede and retract single memories."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -20,70 +22,77 @@ from apps.memories.trigger_words import after_rewriting
 from apps.memories.witnesses import participants_of, witnessed_by_all_of
 from apps.text.lexemes import Lexemes
 
+MAX_TEXT_LENGTH = 4000  # characters of a memory
 DATA = ("metadata", "tags", "expires_at")  # columns that say nothing about the text
 Vector = tuple[Any, str]  # of a text, with the model that computed it
 MAX_FORMER_TEXTS = 5  # of a memory that a person corrected again and again
 
 
-@transaction.atomic
-def create_memory(
-    owner: Owner,
-    *,
-    text: str,
-    tier: str,
-    kind: str,
-    editor: str,
-    chat: Chat | None = None,
-    character: Character | None = None,
-    importance: int = 2,
-    sources: Sequence[Message] = (),
-    source_instance: str = "",
-    namespace: str | None = None,
-    vector: Vector | None = None,
-    **data: Any,
-) -> Memory:
-    """Create a memory that a person wrote. Without ``character``, it belongs to the chat's character.
+@dataclass(frozen=True)
+class NewMemory:
+    """A memory that a person wrote. Without ``character``, it belongs to the chat's character.
 
-    In a group, only those who witnessed all of ``sources`` know it. ``vector`` is that of the text, if it was computed
-    before. ``data`` are columns of DATA. Raise Invalid if chat, character or sources are not of the namespace, which
-    is by default that of the chat or the character.
+    In a group, only those who witnessed all of ``sources`` know it. Its namespace is by default that of the chat or the
+    character. ``source_instance`` is the program that a person wrote it in.
     """
-    namespace = _namespace_of(owner, chat, character, sources, namespace)
+
+    text: str
+    tier: str
+    kind: str
+    importance: int = 2
+    chat: Chat | None = None
+    character: Character | None = None
+    sources: Sequence[Message] = ()
+    source_instance: str = ""
+    namespace: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    tags: Sequence[str] = ()
+    expires_at: datetime | None = None
+
+
+@transaction.atomic
+def create_memory(owner: Owner, new: NewMemory, *, editor: str, vector: Vector | None = None) -> Memory:
+    """Create a memory. ``vector`` is that of its text, if it was computed before.
+
+    Raise Invalid if chat, character or sources are not of its namespace.
+    """
+    chat, sources = new.chat, new.sources
     said_here = chat is not None and all(message.chat_id == chat.pk for message in sources)
     memory = Memory(
         owner_id=owner_id_of(owner),
-        namespace=namespace,
+        namespace=_namespace_of(owner, new),
         chat=chat,
-        character=character or (chat.character if chat else None),
-        tier=tier,
-        kind=kind,
-        importance=importance,
+        character=new.character or (chat.character if chat else None),
+        tier=new.tier,
+        kind=new.kind,
+        importance=new.importance,
         confidence=1.0,
         edited_by=editor,
-        source_instance=source_instance,
+        source_instance=new.source_instance,
         valid_from=latest_message(sources),
         witnessed_by=witnessed_by_all_of(sources, participants_of(chat)) if chat and sources and said_here else [],
-        **data,
+        metadata=dict(new.metadata),
+        tags=list(new.tags),
+        expires_at=new.expires_at,
     )
-    set_text(memory, text, vector)
+    set_text(memory, new.text, vector)
     memory.save()
     link_sources(memory.owner_id, memory.pk, sources)
     memories_written.send(Memory, owner_id=memory.owner_id, ids=[memory.pk])
     return memory
 
 
-def _namespace_of(
-    owner: Owner, chat: Chat | None, character: Character | None, sources: Sequence[Message], namespace: str | None
-) -> str:
+def _namespace_of(owner: Owner, new: NewMemory) -> str:
     """Return the namespace of a memory: the given one, else that of its chat and character. Raise Invalid."""
-    for name, row in (("chat", chat), ("character", character)):
+    namespace = new.namespace
+    for name, row in (("chat", new.chat), ("character", new.character)):
         if row is not None:
             namespace = row.namespace if namespace is None else namespace
             if row.namespace != namespace:
                 raise Invalid.at(f"/{name}", gettext("It is of another namespace."))
     namespace = OWN_NAMESPACE if namespace is None else namespace
     others = Message.objects.for_owner(owner).exclude(chat__namespace=namespace)
-    if sources and others.filter(pk__in=[message.pk for message in sources]).exists():
+    if new.sources and others.filter(pk__in=[message.pk for message in new.sources]).exists():
         raise Invalid.at("/source_messages", gettext("It is of another namespace."))
     return namespace
 

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from apps.chats.message_data.scenes import scenes_of
 from apps.chats.models import Chat, Message
+from apps.chats.scenes import scenes_of
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.memories.models import Scene
 

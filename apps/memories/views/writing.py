@@ -36,9 +36,8 @@ def remember(request: HttpRequest, **scope: UUID) -> HttpResponse:
     form = NewMemoryForm(book, request.POST if request.method == "POST" else None, text=text)
     if form.is_valid():
         with refused_into(form):
-            memory = operations.create_memory(
-                request.user, editor=str(request.user), sources=[message] if message else [], **form.values(book)
-            )
+            new = operations.NewMemory(sources=[message] if message else [], **form.values(book))
+            memory = operations.create_memory(request.user, new, editor=str(request.user))
             if wants_partial(request):
                 response = change_response(request, memory, gettext("Remembered."), undo="delete")
                 response["HX-Trigger"] = "remembered"  # makes the sidebar reload itself

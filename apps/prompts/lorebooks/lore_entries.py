@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from apps.chats.formats.lorebooks.decorators import DecoratedText, read_decorators
 from apps.chats.macros import Draws, hidden_keys_in, resolve_card_text, resolve_choices
+from apps.prompts.lorebooks.decorators import DecoratedText, read_decorators
 from apps.prompts.lorebooks.lore_keys import Entry, extra_of, is_usable
 
 # SillyTavern's numbers of positions: before and after the description, around the author's note, at a depth of the

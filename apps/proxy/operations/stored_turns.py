@@ -6,8 +6,8 @@ from typing import Any
 from django.utils import timezone
 
 from apps.chats.dates import timestamp
-from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.message_data.namespaces import LOCI_NAMESPACE, PARTIAL_KEY
+from apps.chats.message_data.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.models import Chat
 from apps.proxy.requests.turns import Turn
 

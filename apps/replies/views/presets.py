@@ -13,10 +13,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from rest_framework.exceptions import APIException
 
 from apps.chats.views.access import or_404
-from apps.chats.views.uploads import received_files, shown_name
 from apps.common.api.json_formats import parse_document
 from apps.common.pages.forms import refused_into
 from apps.common.problems import Problem
+from apps.exchange.views.uploads import received_files, shown_name
 from apps.replies.forms import PresetForm
 from apps.replies.models import GenerationPreset
 from apps.replies.presets import access_preset, create_preset, list_presets, update_preset

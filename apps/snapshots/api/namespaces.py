@@ -7,7 +7,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from apps.chats.api.exports import JSONLinesRenderer
+from apps.exchange.api.chat_files import JSONLinesRenderer
 from apps.memories.api.namespaces import NamedNamespaceQuery, named_namespace
 from apps.snapshots.namespaces import export_namespace
 

@@ -11,7 +11,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats.api.guarded import GuardedSerializer
-from apps.chats.message_data.scenes import (
+from apps.chats.models import Chat
+from apps.chats.operations import Patch, patch_messages
+from apps.chats.queries import access_chat, access_message
+from apps.chats.scenes import (
     Scene,
     access_scene,
     is_outdated,
@@ -20,9 +23,6 @@ from apps.chats.message_data.scenes import (
     scene_change,
     scenes_of,
 )
-from apps.chats.models import Chat
-from apps.chats.operations import Patch, patch_messages
-from apps.chats.queries import access_chat, access_message
 from apps.common.api.serializer_fields import JSONObjectField, PositionField, StrictBooleanField, TextField
 from apps.common.database.rows import first_or_missing
 from apps.memories.operations.scenes import dismiss_break

@@ -7,10 +7,10 @@ from uuid import UUID
 from rest_framework import serializers
 
 from apps.chats.api.guarded import GuardedSerializer
-from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
-from apps.chats.formats.sillytavern import MAX_SWIPES, NO_HEADER
-from apps.chats.formats.sillytavern_lines import parse_message
+from apps.chats.limits import MAX_SWIPES
 from apps.chats.message_data.namespaces import MAX_KEY_LENGTH, MAX_NAMESPACE_LENGTH, DataChange, check_namespaces
+from apps.chats.message_data.parsed import ParsedMessage, ParsedSwipe
+from apps.chats.message_data.wire import read_message
 from apps.chats.models import Chat, Participant
 from apps.chats.operations.patches import Patch, Splice
 from apps.chats.serializers import MessageInputSerializer, MessageSerializer, SendDateField
@@ -66,8 +66,7 @@ def _parse_input(line: dict[str, Any], chat: Chat, pointer: str) -> ParsedMessag
     _check_extras(line, pointer)
     fields = {"name": _name(line, chat, pointer), "send_date": ""} | line
     fields.pop("participant", None)
-    # There are no warnings: validation has already refused values that the parser would repair with a warning.
-    message = parse_message(fields, NO_HEADER, lambda warning: None)
+    message = read_message(fields)
     return message if "send_date" in line else replace(message, send_date=None)
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from apps.accounts.models import User
 from apps.chats import operations
-from apps.chats.formats.parsed import ParsedSwipe
 from apps.chats.locking import Guard
+from apps.chats.message_data.parsed import ParsedSwipe
 from apps.chats.models import Chat, Message
 from apps.chats.operations.patches import Patch
 from apps.extraction import tasks

@@ -5,8 +5,8 @@ import json
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
-from apps.chats.transfer.imports import import_chats
 from apps.common import jobs
+from apps.exchange.chats.imports import import_chats
 from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun
 from apps.extraction.runs import pipeline

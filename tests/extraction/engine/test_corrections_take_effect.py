@@ -6,9 +6,9 @@ from rest_framework.test import APIClient
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
 from apps.chats.message_data.namespaces import DataChange
-from apps.chats.message_data.scenes import scene_break_change
 from apps.chats.models import Chat, Message
 from apps.chats.operations.patches import Patch
+from apps.chats.scenes import scene_break_change
 from apps.extraction import progress
 from apps.memories.models import Memory, Scene, VersionedText
 from apps.memories.operations import delete_memory, edit_memory

@@ -1,0 +1,5 @@
+"""Limits of chats and what is in them, for columns, requests and files alike."""
+
+MAX_NAME_LENGTH = 200  # characters of a name or a title
+# Real messages have a few dozen swipes. One with more than this is rejected as damaged.
+MAX_SWIPES = 10_000

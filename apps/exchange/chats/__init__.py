@@ -1,0 +1,1 @@
+"""Import and export of chats; large imports run as background jobs."""

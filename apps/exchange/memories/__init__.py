@@ -1,0 +1,1 @@
+"""Import and export of memories, in the formats of other programs."""

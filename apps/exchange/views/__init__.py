@@ -1,0 +1,1 @@
+"""Pages that import files, and that export memories."""
