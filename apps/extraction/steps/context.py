@@ -177,6 +177,11 @@ class Context:
         return max(self.settings.chunk_share * self.backend.context_tokens, MIN_TOKEN_BUDGET)
 
     @property
+    def is_requested(self) -> bool:
+        """Return whether the run is for the tier of this stage alone, as a person asks for."""
+        return bool(self.run.tiers == [self.stage])
+
+    @property
     def has_model(self) -> bool:
         """Return whether a language model is connected, in place of the built-in extractor."""
         return self.backend.name != BUILTIN

@@ -49,7 +49,7 @@ def is_members_turn(context: Context, kind: VersionedText.Kind) -> bool:
     The oldest texts come first. A run renews as many of a kind as it has read windows, at least one. Outside groups,
     return True.
     """
-    if not context.chat.is_group or not context.has_model or context.run.tiers in (["profiles"], ["canon"]):
+    if not context.chat.is_group or not context.has_model or context.is_requested:
         return True
     windows = context.run.steps.exclude(last=None).values("window").distinct().count()
     rows = VersionedText.objects.for_owner(context.owner_id).filter(kind=kind, state=VersionedText.State.CURRENT)
@@ -75,7 +75,7 @@ def backs_off(context: Context, task: str) -> bool:
 
     Count it for the page. What a person asks for is always tried.
     """
-    if not context.has_model or context.run.tiers == [task]:
+    if not context.has_model or context.is_requested:
         return False
     calls = ModelCall.objects.for_owner(context.owner_id).filter(
         run__chat=context.chat, run__model=context.backend.model, task=task

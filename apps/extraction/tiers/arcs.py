@@ -32,6 +32,9 @@ SAME_MEMORY = (0.78, 0.45)  # the same for an arc and a session memory, which sa
 MIN_RESOLUTION_OVERLAP = 0.25  # minimum Jaccard index of a resolution and its arc
 MAX_SCENES, MAX_MEMORIES = 5, 20  # entries from which a summary is made
 MAX_SUMMARY = 2000  # characters
+ARC, RESOLVED = "arc", "resolved"
+_TAG_WORDS = {"arc", "arcs", "open", "opened", "new", "story", "thread", "resolved", "closed"}
+_PART = re.compile(r"[^\W\d_]+|\d{1,9}")
 
 
 @dataclass(frozen=True)
@@ -190,11 +193,6 @@ def _summary(context: Context, arc: Arc, resolution: str) -> str:
     except Refused:
         return resolution
     return context.attributed(parse_free_text(reply, MAX_SUMMARY), material) or resolution
-
-
-ARC, RESOLVED = "arc", "resolved"
-_TAG_WORDS = {"arc", "arcs", "open", "opened", "new", "story", "thread", "resolved", "closed"}
-_PART = re.compile(r"[^\W\d_]+|\d{1,9}")
 
 
 def parse_arcs(reply: str) -> ParsedLines[ArcLine]:

@@ -25,6 +25,13 @@ from apps.memories.queries.texts import current_version, is_outdated
 
 MAX_TEXT = 6000  # characters
 MIN_IMPORTANCE = 2
+LABELS = ("Who", "What happened", "Where things stand")
+_LABEL = re.compile(
+    r"^[ \t>]*(?:#{1,6}[ \t]+|[-*•][ \t]+|\d[.)][ \t]+)?[*_]{0,3}"
+    rf"(?P<label>{'|'.join(LABELS)})"
+    r"[*_]{0,3}[ \t]*(?:[:：][*_]{0,3}|$)",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def run(context: Context, window: Window) -> StageOutcome:
@@ -33,10 +40,9 @@ def run(context: Context, window: Window) -> StageOutcome:
     A person's edit is kept unless the user requests a new canon.
     """
     arcs = _resolved_arcs(context)
-    is_requested = context.run.tiers == ["canon"]
     current = current_version(context.chat, VersionedText.Kind.CANON, context.character)
     is_due = _is_due(context, arcs, current) and is_members_turn(context, VersionedText.Kind.CANON)
-    if (not is_requested and not is_due) or backs_off(context, "canon"):
+    if (not context.is_requested and not is_due) or backs_off(context, "canon"):
         return NO_OUTCOME
     budget = context.token_budget / 2  # for each of arcs and memories
     summaries = _newest_within(tellable(context, _summaries(context, arcs)), budget)
@@ -103,15 +109,6 @@ def _newest_within(texts: Sequence[str], budget: float) -> list[str]:
             break
         kept.append(text)
     return kept[::-1]
-
-
-LABELS = ("Who", "What happened", "Where things stand")
-_LABEL = re.compile(
-    r"^[ \t>]*(?:#{1,6}[ \t]+|[-*•][ \t]+|\d[.)][ \t]+)?[*_]{0,3}"
-    rf"(?P<label>{'|'.join(LABELS)})"
-    r"[*_]{0,3}[ \t]*(?:[:：][*_]{0,3}|$)",
-    re.IGNORECASE | re.MULTILINE,
-)
 
 
 def labels_in(template: str) -> list[str]:

@@ -26,6 +26,10 @@ MAX_ENTRIES = 40  # entries of a kind shown to the model together
 MIN_TOKENS, TOKENS_PER_ENTRY = 400, 60
 MIN_MEMBER_OVERLAP = 0.2  # minimum Jaccard index of a merged text with one of its members
 Merge = tuple[list[Memory], str]  # the members and their merged text
+MAX_MEMBERS = 50
+_TAG = re.compile(
+    r"(?P<word>merged?|merges|consolidated?)?[\s:=#(*_`]*(?P<numbers>\d(?:[\d\s,;#&+–-]|and)*)[)*_`\s]*", re.I
+)
 
 
 @dataclass(frozen=True)
@@ -151,12 +155,6 @@ def _is_usable(line: MergeLine, entries: Mapping[int, Memory], merged: set[int])
 
 def _repeats_quotation(text: str, entry: str) -> bool:
     return bool(quoted_speaker(entry)) and is_dictated(text, entry)
-
-
-MAX_MEMBERS = 50
-_TAG = re.compile(
-    r"(?P<word>merged?|merges|consolidated?)?[\s:=#(*_`]*(?P<numbers>\d(?:[\d\s,;#&+–-]|and)*)[)*_`\s]*", re.I
-)
 
 
 def parse_merges(reply: str) -> ParsedLines[MergeLine]:

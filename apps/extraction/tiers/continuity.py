@@ -30,6 +30,22 @@ from apps.memories.queries.texts import current_version
 MAX_NOTE = 1000  # characters
 MAX_CARD = 4000  # characters of each field of the card
 MAX_FACTS = 80
+_TAG = re.compile(r"[*_`]*(?:contradictions?|conflicts?)[\s:=#*_`a-z]*(?P<number>\d{0,9}).*", re.IGNORECASE | re.DOTALL)
+_FIRST_SENTENCE = re.compile(r"[^.!?\n。]*")
+_PROBLEM = (
+    r"(?:contradict(?:ion|ions|s)?|conflict(?:s|ing)?|inconsistenc(?:y|ies)|discrepanc(?:y|ies)|issues?|problems?)"
+)
+_ALL_CLEAR = re.compile(
+    rf"\b(?:no|any|without|nothing|none)\b(?:\s+[\w’'-]+){{0,4}}?\s+{_PROBLEM}\b"
+    r"|\b(?:does|do|did)(?:\s+not|n['’]t)\s+(?:\w+\s+)?(?:contradict|conflict)"
+    r"|\bconsistent(?:\s+with\b|\W*$)"
+    r"|\baligns?\s+with\b",
+    re.IGNORECASE,
+)
+_NOT_CONSISTENT = re.compile(r"(?:\b(?:not|never)|n['’]t)\s+(?:\w+\s+){0,2}(?:consistent|align)", re.IGNORECASE)
+_BUT = re.compile(
+    r"\b(?:but|however|except|although|though|yet|while|whereas|says?|said|claims?|states)\b|;", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -66,7 +82,7 @@ def due_check(context: Context, max_tokens: float = math.inf) -> Check | None:
     """Return what to compare the newest reply with, in at most ``max_tokens``; None if nothing is to be compared."""
     replies = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, is_user=False, is_system=False)
     reply = replies.remembered().with_swipes().order_by("-index").first()
-    if reply is None or (context.run.tiers != ["continuity"] and is_checked(reply)):
+    if reply is None or (not context.is_requested and is_checked(reply)):
         return None
     facts = _within(_facts(context, reply), max_tokens)
     return Check(reply, facts) if facts else None
@@ -148,24 +164,6 @@ def _facts(context: Context, reply: Message) -> list[str]:
         memories += rows.values_list("text", flat=True)[:MAX_FACTS]
     summary = None if is_divided else current_version(context.chat, VersionedText.Kind.SUMMARY)
     return [text[:MAX_CARD] for text in [*card, *memories, summary.text if summary else ""] if text.strip()]
-
-
-_TAG = re.compile(r"[*_`]*(?:contradictions?|conflicts?)[\s:=#*_`a-z]*(?P<number>\d{0,9}).*", re.IGNORECASE | re.DOTALL)
-_FIRST_SENTENCE = re.compile(r"[^.!?\n。]*")
-_PROBLEM = (
-    r"(?:contradict(?:ion|ions|s)?|conflict(?:s|ing)?|inconsistenc(?:y|ies)|discrepanc(?:y|ies)|issues?|problems?)"
-)
-_ALL_CLEAR = re.compile(
-    rf"\b(?:no|any|without|nothing|none)\b(?:\s+[\w’'-]+){{0,4}}?\s+{_PROBLEM}\b"
-    r"|\b(?:does|do|did)(?:\s+not|n['’]t)\s+(?:\w+\s+)?(?:contradict|conflict)"
-    r"|\bconsistent(?:\s+with\b|\W*$)"
-    r"|\baligns?\s+with\b",
-    re.IGNORECASE,
-)
-_NOT_CONSISTENT = re.compile(r"(?:\b(?:not|never)|n['’]t)\s+(?:\w+\s+){0,2}(?:consistent|align)", re.IGNORECASE)
-_BUT = re.compile(
-    r"\b(?:but|however|except|although|though|yet|while|whereas|says?|said|claims?|states)\b|;", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True)

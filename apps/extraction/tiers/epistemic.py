@@ -32,6 +32,23 @@ from apps.search.questions import mentions
 _BETWEEN_NAMES = re.compile(r"\s*[,;&/、，；]\s*(?:(?:and|und|et|y|e|и)\s+)?|\s+(?:and|und|et|y|e|и)\s+|[和と]")
 SAME_ENTRY = 0.7  # minimum Jaccard index of two equal entries of a kind and a subject
 MAX_KNOWN_ENTRIES = 60  # entries shown to the model
+HIDING, RETIRE = "hiding", "retire"
+KINDS = ("knows", "suspects", "believes", "unaware", HIDING)
+_KIND_OF = {kind: kind for kind in KINDS} | {
+    "know": "knows",
+    "suspect": "suspects",
+    "believe": "believes",
+    "unaware of": "unaware",
+    "hides": HIDING,
+    "hide": HIDING,
+}
+_RETIRE = re.compile(r"retire[sd]?\b(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
+_NUMBER_LIST = re.compile(r"(?:[#\s,;:&+.\d–-]|and\b|nos?\b)*", re.IGNORECASE)
+# A name of a few words, then a colon or a dash. A hyphen within a name has no spaces around it.
+_NAME_AND_FACT = re.compile(r"(?P<name>[^\s|:：–—][^|:：–—\n]{0,80}?)\s*(?:[:：–—]|\s-\s)\s*(?P<fact>.+)", re.DOTALL)
+# Between who hides something and from whom: also in languages whose words begin a tag, where no name has that word.
+_FROM = re.compile(r"\s(?:from|vor|от)\s|\s*(?:->|→|=>)\s*", re.IGNORECASE)
+MAX_NAME_WORDS = 8
 
 
 def run(context: Context, window: Window) -> StageOutcome:
@@ -185,25 +202,6 @@ def _is_known(line: KnowledgeLine, rows: Sequence[Knowledge], lines: Sequence[Kn
     ]
     new = [other.text for other in lines if (other.kind, other.subject.casefold(), other.target.casefold()) == subject]
     return any(jaccard(line.text, text) >= SAME_ENTRY for text in [*stored, *new])
-
-
-HIDING, RETIRE = "hiding", "retire"
-KINDS = ("knows", "suspects", "believes", "unaware", HIDING)
-_KIND_OF = {kind: kind for kind in KINDS} | {
-    "know": "knows",
-    "suspect": "suspects",
-    "believe": "believes",
-    "unaware of": "unaware",
-    "hides": HIDING,
-    "hide": HIDING,
-}
-_RETIRE = re.compile(r"retire[sd]?\b(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
-_NUMBER_LIST = re.compile(r"(?:[#\s,;:&+.\d–-]|and\b|nos?\b)*", re.IGNORECASE)
-# A name of a few words, then a colon or a dash. A hyphen within a name has no spaces around it.
-_NAME_AND_FACT = re.compile(r"(?P<name>[^\s|:：–—][^|:：–—\n]{0,80}?)\s*(?:[:：–—]|\s-\s)\s*(?P<fact>.+)", re.DOTALL)
-# Between who hides something and from whom: also in languages whose words begin a tag, where no name has that word.
-_FROM = re.compile(r"\s(?:from|vor|от)\s|\s*(?:->|→|=>)\s*", re.IGNORECASE)
-MAX_NAME_WORDS = 8
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,13 @@ ANSWER_TOKENS = 20
 PAIR_TOKENS = 120  # tokens of two long statements in a question
 MAX_PAIRS = 48  # in one question: the nearest two statements of as many candidates as most windows have
 UNRELATED = Comparison(superseded=0, duplicate=0, passed=1)
+_RELATIONS = {
+    "update": Relation.UPDATE, "updates": Relation.UPDATE, "updated": Relation.UPDATE,
+    "same": Relation.SAME, "independent": Relation.INDEPENDENT,
+}  # fmt: skip
+_NUMBER = re.compile(r"\d{1,9}")
+_RELATION = re.compile(rf"(?<!not )\b(?:{'|'.join(_RELATIONS)})\b", re.IGNORECASE)
+_ANSWER = re.compile(rf"[\W_]*(?:pairs?\b)?[\W_]*\d{{1,9}}[\W_]+(?:{'|'.join(_RELATIONS)})\b", re.IGNORECASE)
 
 
 def thresholds_of(settings: Settings, *, by_words: bool) -> Thresholds:
@@ -83,16 +90,6 @@ def _compare_locally(pairs: Sequence[tuple[str, str, str]]) -> list[Comparison]:
         return compare(pairs, get_embedder().embed)
     except EmbeddingUnavailable:
         return [UNRELATED] * len(pairs)
-
-
-_RELATIONS = {
-    "update": Relation.UPDATE, "updates": Relation.UPDATE, "updated": Relation.UPDATE,
-    "same": Relation.SAME, "independent": Relation.INDEPENDENT,
-}  # fmt: skip
-_NUMBER = re.compile(r"\d{1,9}")
-_RELATION = re.compile(rf"(?<!not )\b(?:{'|'.join(_RELATIONS)})\b", re.IGNORECASE)
-
-_ANSWER = re.compile(rf"[\W_]*(?:pairs?\b)?[\W_]*\d{{1,9}}[\W_]+(?:{'|'.join(_RELATIONS)})\b", re.IGNORECASE)
 
 
 def parse_relations(reply: str) -> ParsedLines[tuple[int, Relation]]:

@@ -24,6 +24,46 @@ from apps.memories.quotations import quotation
 
 KINDS = (Entity.Kind.CHARACTER, Entity.Kind.OBJECT, Entity.Kind.PLACE, Entity.Kind.FACTION)
 MAX_ENTITIES = 40  # entities shown to the model
+CLEARED = "cleared"
+MAX_VALUE = 300  # characters
+_TYPES = {"person": "character", "npc": "character", "item": "object", "location": "place", "group": "faction"}
+_ALIASES = {
+    "character": {
+        "current_location": "location", "emotion": "mood", "emotional_state": "mood", "injury": "injuries",
+        "wounds": "injuries", "goals": "goal", "active_goal": "goal", "current_goal": "goal", "objective": "goal",
+        "outfit_disguise": "outfit", "disguise": "outfit", "clothing": "outfit", "clothes": "outfit",
+        "carried_items": "carried", "carrying": "carried", "items": "carried", "inventory": "carried",
+    },
+    "object": {"status": "condition", "state": "condition", "holder": "owner", "held_by": "owner",
+               "current_location": "location"},
+    "place": {"hazard": "hazards", "dangers": "hazards", "political_control": "control", "controlled_by": "control",
+              "present": "occupants"},
+    "faction": {"leader": "leadership", "leaders": "leadership", "objectives": "objective", "goal": "objective",
+                "alliance": "alliances", "allies": "alliances"},
+}  # fmt: skip
+_NAMES = {name for kind, names in LEDGER_FIELDS.items() for name in (*names, *_ALIASES[kind])}
+_NAME = "|".join(sorted((name.replace("_", "[ _-]") for name in _NAMES), key=len, reverse=True))
+# Fields are separated by a bar, or by a comma or blank before the name of a known field.
+_SPLIT = re.compile(rf"\|(?!\|)|[,;\s]\s*(?=[*_`]{{0,3}}(?:{_NAME})[*_`]{{0,3}}\s?=)", re.IGNORECASE)
+# "mood: angry; location: mill", in a line without equals signs
+_SPLIT_AT_COLONS = re.compile(rf"\|(?!\|)|[,;.\s]\s*(?=[*_`]{{0,3}}(?:{_NAME})[*_`]{{0,3}}\s?[:：])", re.IGNORECASE)
+_PAIR = re.compile(r"\s*(?P<field>[^=:|]{1,60}?)\s*[=:]\s*(?P<value>.*)", re.DOTALL)
+_INNER_FIELD = re.compile(rf"(?<=[,;\s])((?:{_NAME})\s?)=", re.IGNORECASE)
+_PLACEHOLDERS = frozenset(
+    {
+        "", "unknown", "none", "nothing", "none mentioned", "not mentioned", "not specified", "unspecified", "n/a",
+        "na", "not applicable", "unchanged", "no change",
+    }
+)  # fmt: skip
+_CLEARING_WORDS = frozenset({CLEARED, "clear", "removed"})
+_CLEARING_WORDS_OF = {
+    "injuries": frozenset({"none", "healed", "fully healed", "no injuries", "uninjured"}),
+    "goal": frozenset({"none", "nothing"}),
+    "outfit": frozenset({"none", "nothing"}),
+    "carried": frozenset({"none", "nothing"}),
+    "hazards": frozenset({"none", "nothing"}),
+    "occupants": frozenset({"none", "nothing", "nobody", "no one", "empty"}),
+}
 
 
 def run(context: Context, window: Window) -> StageOutcome:
@@ -82,50 +122,6 @@ def _fields(context: Context, entities: Sequence[Entity]) -> dict[Any, dict[str,
     for row in rows:
         fields.setdefault(row.entity_id, {})[row.field] = row.value
     return fields
-
-
-CLEARED = "cleared"
-MAX_VALUE = 300  # characters
-
-_TYPES = {"person": "character", "npc": "character", "item": "object", "location": "place", "group": "faction"}
-_ALIASES = {
-    "character": {
-        "current_location": "location", "emotion": "mood", "emotional_state": "mood", "injury": "injuries",
-        "wounds": "injuries", "goals": "goal", "active_goal": "goal", "current_goal": "goal", "objective": "goal",
-        "outfit_disguise": "outfit", "disguise": "outfit", "clothing": "outfit", "clothes": "outfit",
-        "carried_items": "carried", "carrying": "carried", "items": "carried", "inventory": "carried",
-    },
-    "object": {"status": "condition", "state": "condition", "holder": "owner", "held_by": "owner",
-               "current_location": "location"},
-    "place": {"hazard": "hazards", "dangers": "hazards", "political_control": "control", "controlled_by": "control",
-              "present": "occupants"},
-    "faction": {"leader": "leadership", "leaders": "leadership", "objectives": "objective", "goal": "objective",
-                "alliance": "alliances", "allies": "alliances"},
-}  # fmt: skip
-_NAMES = {name for kind, names in LEDGER_FIELDS.items() for name in (*names, *_ALIASES[kind])}
-_NAME = "|".join(sorted((name.replace("_", "[ _-]") for name in _NAMES), key=len, reverse=True))
-# Fields are separated by a bar, or by a comma or blank before the name of a known field.
-_SPLIT = re.compile(rf"\|(?!\|)|[,;\s]\s*(?=[*_`]{{0,3}}(?:{_NAME})[*_`]{{0,3}}\s?=)", re.IGNORECASE)
-# "mood: angry; location: mill", in a line without equals signs
-_SPLIT_AT_COLONS = re.compile(rf"\|(?!\|)|[,;.\s]\s*(?=[*_`]{{0,3}}(?:{_NAME})[*_`]{{0,3}}\s?[:：])", re.IGNORECASE)
-_PAIR = re.compile(r"\s*(?P<field>[^=:|]{1,60}?)\s*[=:]\s*(?P<value>.*)", re.DOTALL)
-_INNER_FIELD = re.compile(rf"(?<=[,;\s])((?:{_NAME})\s?)=", re.IGNORECASE)
-
-_PLACEHOLDERS = frozenset(
-    {
-        "", "unknown", "none", "nothing", "none mentioned", "not mentioned", "not specified", "unspecified", "n/a",
-        "na", "not applicable", "unchanged", "no change",
-    }
-)  # fmt: skip
-_CLEARING_WORDS = frozenset({CLEARED, "clear", "removed"})
-_CLEARING_WORDS_OF = {
-    "injuries": frozenset({"none", "healed", "fully healed", "no injuries", "uninjured"}),
-    "goal": frozenset({"none", "nothing"}),
-    "outfit": frozenset({"none", "nothing"}),
-    "carried": frozenset({"none", "nothing"}),
-    "hazards": frozenset({"none", "nothing"}),
-    "occupants": frozenset({"none", "nothing", "nobody", "no one", "empty"}),
-}
 
 
 def parse_states(reply: str) -> ParsedLines[StateLine]:

@@ -22,6 +22,15 @@ from apps.memories.queries.texts import current_version, is_outdated
 from apps.memories.witnesses import ids_in_story, is_witnessed_by
 
 MAX_MEMORIES, MAX_MESSAGES = 40, 20
+SECTIONS = ("character_state", "world_state", "relationship_matrix")
+MAX_SECTION = 4000  # characters
+_TITLE = r"(?P<{}>(?:character|world)[ _-]?state|relationships?[ _-]?matrix)"
+_TAG = rf"[<\[]\s?(?P<close>/?)\s?{_TITLE.format('tag')}\s?[>\]]"
+_HEADING = (
+    rf"^[ \t]*(?:#{{1,6}}[ \t]+|\d[.)][ \t]+)?[*_]{{0,2}}{_TITLE.format('heading')}[*_]{{0,2}}[ \t]*(?::[*_]{{0,2}}|$)"
+)
+_BOUNDARY = re.compile(f"{_TAG}|{_HEADING}", re.IGNORECASE | re.MULTILINE)
+_EMPTY = frozenset({"", "none", "n/a", "unknown"})
 
 
 def run(context: Context, window: Window) -> StageOutcome:
@@ -71,7 +80,7 @@ def _is_stale(context: Context, current: VersionedText | None) -> bool:
 
     It is if it has reached an age, if a scene has begun or an arc was resolved, or if what it came from has changed.
     """
-    if current is None or context.run.tiers == ["profiles"]:
+    if current is None or context.is_requested:
         return True
     if current.edited_by:
         return False
@@ -98,17 +107,6 @@ def _memories(context: Context) -> list[str]:
             rows = rows.filter(is_witnessed_by(ids_in_story(context.witness)))
         texts += rows.values_list("text", flat=True)[:MAX_MEMORIES]
     return tellable(context, texts)
-
-
-SECTIONS = ("character_state", "world_state", "relationship_matrix")
-MAX_SECTION = 4000  # characters
-_TITLE = r"(?P<{}>(?:character|world)[ _-]?state|relationships?[ _-]?matrix)"
-_TAG = rf"[<\[]\s?(?P<close>/?)\s?{_TITLE.format('tag')}\s?[>\]]"
-_HEADING = (
-    rf"^[ \t]*(?:#{{1,6}}[ \t]+|\d[.)][ \t]+)?[*_]{{0,2}}{_TITLE.format('heading')}[*_]{{0,2}}[ \t]*(?::[*_]{{0,2}}|$)"
-)
-_BOUNDARY = re.compile(f"{_TAG}|{_HEADING}", re.IGNORECASE | re.MULTILINE)
-_EMPTY = frozenset({"", "none", "n/a", "unknown"})
 
 
 @dataclass(frozen=True)

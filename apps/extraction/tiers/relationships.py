@@ -26,6 +26,22 @@ from apps.search.questions import mentions
 MAX_OTHERS = 40  # people shown to the model whom the turns don't name
 MAX_DESCRIPTORS = 6  # per directed pair, shown to the model
 _THINGS = (Entity.Kind.PLACE, Entity.Kind.OBJECT, Entity.Kind.FACTION, Entity.Kind.CONCEPT)
+MAX_WORD = 60  # characters
+MAX_WORDS = 30  # maximum number of descriptors in one line
+MAX_LINE = 2000  # characters
+_ARROW = re.compile(r"\s*(?:[-–—=]{1,3}>|[→⟶➔➜⇒➝])\s*")
+_PIECE = re.compile(r"(?:[^,;|()]|\([^()]*\)?|\))+")
+_IN_PARENTHESES = re.compile(r"(?P<word>[^()]*)\((?P<magnitude>[^()]*)\)?[^()]*")
+_AFTER_SEPARATOR = re.compile(r"(?P<word>[^:=/]*[^:=/\s])\s*[:=/]\s*(?P<magnitude>low|medium|high)", re.IGNORECASE)
+_REMOVED = re.compile(r"(?:!|no longer\s)\s*", re.IGNORECASE)
+_HEDGES = {
+    "low": re.compile(r"(?:slightly|somewhat|a bit|a little|mildly)\s+(?=\S)", re.IGNORECASE),
+    "high": re.compile(r"(?:very|extremely|deeply|intensely|profoundly)\s+(?=\S)", re.IGNORECASE),
+}
+_NOTHING = frozenset({"", "none", "unchanged", "no change", "no changes", "n/a", "unknown"})
+_EDGES = " \t*_`~\"“”'‘’[].!+-–—("
+# Names and an arrow, as in a line that begins without a tag.
+_PEOPLE = re.compile(r"^[^|\[\]:]{1,100}\s(?:[-–—=]{1,3}>|→)\s[^|\[\]:]{1,100}:")
 
 
 @dataclass(frozen=True)
@@ -123,22 +139,6 @@ def _known_relationships(context: Context) -> list[dict[str, Any]]:
     ]
 
 
-MAX_WORD = 60  # characters
-MAX_WORDS = 30  # maximum number of descriptors in one line
-MAX_LINE = 2000  # characters
-_ARROW = re.compile(r"\s*(?:[-–—=]{1,3}>|[→⟶➔➜⇒➝])\s*")
-_PIECE = re.compile(r"(?:[^,;|()]|\([^()]*\)?|\))+")
-_IN_PARENTHESES = re.compile(r"(?P<word>[^()]*)\((?P<magnitude>[^()]*)\)?[^()]*")
-_AFTER_SEPARATOR = re.compile(r"(?P<word>[^:=/]*[^:=/\s])\s*[:=/]\s*(?P<magnitude>low|medium|high)", re.IGNORECASE)
-_REMOVED = re.compile(r"(?:!|no longer\s)\s*", re.IGNORECASE)
-_HEDGES = {
-    "low": re.compile(r"(?:slightly|somewhat|a bit|a little|mildly)\s+(?=\S)", re.IGNORECASE),
-    "high": re.compile(r"(?:very|extremely|deeply|intensely|profoundly)\s+(?=\S)", re.IGNORECASE),
-}
-_NOTHING = frozenset({"", "none", "unchanged", "no change", "no changes", "n/a", "unknown"})
-_EDGES = " \t*_`~\"“”'‘’[].!+-–—("
-
-
 def parse_relationships(reply: str) -> ParsedLines[RelationshipLine]:
     """Parse changes of relationships. Never raise. The caller checks the names."""
     return parse_lines(
@@ -199,10 +199,6 @@ def format_relationship(line: RelationshipLine) -> str:
     """Return ``line`` formatted so that ``parse_relationships`` reads it back."""
     words = [f"{item.word}({item.magnitude})" for item in line.added] + [f"!{word}" for word in line.removed]
     return f"{line.subject} -> {line.target}: {', '.join(words)}"
-
-
-# Names and an arrow, as in a line that begins without a tag.
-_PEOPLE = re.compile(r"^[^|\[\]:]{1,100}\s(?:[-–—=]{1,3}>|→)\s[^|\[\]:]{1,100}:")
 
 
 def _line_of(record: Record) -> str:

@@ -34,16 +34,16 @@ class DividedReply:
 
 def divide_reply(reply: str) -> DividedReply:
     """Divide a reply by the forms of lines. Never raise. JSON objects are read as lines if there are no lines."""
-    divided = _divide(iter_records(reply, _starts), reply)
+    divided = _divide(_records_of(reply), reply)
     if not divided.texts and "{" in reply:
-        from_objects = _divide(iter_records(lines_of_objects(reply), _starts), reply)
+        from_objects = _divide(_records_of(lines_of_objects(reply)), reply)
         return from_objects if from_objects.texts else divided
     return divided
 
 
 def is_reading(reply: str) -> bool:
     """Return whether a reply has a line of any form, or says that there is nothing to note."""
-    return bool(divide_reply(reply).texts) or any(map(says_none, iter_records(reply, _starts)))
+    return bool(divide_reply(reply).texts) or any(map(says_none, _records_of(reply)))
 
 
 def parse_reading(reply: str) -> ParsedLines[Any]:
@@ -89,6 +89,11 @@ def _form_of(record: Record, by_word: Mapping[str, Form], forms: list[Form]) -> 
     return next((form for form in forms if form.untagged and form.untagged.match(halfwidth(record.line))), None)
 
 
-def _starts(line: Line) -> bool:
-    text = halfwidth(line.text)
-    return is_tagged(line) or any(form.untagged.match(text) for form in forms_with_lines() if form.untagged)
+def _records_of(reply: str) -> Iterator[Record]:
+    """Yield the records of a reply, which begin with a tag, or as lines of a form that needs none."""
+    untagged = [form.untagged for form in forms_with_lines() if form.untagged]
+
+    def starts(line: Line) -> bool:
+        return is_tagged(line) or any(pattern.match(halfwidth(line.text)) for pattern in untagged)
+
+    return iter_records(reply, starts)

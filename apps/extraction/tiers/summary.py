@@ -21,6 +21,24 @@ from apps.memories.queries.texts import current_version
 
 MIN_MESSAGES = 4
 MAX_KNOWN_MEMORIES = 30  # memories shown to the model, which the summary need not repeat
+SECTIONS = {
+    1: "Scene and setting",
+    2: "Who is present",
+    3: "Key events",
+    4: "Relationships",
+    5: "What was revealed",
+    6: "Open threads",
+    7: "What the user wants",
+    8: "The current moment",
+    9: "What comes next",
+}
+MAX_SUMMARY = 20_000  # characters
+MAX_SECTION = 4000
+_INDENT = "   "  # indents continuation lines, so that a numbered list isn't parsed as sections
+_ANALYSIS = re.compile(r"<\s?(?P<close>/?)\s?analysis\s?>", re.IGNORECASE)
+_MARKER = re.compile(r"[*_`]{0,3}[\[<［【]\s?(?P<close>/?)\s?summary\s?[\]>］】][*_`]{0,3}", re.IGNORECASE)
+_HEADING = re.compile(r"^(?:> ?)?(?:#{1,6} +)?[*_]{0,2}(?P<number>[1-9])[.)](?=[\s*_]|$)", re.MULTILINE)
+_LABEL = re.compile(r"\s*(?P<label>(?:\*\*|__)[^*_\n]{1,60}(?:\*\*|__)|[^:.\n]{1,60})(?P<end>:[*_]{0,2}|[ \t]*\n|\Z|)")
 
 
 def run(context: Context, window: Window) -> StageOutcome:
@@ -77,26 +95,6 @@ def _oldest_fitting(context: Context, unsummarised: dict[int, Message]) -> dict[
             break
         batch[number] = turn
     return batch
-
-
-SECTIONS = {
-    1: "Scene and setting",
-    2: "Who is present",
-    3: "Key events",
-    4: "Relationships",
-    5: "What was revealed",
-    6: "Open threads",
-    7: "What the user wants",
-    8: "The current moment",
-    9: "What comes next",
-}
-MAX_SUMMARY = 20_000  # characters
-MAX_SECTION = 4000
-_INDENT = "   "  # indents continuation lines, so that a numbered list isn't parsed as sections
-_ANALYSIS = re.compile(r"<\s?(?P<close>/?)\s?analysis\s?>", re.IGNORECASE)
-_MARKER = re.compile(r"[*_`]{0,3}[\[<［【]\s?(?P<close>/?)\s?summary\s?[\]>］】][*_`]{0,3}", re.IGNORECASE)
-_HEADING = re.compile(r"^(?:> ?)?(?:#{1,6} +)?[*_]{0,2}(?P<number>[1-9])[.)](?=[\s*_]|$)", re.MULTILINE)
-_LABEL = re.compile(r"\s*(?P<label>(?:\*\*|__)[^*_\n]{1,60}(?:\*\*|__)|[^:.\n]{1,60})(?P<end>:[*_]{0,2}|[ \t]*\n|\Z|)")
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,13 @@ from apps.memories.trigger_words import MAX_WORDS, longest_words, trigger_words
 from apps.memories.verdicts.judging import Outcome
 
 TOKENS_PER_MEMORY = 40
+MAX_SUGGESTED = 6  # of a memory
+MAX_LINES = 1000
+_NUMBERED = re.compile(
+    r"[\s*•>_`~+-]*(?:memory\s+)?[\[(#]{0,2}(?P<number>\d{1,9})"
+    r"(?:[*_`\])]{1,4}\s*[:.)–—-]?|\s*[:.)–—-])[*_`]{0,3}\s*(?P<words>\S.*)",
+    re.IGNORECASE,
+)
 
 
 def find_triggers(context: Context, batch: VerdictBatch) -> Mapping[int, Sequence[str]]:
@@ -50,15 +57,6 @@ def _suggested(context: Context, new: Mapping[int, str]) -> list[tuple[int, tupl
     found = parse_triggers(reply, list(new))
     context.unused += found.unused
     return [(number, added) for number, added in found.words.items() if number in new]
-
-
-MAX_SUGGESTED = 6  # of a memory
-MAX_LINES = 1000
-_NUMBERED = re.compile(
-    r"[\s*•>_`~+-]*(?:memory\s+)?[\[(#]{0,2}(?P<number>\d{1,9})"
-    r"(?:[*_`\])]{1,4}\s*[:.)–—-]?|\s*[:.)–—-])[*_`]{0,3}\s*(?P<words>\S.*)",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """A tier is one module, one template and one switch: the real pipeline asks, reads and keeps what it declares."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from apps.accounts.models import User
@@ -23,13 +25,12 @@ REPLY = "[gift:Alice] compass\n[gift:Tom] rope\n[gift] nothing of use"
 
 
 @pytest.fixture(autouse=True)
-def toy(monkeypatch: pytest.MonkeyPatch) -> None:
+def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The tier, registered as those of the product are, with its switch."""
     monkeypatch.setitem(TIERS, "gifts", gifts.TIER)
     monkeypatch.setitem(TASKS, "gifts", gifts.GIFTS)  # type: ignore[arg-type]
-    monkeypatch.setattr(schema, "READING_TIERS", schema.READING_TIERS)
-    schema.READING_TIERS.append("gifts")
     monkeypatch.setattr(schema.Settings, "gifts", True, raising=False)
+    schema.READING_TIERS.append("gifts")
     storyteller._pattern.cache_clear()
     yield
     schema.READING_TIERS.remove("gifts")
