@@ -41,6 +41,7 @@ def text_outcome(
 
 
 NEVER = dt.datetime(1, 1, 1, tzinfo=dt.UTC)
+FIRST_PAUSE, MAX_PAUSE = 8, 128  # later readings of the chat after a failure, doubled with each further one
 
 
 def is_members_turn(context: Context, kind: VersionedText.Kind) -> bool:
@@ -65,9 +66,6 @@ def tellable(context: Context, texts: Iterable[str]) -> list[str]:
     names = [context.character.name] if context.character else []
     secrets = secrets_kept_from(names, knowledge_in(context.chat) if names else ())
     return [told for text in texts if (told := secrets.without(text))]
-
-
-FIRST_PAUSE, MAX_PAUSE = 8, 128  # later readings of the chat after a failure, doubled with each further one
 
 
 def backs_off(context: Context, task: str) -> bool:
