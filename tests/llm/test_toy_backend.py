@@ -45,5 +45,5 @@ def test_it_makes_vectors(parrot: Connection) -> None:
 def test_its_connection_can_be_tested_and_chosen(parrot: Connection) -> None:
     result = check_connection(parrot)
     assert (result.ok, result.error, result.models) == (True, "", ["grey", "green"])
-    assert ("parrot", "Parrot") in ConnectionForm().fields["backend"].choices  # type: ignore[attr-defined]
+    assert ("parrot", "Parrot") in ConnectionForm().fields["backend"].choices
     assert parrot.get_backend_display() == "Parrot"

@@ -28,7 +28,7 @@ REPLY = "[gift:Alice] compass\n[gift:Tom] rope\n[gift] nothing of use"
 def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The tier, registered as those of the product are, with its switch."""
     monkeypatch.setitem(TIERS, "gifts", gifts.TIER)
-    monkeypatch.setitem(TASKS, "gifts", gifts.GIFTS)  # type: ignore[arg-type]
+    monkeypatch.setitem(TASKS, "gifts", gifts.GIFTS)
     monkeypatch.setattr(schema.Settings, "gifts", True, raising=False)
     schema.READING_TIERS.append("gifts")
     storyteller._pattern.cache_clear()
