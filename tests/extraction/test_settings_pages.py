@@ -315,9 +315,10 @@ def test_a_template_is_previewed_without_being_saved(site: Client, alice: User) 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_there_is_example_material_for_every_task(task: str) -> None:
-    filled = render(task, TASKS[task].preview_material, default_template(task))[-1]["content"]
+    material = TASKS[task].preview_material
+    filled = render(task, material, default_template(task))[-1]["content"]
     assert "{{" not in filled
-    required = render(task, TASKS[task].preview_material, " ".join(f"<{{{{{name}}}}}>" for name in TASKS[task].required))
+    required = render(task, material, " ".join(f"<{{{{{name}}}}}>" for name in TASKS[task].required))
     assert "<(nothing)>" not in required[-1]["content"]
 
 

@@ -50,7 +50,7 @@ class Task:
     @property
     def preview_material(self) -> Mapping[str, Any]:
         """Return the material for previews of the template."""
-        return MATERIAL | (self.example() if callable(self.example) else self.example)
+        return {**MATERIAL, **(self.example() if callable(self.example) else self.example)}
 
 
 # All tasks by name, in the order of pages. The tiers declare theirs, and are loaded when a task is first looked up.
