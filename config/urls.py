@@ -41,7 +41,7 @@ urlpatterns = [
     path("settings/models/", include("apps.llm.urls")),
     path("settings/moderation/", include("apps.moderation.urls")),
     path("settings/tokens/sillytavern.zip", sillytavern.download, name="sillytavern-extension"),
-    path("settings/", include("apps.extraction.settings.urls")),
+    path("settings/", include("apps.extraction.settings_urls")),
     path("settings/", include("apps.accounts.urls")),
     path(f"{settings.ADMIN_PATH}installation/", admin.site.admin_view(installation), name="installation"),
     path(settings.ADMIN_PATH, admin.site.urls),

@@ -6,7 +6,7 @@ from apps.builtin.phrases import as_sentence
 from apps.builtin.statements import Statement, statements_of
 from apps.builtin.threads import Thread, find_thread, parse_thread, resolves
 from apps.english.words import content_words, jaccard
-from apps.extraction.parsers.arcs import ARC, RESOLVED, ArcLine, format_arc
+from apps.extraction.tiers.arcs import ARC, RESOLVED, ArcLine, format_arc
 from apps.llm.generation import GenerationRequest
 
 MAX_NEW_ARCS = 4

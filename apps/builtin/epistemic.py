@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from apps.builtin.statements import Statement, resolve_person, statements_of, subjects
 from apps.english.clauses import split_speaker
 from apps.english.words import content_words, jaccard
-from apps.extraction.parsers.epistemic import HIDING, KnowledgeLine, format_knowledge, format_retired
 from apps.extraction.parsers.text_cleanup import clean_line, clean_name
+from apps.extraction.tiers.epistemic import HIDING, KnowledgeLine, format_knowledge, format_retired
 from apps.llm.generation import GenerationRequest
 
 MAX_NEW = 12

@@ -11,7 +11,7 @@ from apps.builtin.statements import Statement, statements_of
 from apps.builtin.threads import parse_thread
 from apps.english.clauses import split_speaker
 from apps.english.names import is_same_person, name_words
-from apps.extraction.parsers.profiles import Profile, format_profile
+from apps.extraction.tiers.profiles import Profile, format_profile
 from apps.llm.generation import GenerationRequest
 
 MAX_PER_LABEL = 3

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from apps.builtin.scene_breaks import likelihoods
 from apps.builtin.scene_breaks import scene_starts as detect_scene_starts
-from apps.extraction.stages.scene_detection import Accept, SceneTurn
+from apps.extraction.tiers.scene_detection import Accept, SceneTurn
 
 
 def scene_starts(turns: Sequence[SceneTurn], first_new: int, min_messages: int, accept: Accept) -> list[int]:

@@ -12,7 +12,7 @@ from apps.builtin.sentences import Sentence
 from apps.builtin.worth.judging import worth_of
 from apps.builtin.worthwhile import Worthwhile, worthwhile_sentences
 from apps.common.text_languages import ENGLISH
-from apps.extraction.parsers.memories import Candidate, format_memory
+from apps.extraction.tiers.memories import Candidate, format_memory
 from apps.llm.generation import GenerationRequest
 from apps.memories.quotations import quotation
 

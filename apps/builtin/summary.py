@@ -12,8 +12,8 @@ from apps.builtin.people import is_narrator
 from apps.builtin.salience import RELATIONSHIP, REVELATION, salience
 from apps.builtin.scenes import setting_statements
 from apps.builtin.statements import Statement, statements_of
-from apps.extraction.parsers.summary import format_summary, parse_summary
 from apps.extraction.parsers.text_cleanup import clean_reply, one_line, strip_html
+from apps.extraction.tiers.summary import format_summary, parse_summary
 from apps.llm.generation import GenerationRequest
 
 SCENE_AND_SETTING, PRESENT, EVENTS, RELATIONSHIPS, REVEALED, THREADS, WISHES, MOMENT, NEXT = range(1, 10)

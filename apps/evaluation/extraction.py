@@ -16,8 +16,8 @@ from apps.builtin.salience import KINDS, LONG_TERM, SESSION
 from apps.builtin.sentences import sentences_of
 from apps.evaluation.annotations import Session, read_sessions
 from apps.evaluation.datasets import read_json
-from apps.extraction.parsers.memories import parse_memories
 from apps.extraction.settings.schema import DEFAULTS
+from apps.extraction.tiers.memories import parse_memories
 from apps.llm.generation import GenerationRequest
 
 BUILT_IN = "built-in"

@@ -1,3 +1,3 @@
-"""Extraction of memories: runs and their progress, the pipeline with its stages, prompts and reply parsers, memory
+"""Extraction of memories: runs and their progress, the tiers that a pipeline reads for, prompts and parsers, memory
 settings, the suitability test of models, and embedding jobs; with their pages and API.
 """

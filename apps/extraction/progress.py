@@ -17,10 +17,10 @@ from django.db.models import CharField, F, Func, Q
 from apps.chats.models import Chat, Message
 from apps.common.jobs import OPEN_STATES
 from apps.extraction.models import ExtractionProgress, RunStep
+from apps.extraction.settings.schema import READING_TIERS
+from apps.memories.models import VersionedText
 from apps.memories.witnesses import named_witnesses
 
-# Tiers that read message by message; the others read a chat as a whole.
-READING_TIERS = ("summary", "scenes", "epistemic", "session", "long_term", "arcs", "ledger")
 # The fingerprint as SQL. Must give the same value as ``fingerprint_of``. ``concat_ws`` leaves out NULL.
 _WITNESSES = """
     CASE WHEN json_typeof(swipe.extra #> '{loci,witnesses}') = 'array' THEN (
@@ -65,6 +65,14 @@ def messages_to_extract(chat: Chat, tiers: Sequence[str], start: int, end: int, 
     return (
         window.annotate(handled=handled).filter(Q(progress=None) | ~Q(handled__contains=list(tiers))).order_by("index")
     )
+
+
+def end_of_window(chat: Chat) -> int:
+    """Return the index at which a run's window ends, exclusive: that of the newest message if it is a reply."""
+    newest = Message.objects.for_owner(chat.owner_id).filter(chat=chat).order_by("-index").first()
+    if newest is None:
+        return 0
+    return newest.index + 1 if newest.is_user else newest.index
 
 
 def mark_extracted(
@@ -140,6 +148,14 @@ def mark_not_extracted(chat: Chat, message_ids: Sequence[UUID]) -> None:
     indexes = Message.objects.for_owner(chat.owner_id).filter(pk__in=message_ids).values_list("index", flat=True)
     for index in indexes:
         steps.filter(first__index__lte=index, last__index__gte=index).delete()
+
+
+def is_checked(reply: Message) -> bool:
+    """Return whether the reply, as it is now, has been compared with what is known. Its swipes must be loaded."""
+    rows = VersionedText.objects.for_owner(reply.owner_id).filter(
+        chat=reply.chat_id, kind=VersionedText.Kind.CONTINUITY, state=VersionedText.State.CURRENT
+    )
+    return rows.filter(source=reply, swipe=reply.active_swipe.pk, created_at__gte=reply.updated_at).exists()
 
 
 def refused_messages(chat: Chat) -> Any:

@@ -17,14 +17,14 @@ from apps.common.database.restriction import restrict
 from apps.common.problems import Conflict, Missing
 from apps.common.scoping import Owner, system_scope
 from apps.extraction.invalidation import inherit_from_parent, invalidate_chat
-from apps.extraction.jobs import embedding_jobs, index_jobs, model_tests
+from apps.extraction.jobs import embedding_jobs, index_jobs
 from apps.extraction.models import EmbeddingJob, ExtractionRun, IndexJob, ModelTest
 from apps.extraction.runs import pipeline
-from apps.extraction.runs.continuity_checks import check_is_due
 from apps.extraction.runs.operations import mark_as_asked, start_run
-from apps.extraction.runs.queries import is_due, latest_run
+from apps.extraction.runs.queries import check_is_due, is_due, latest_run
 from apps.extraction.runs.waiting import waiting_runs
 from apps.extraction.settings.queries import settings_of
+from apps.extraction.suitability import model_tests
 from apps.llm.models import Connection
 from apps.llm.queries import embedding_connection
 from apps.search.indexing import has_stale_passages, index_changed

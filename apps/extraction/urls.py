@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from apps.extraction.settings.schema import CLOSING_TIERS
 from apps.extraction.views import runs, settings
 
 urlpatterns = [
@@ -22,5 +23,5 @@ urlpatterns = [
 ]
 urlpatterns += [
     path(f"chats/<uuid:chat_id>/book/story/{tier}/make/", runs.start_tier, {"tier": tier}, name=f"make-{tier}")
-    for tier in ("profiles", "canon", "continuity")
+    for tier in CLOSING_TIERS
 ]

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import F
 
 from apps.common import jobs
-from apps.extraction.stages.dictation import with_quotations
+from apps.extraction.steps.dictation import with_quotations
 from apps.journal.consolidation import MAX_LENGTH, bullets_of
 from apps.journal.quoting import quote, words_of
 from apps.llm.backends import backend_for

@@ -12,6 +12,7 @@ from apps.common.documents import strict_json
 from apps.common.problems import Problem
 from apps.common.scoping import Owner, owner_id_of
 from apps.llm import operations
+from apps.llm.apis import server_choices
 from apps.llm.http.addresses import AddressNotAllowed
 from apps.llm.models import Connection, validate_extra_body
 
@@ -25,7 +26,7 @@ class ConnectionForm(forms.Form):
         max_length=100, help_text=_("A name for your own use, such as “Home server”."), label=_("Name")
     )
     backend = forms.ChoiceField(
-        choices=[choice for choice in Connection.Backend.choices if choice[0] != Connection.Backend.BROWSER],
+        choices=server_choices,
         label=_("Kind of server"),
         help_text=_("Most services and local servers are OpenAI-compatible; Ollama can be either."),
     )

@@ -2,6 +2,7 @@
 
 import secrets
 from decimal import Decimal
+from enum import StrEnum
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -14,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.common.documents.strict_json import storage_errors
 from apps.common.scoping import OwnedModel
+from apps.llm.apis import BROWSER, backend_choices
 from apps.llm.encryption import EncryptedTextField
 
 RESERVED_FIELDS = ("messages", "model", "stream")  # of a request's body; ``extra_body`` may not set them
@@ -50,10 +52,12 @@ class Connection(OwnedModel):
     the local embedding model are used.
     """
 
-    class Backend(models.TextChoices):
-        OPENAI = "openai", _("OpenAI-compatible")
-        OLLAMA = "ollama", "Ollama"
-        BROWSER = "browser", _("In the browser")
+    class Backend(StrEnum):
+        """The backends that code asks for by name; ``apps.llm.apis`` has all of them."""
+
+        OPENAI = "openai"
+        OLLAMA = "ollama"
+        BROWSER = BROWSER
 
     class ReasoningEffort(models.TextChoices):
         NONE = "none", _("None")
@@ -62,7 +66,7 @@ class Connection(OwnedModel):
         HIGH = "high", _("High")
 
     name = models.CharField(max_length=100)
-    backend = models.CharField(max_length=16, choices=Backend.choices, default=Backend.OPENAI)
+    backend = models.CharField(max_length=16, choices=backend_choices, default=Backend.OPENAI.value)
     base_url = models.CharField(max_length=500, blank=True, default="", help_text="Empty for a model in the browser.")
     api_key = EncryptedTextField(default="", editable=False, help_text="Empty if the server needs none.")
     api_key_hint = models.CharField(max_length=8, blank=True, default="", editable=False)
@@ -135,7 +139,6 @@ class Connection(OwnedModel):
             models.UniqueConstraint(
                 fields=["owner"], condition=Q(backend="browser"), name="connection_one_in_the_browser"
             ),
-            models.CheckConstraint(condition=Q(backend__in=["openai", "ollama", "browser"]), name="connection_backend"),
             models.CheckConstraint(
                 condition=Q(backend="browser", base_url="", embedding_model="")
                 | (~Q(backend="browser") & ~Q(base_url="")),

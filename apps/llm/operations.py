@@ -16,11 +16,11 @@ from apps.common.jobs import lock_owner
 from apps.common.metrics import count
 from apps.common.problems import FieldError, Invalid
 from apps.common.scoping import Owner, owner_id_of
+from apps.llm.apis import BROWSER, SERVER_APIS
 from apps.llm.events import announce_embedding_change, announce_generation_change
 from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy, host_of, is_local_url
 from apps.llm.models import Connection, TokenLimit, new_embedding_space
 
-BROWSER = Connection.Backend.BROWSER
 LOCAL_PARALLEL_CALLS = 1
 HOSTED_PARALLEL_CALLS = 4
 KEY_PATTERN = re.compile(r"[\x21-\x7e]{1,1000}")
@@ -247,7 +247,7 @@ def check_base_url(url: str) -> None:
 
 def default_parallel_calls(backend: str, url: str) -> int:
     """Return how many calls at a time a server gets: one if it is local, since its calls share one processor."""
-    is_local = backend in (Connection.Backend.OLLAMA, BROWSER) or is_local_url(url)
+    is_local = backend == BROWSER or SERVER_APIS[backend].is_local or is_local_url(url)
     return LOCAL_PARALLEL_CALLS if is_local else HOSTED_PARALLEL_CALLS
 
 

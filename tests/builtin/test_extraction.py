@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from apps.builtin.selection import long_term, session
 from apps.english.requests import asked_to_remember
-from apps.extraction.parsers.memories import Candidate, parse_memories
 from apps.extraction.settings.schema import DEFAULTS
-from apps.extraction.stages.extraction import KINDS
+from apps.extraction.tiers.memories import Candidate, parse_memories
+from apps.extraction.tiers.proposals import KINDS
 from apps.llm.generation import GenerationRequest
 from apps.memories.quotations import quoted_speaker
 from tests.durations import takes_at_most

@@ -13,16 +13,17 @@ from apps.builtin.tasks import TASKS
 from apps.english.clauses import split_speaker
 from apps.english.comparison import Comparison
 from apps.english.words import content_words
-from apps.extraction.parsers.answers import parse_relations, parse_yes_no
-from apps.extraction.parsers.arcs import parse_arcs
-from apps.extraction.parsers.continuity import parse_contradictions
-from apps.extraction.parsers.epistemic import parse_knowledge
-from apps.extraction.parsers.ledger import parse_states
-from apps.extraction.parsers.merges import parse_merges
-from apps.extraction.parsers.profiles import parse_profiles
-from apps.extraction.parsers.relationships import parse_relationships
-from apps.extraction.parsers.summary import parse_summary
-from apps.extraction.parsers.triggers import parse_triggers
+from apps.extraction.tiers.arcs import parse_arcs
+from apps.extraction.tiers.consolidation import parse_merges
+from apps.extraction.tiers.continuity import parse_contradictions
+from apps.extraction.tiers.epistemic import parse_knowledge
+from apps.extraction.tiers.judging import parse_relations
+from apps.extraction.tiers.ledger import parse_states
+from apps.extraction.tiers.profiles import parse_profiles
+from apps.extraction.tiers.relationships import parse_relationships
+from apps.extraction.tiers.scenes import parse_yes_no
+from apps.extraction.tiers.summary import parse_summary
+from apps.extraction.tiers.triggers import parse_triggers
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.generation import GenerationRequest
 from apps.memories.candidates import LEDGER_FIELDS

@@ -22,8 +22,7 @@ from benchmarks.__main__ import BENCHMARKS
 # Functions whose argument is one of a few values of the code or the settings, never of a request.
 OF_FEW_VALUES = {
     "apps.llm.tokens.load_encoding",
-    "apps.extraction.prompts.rendering.default_template",
-    "apps.extraction.prompts.rendering._block",
+    "apps.extraction.prompts.rendering._parts_of",
     "apps.common.stored_texts._forms",
     "apps.common.http.rate_limits.Rate.parse",
     "apps.common.encryption._fernet",

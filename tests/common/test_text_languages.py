@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.common.text_languages import ENGLISH_NAMES, language_of
-from apps.extraction.prompts.languages import UNNAMED, named_language
+from apps.extraction.tiers.reading import UNNAMED_LANGUAGE as UNNAMED
+from apps.extraction.tiers.reading import named_language
 
 
 @pytest.mark.parametrize(

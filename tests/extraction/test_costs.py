@@ -12,10 +12,11 @@ from apps.chats.models import Chat
 from apps.common import jobs
 from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun, ModelCall
-from apps.extraction.runs import pipeline, steps
+from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
 from apps.extraction.runs.queries import expected_cost, is_due
 from apps.extraction.settings.operations import change_settings
+from apps.extraction.steps import recording
 from apps.extraction.templatetags.extraction_tags import describe_cost
 from apps.llm.backends.connection_check import check_connection
 from apps.llm.models import Connection
@@ -91,7 +92,7 @@ def test_a_cost_is_not_shown_where_a_call_had_no_price_or_another_currency(api: 
     run = read(chat)
     for change in ({"prompt_price": "2"}, {"currency": "EUR"}):
         connections.update(**change)
-        steps.record_call(run, ModelCall(owner_id=run.owner_id, run=run, prompt_tokens=10))
+        recording.record_call(run, ModelCall(owner_id=run.owner_id, run=run, prompt_tokens=10))
         used = api.get(f"/api/v1/runs/{run.pk}/").json()["llm"]
         assert (used["cost"], used["currency"]) == (None, None)
 

@@ -17,11 +17,11 @@ from apps.common import jobs
 from apps.common.problems import Conflict, Invalid
 from apps.common.scoping import system_scope
 from apps.extraction import tasks
-from apps.extraction.jobs import model_tests
 from apps.extraction.models import ExtractionRun, ModelCall, ModelTest
 from apps.extraction.prompts.overrides import set_template
 from apps.extraction.settings.plans import Plan, billions_of, plan_for
 from apps.extraction.settings.schema import Settings
+from apps.extraction.suitability import model_tests
 from apps.extraction.suitability.running import question_count
 from apps.llm.backends.connected import ConnectedBackend
 from apps.llm.models import Connection

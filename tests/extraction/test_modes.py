@@ -8,9 +8,9 @@ from apps.chats.models import Chat
 from apps.chats.operations import Patch, append_messages, patch_messages
 from apps.extraction.invalidation import invalidate_chat
 from apps.extraction.runs import pipeline
+from apps.extraction.runs.modes import end_read_only, set_read_only, start_fresh, undo_fresh_start
 from apps.extraction.runs.operations import start_run
 from apps.extraction.runs.queries import is_due
-from apps.extraction.settings.modes import end_read_only, set_read_only, start_fresh, undo_fresh_start
 from apps.memories.models import LedgerEntry, Memory, VersionedText
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.ledger import set_field

@@ -10,14 +10,17 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from apps.extraction.parsers.answers import parse_relations, parse_yes_no
-from apps.extraction.parsers.arcs import ArcLine, format_arc, parse_arcs
-from apps.extraction.parsers.canon import LABELS, parse_canon
-from apps.extraction.parsers.continuity import Contradiction, format_contradiction, parse_contradictions
-from apps.extraction.parsers.epistemic import KINDS, KnowledgeLine, format_knowledge, parse_knowledge
 from apps.extraction.parsers.free_text import parse_free_text
-from apps.extraction.parsers.ledger import StateLine, format_state, parse_states
-from apps.extraction.parsers.memories import (
+from apps.extraction.parsers.records import MAX_ITEMS, MAX_UNUSED
+from apps.extraction.parsers.text_cleanup import MAX_REPLY
+from apps.extraction.tiers.arcs import ArcLine, format_arc, parse_arcs
+from apps.extraction.tiers.canon import LABELS, parse_canon
+from apps.extraction.tiers.consolidation import MergeLine, format_merge, parse_merges
+from apps.extraction.tiers.continuity import Contradiction, format_contradiction, parse_contradictions
+from apps.extraction.tiers.epistemic import KINDS, KnowledgeLine, format_knowledge, parse_knowledge
+from apps.extraction.tiers.judging import parse_relations
+from apps.extraction.tiers.ledger import StateLine, format_state, parse_states
+from apps.extraction.tiers.memories import (
     ENTITY_KINDS,
     EXPIRATIONS,
     MAX_ENTITIES,
@@ -26,19 +29,17 @@ from apps.extraction.parsers.memories import (
     format_memory,
     parse_memories,
 )
-from apps.extraction.parsers.merges import MergeLine, format_merge, parse_merges
-from apps.extraction.parsers.profiles import Profile, format_profile, parse_profiles
-from apps.extraction.parsers.records import MAX_ITEMS, MAX_UNUSED
-from apps.extraction.parsers.relationships import (
+from apps.extraction.tiers.profiles import Profile, format_profile, parse_profiles
+from apps.extraction.tiers.relationships import (
     MAGNITUDES,
     Descriptor,
     RelationshipLine,
     format_relationship,
     parse_relationships,
 )
-from apps.extraction.parsers.summary import SECTIONS, format_summary, parse_summary
-from apps.extraction.parsers.text_cleanup import MAX_REPLY
-from apps.extraction.parsers.triggers import format_triggers, parse_triggers
+from apps.extraction.tiers.scenes import parse_yes_no
+from apps.extraction.tiers.summary import SECTIONS, format_summary, parse_summary
+from apps.extraction.tiers.triggers import format_triggers, parse_triggers
 from apps.memories.candidates import LEDGER_FIELDS
 
 MEMORY_KINDS = ("fact", "relationship", "preference", "event")

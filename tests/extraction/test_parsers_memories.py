@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.extraction.parsers.memories import (
+from apps.extraction.tiers.memories import (
     ENTITY_KINDS,
     EXPIRATIONS,
     MAX_ENTITIES,

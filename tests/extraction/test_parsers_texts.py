@@ -2,12 +2,13 @@
 
 import pytest
 
-from apps.extraction.parsers.answers import parse_relations, parse_yes_no
-from apps.extraction.parsers.continuity import Contradiction, is_all_clear, parse_contradictions
 from apps.extraction.parsers.free_text import parse_free_text
-from apps.extraction.parsers.profiles import Profile, parse_profiles
-from apps.extraction.parsers.summary import parse_summary
-from apps.extraction.parsers.triggers import parse_triggers
+from apps.extraction.tiers.continuity import Contradiction, is_all_clear, parse_contradictions
+from apps.extraction.tiers.judging import parse_relations
+from apps.extraction.tiers.profiles import Profile, parse_profiles
+from apps.extraction.tiers.scenes import parse_yes_no
+from apps.extraction.tiers.summary import parse_summary
+from apps.extraction.tiers.triggers import parse_triggers
 from apps.memories.verdicts.questions import Relation
 
 BODY = "1. Scene and setting: an inn at night.\n2. Who is present: Mira and Tom."

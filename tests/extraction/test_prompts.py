@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 
 from apps.accounts.models import User
 from apps.common.problems import Invalid, Missing
-from apps.extraction.parsers.arcs import parse_arcs
-from apps.extraction.parsers.epistemic import parse_knowledge
-from apps.extraction.parsers.memories import parse_memories
-from apps.extraction.prompts.examples import EXAMPLES
+from apps.extraction.prompts.material import PLACEHOLDER_MEANINGS
 from apps.extraction.prompts.overrides import reset_template, set_template, template_of, templates_of
 from apps.extraction.prompts.rendering import TASKS, check_template, default_template, render
-from apps.extraction.prompts.tasks import PLACEHOLDER_MEANINGS
 from apps.extraction.prompts.transcript import CLOSING, OPENING, neutralize
+from apps.extraction.tiers.arcs import parse_arcs
+from apps.extraction.tiers.epistemic import parse_knowledge
+from apps.extraction.tiers.memories import parse_memories
 from tests.durations import takes_at_most
 
 KINDS = ("fact", "relationship", "preference", "event")
@@ -39,10 +38,10 @@ MATERIAL: dict[str, dict[str, Any]] = {
         "entries": [{"number": 4, "text": "Mira owns a mill.", "consolidated": True}],
     },
     "pairs": {"pairs": [{"number": 1, "old": "Mira owns the mill.", "new": "Bob owns the mill."}]},
-    "reading": EXAMPLES["reading"] | {"turns": TURNS},
+    "reading": TASKS["reading"].preview_material | {"turns": TURNS},
     "plain": {"turns": TURNS[:1], "subject": "Mira", "names": []},
     "plainest": {"turns": TURNS[:1], "subject": "Mira", "names": []},
-    "review": EXAMPLES["review"],
+    "review": TASKS["review"].preview_material,
     "summary": {"summary": "1. Scene: the mill", "turns": TURNS, "known": ["Mira owns the mill."]},
     "scene_break": {"previous": TURNS[0], "turn": TURNS[1]},
     "scene_recap": {"turns": TURNS},

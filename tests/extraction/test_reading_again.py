@@ -15,8 +15,8 @@ from apps.chats.models import Chat
 from apps.chats.operations import add_participant, append_messages
 from apps.extraction.models import ExtractionRun
 from apps.extraction.settings.queries import settings_of
-from apps.extraction.stages.context import Context
-from apps.extraction.stages.extraction import outcome_of, propose
+from apps.extraction.steps.context import Context
+from apps.extraction.tiers.proposals import outcome_of, propose
 from apps.llm.backends import backend_for
 from apps.memories.models import Memory
 from apps.memories.verdicts.judging import Outcome

@@ -18,11 +18,11 @@ from apps.common import jobs
 from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun, RunStep
 from apps.extraction.progress import mark_not_extracted
-from apps.extraction.runs import pipeline, steps
+from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
 from apps.extraction.runs.queries import activities, end_of_window, seconds_left
 from apps.extraction.settings.schema import DEFAULTS
-from apps.extraction.stages import context
+from apps.extraction.steps import context, recording
 from apps.extraction.templatetags.extraction_tags import time_left
 from apps.llm.backends import builtin
 from apps.llm.generation import GenerationRequest
@@ -143,10 +143,10 @@ def test_a_step_is_never_stored_twice(long_chat: Chat) -> None:
     run = start(long_chat)
     mine = jobs.claim(ExtractionRun, run.pk)
     assert mine is not None
-    result = steps.StepResult(stage="session", window="w", messages=list(long_chat.messages.all()[:1]))
-    steps.finish_step(mine, result)
+    result = recording.StepResult(stage="session", window="w", messages=list(long_chat.messages.all()[:1]))
+    recording.finish_step(mine, result)
     with pytest.raises(IntegrityError), transaction.atomic():
-        steps.finish_step(mine, result)
+        recording.finish_step(mine, result)
     run.refresh_from_db()
     assert run.done == 1
 
@@ -156,7 +156,7 @@ def test_a_changed_message_is_read_again_by_the_run_that_had_read_it(long_chat: 
     assert mine is not None
     first, second = long_chat.messages.all()[:2]
     for number, message in enumerate((first, second)):
-        steps.finish_step(mine, steps.StepResult(stage="session", window=f"w{number}", messages=[message]))
+        recording.finish_step(mine, recording.StepResult(stage="session", window=f"w{number}", messages=[message]))
     mark_not_extracted(long_chat, [second.pk])
     assert [step.first for step in mine.steps.select_related("first")] == [first]
 
@@ -181,14 +181,14 @@ def test_a_run_cancelled_while_a_step_works_stores_nothing_of_it(
 
 def test_a_run_cancelled_between_steps_stops_there(long_chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     run = start(long_chat)
-    original = steps.finish_step
+    original = recording.finish_step
 
-    def finish_then_cancel(run: ExtractionRun, result: steps.StepResult) -> None:
+    def finish_then_cancel(run: ExtractionRun, result: recording.StepResult) -> None:
         original(run, result)
         if result.stage == "session_consolidation":
             jobs.cancel(run)
 
-    monkeypatch.setattr(steps, "finish_step", finish_then_cancel)
+    monkeypatch.setattr(recording, "finish_step", finish_then_cancel)
     pipeline.execute(run.pk)
     run.refresh_from_db()
     assert (run.state, run.done) == ("cancelled", 2)

@@ -10,7 +10,6 @@ from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.extraction import tasks
 from apps.extraction.models import EmbeddingJob, ModelTest
-from apps.extraction.prompts.examples import EXAMPLES
 from apps.extraction.prompts.overrides import set_template, template_of
 from apps.extraction.prompts.rendering import TASKS, default_template, render
 from apps.extraction.settings.operations import change_settings
@@ -316,9 +315,10 @@ def test_a_template_is_previewed_without_being_saved(site: Client, alice: User) 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_there_is_example_material_for_every_task(task: str) -> None:
-    filled = render(task, EXAMPLES[task], default_template(task))[-1]["content"]
+    material = TASKS[task].preview_material
+    filled = render(task, material, default_template(task))[-1]["content"]
     assert "{{" not in filled
-    required = render(task, EXAMPLES[task], " ".join(f"<{{{{{name}}}}}>" for name in TASKS[task].required))
+    required = render(task, material, " ".join(f"<{{{{{name}}}}}>" for name in TASKS[task].required))
     assert "<(nothing)>" not in required[-1]["content"]
 
 

@@ -18,8 +18,7 @@ from apps.common import jobs
 from apps.common.scoping import system_scope
 from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun, IndexJob
-from apps.extraction.runs import pipeline
-from apps.extraction.settings import modes
+from apps.extraction.runs import modes, pipeline
 from apps.search.indexing import index_messages
 from tests.factories import UserFactory, make_chat, parsed
 

@@ -5,7 +5,7 @@ import pytest
 from apps.accounts.models import User
 from apps.chats.models import Character, Chat
 from apps.chats.operations import branch_chat, delete_chat, purge_chat, restore_chat
-from apps.extraction.settings import modes
+from apps.extraction.runs import modes
 from apps.memories.models import VersionedText
 from apps.memories.operations.texts import edit_text, write_version
 from apps.memories.queries.texts import current_version, versions_of

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.accounts.models import User
-from apps.extraction.settings.modes import start_fresh
+from apps.extraction.runs.modes import start_fresh
 from apps.memories.models import Arc, LedgerEntry, Scene
 from apps.memories.operations.arcs import close_arc, create_arc
 from apps.memories.operations.layer_entries import edit_entry, end_entry, retire_entry

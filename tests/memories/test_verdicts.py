@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from apps.english.comparison import Comparison, compare
 from apps.english.words import jaccard
-from apps.extraction.parsers.memories import Candidate
-from apps.extraction.stages import judging
-from apps.extraction.stages.judging import comparison_for
+from apps.extraction.tiers import judging
+from apps.extraction.tiers.judging import comparison_for
+from apps.extraction.tiers.memories import Candidate
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.memories.verdicts.judging import (
     MAX_PASSED_IN_SUPERSEDED,

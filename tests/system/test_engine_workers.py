@@ -20,7 +20,7 @@ from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun, RunStep
 from apps.extraction.runs.queries import latest_run
 from apps.extraction.settings.operations import change_settings
-from apps.extraction.stages.order import CLOSING_STAGES, SEPARATE_STAGES
+from apps.extraction.tiers.stages import closing_stages, separate_stages
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import connect as connect
 from tests.extraction.engine.conftest import no_waiting as no_waiting
@@ -163,7 +163,7 @@ def test_workers_killed_at_every_stage_of_a_run_cost_nothing_and_double_nothing(
     undisturbed = told_by()
     expected = as_it_should_be(undisturbed)
     assert set(RunStep.objects.for_owner(undisturbed.owner_id).values_list("stage", flat=True)) == set(ASKS)
-    assert set(ASKS) == {stage.name for stage in (*SEPARATE_STAGES, *CLOSING_STAGES)}
+    assert set(ASKS) == {stage.name for stage in (*separate_stages(), *closing_stages())}
     assert {row[0] for row in expected} == {
         "memory", "arc", "scene", "ledger", "knowledge", "relationship", "digest",
     }  # fmt: skip

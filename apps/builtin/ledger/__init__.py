@@ -7,8 +7,8 @@ from apps.builtin.ledger.changes import StateChange, apply_changes, same_value
 from apps.builtin.ledger.people import people_changes
 from apps.builtin.ledger.things import thing_changes
 from apps.builtin.statements import statements_of
-from apps.extraction.parsers.ledger import StateLine, format_state
 from apps.extraction.parsers.text_cleanup import tag_safe_name
+from apps.extraction.tiers.ledger import StateLine, format_state
 from apps.llm.generation import GenerationRequest
 
 MAX_VALUE = 120  # characters

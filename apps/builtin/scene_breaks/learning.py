@@ -7,7 +7,7 @@ import numpy as np
 from apps.builtin.scene_breaks.features import COMPARED_MESSAGES, SIMILARITY_COUNT, features, similarities
 from apps.builtin.scene_breaks.network import Array, Network, train
 from apps.builtin.scene_breaks.reading import reading_of
-from apps.extraction.stages.scene_detection import SceneTurn
+from apps.extraction.tiers.scene_detection import SceneTurn
 from apps.llm.embeddings import get_embedder
 
 VECTORS = 4  # number of vectors in a row: of the opening, the first sentence, the message and the one before

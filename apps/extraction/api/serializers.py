@@ -16,7 +16,7 @@ from apps.common.api.serializer_fields import (
 from apps.common.jobs import PLACE
 from apps.extraction.models import ExtractionRun, ModelCall, RunStep
 from apps.extraction.models.runs import UNUSED
-from apps.extraction.settings.schema import TIERS
+from apps.extraction.settings.schema import tier_names
 from apps.llm.models import Connection
 
 MAX_TIERS = 100  # in a request; more than there are, since repeated ones are accepted
@@ -28,7 +28,7 @@ class ExtractSerializer(StrictSerializer):
     """Options of a new run: its tiers, the index of the first message, and whether to retry refused messages."""
 
     refused = serializers.BooleanField(required=False, help_text="Read messages again that the model refused to read.")
-    tiers = BoundedListField(child=ChoiceField(TIERS), required=False, allow_empty=False, max_length=MAX_TIERS)
+    tiers = BoundedListField(child=ChoiceField(tier_names()), required=False, allow_empty=False, max_length=MAX_TIERS)
 
     def get_fields(self) -> dict[str, Any]:
         # "from" is a keyword of Python and can't be declared as an attribute.

@@ -23,7 +23,7 @@ from apps.common.api.serializer_fields import (
     read_body,
 )
 from apps.common.problems import FieldError, Invalid
-from apps.extraction.settings import modes
+from apps.extraction.runs import modes
 from apps.extraction.settings.operations import MEMORY_SETTINGS
 from apps.extraction.settings.queries import settings_of, settings_of_owner
 from apps.extraction.settings.stores import SettingsStore, integrity_of

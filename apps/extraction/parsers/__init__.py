@@ -1,1 +1,1 @@
-"""Parse and format model replies, one module per kind of entry. Without database access."""
+"""Read replies of models: records of lines, and their usual shapes, for the tiers. Without database access."""

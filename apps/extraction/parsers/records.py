@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Generic, TypeVar
 
-from apps.extraction.parsers.json_lines import lines_of_objects
+from apps.extraction.parsers.json_objects import lines_of_objects
 from apps.extraction.parsers.shapes import as_lines, split_tags, usual_tag
 from apps.extraction.parsers.text_cleanup import LEADING_MARKS, MAX_REPLY, clean_line, clean_reply, halfwidth, one_line
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby, pairwise
 from typing import Any
 
-from apps.extraction.parsers.json_lines import line_of
+from apps.extraction.parsers.json_objects import line_of
 from apps.extraction.parsers.labels import KNOWLEDGE_WORDS, MEMORY_WORDS, label_of, means_none
 from apps.extraction.parsers.text_cleanup import LEADING_MARKS, strip_fences
 

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from apps.extraction.prompts.tasks import PLAIN_TASKS
+from django.utils.translation import gettext_lazy as _
+
+from apps.common.words import Words
 from apps.extraction.prompts.transcript import (
     INDENT,
     MAX_NAME,
@@ -21,10 +23,10 @@ MAX_EARLIER_TURN = 2000  # characters of a message that has been read before
 PromptContext = Mapping[str, Any]
 
 
-def placeholder_values(task: str, material: PromptContext, *, max_chars: int = MAX_TURN) -> dict[str, str]:
-    """Return the text of every placeholder for which there is material."""
+def placeholder_values(material: PromptContext, *, max_chars: int = MAX_TURN, is_plain: bool = False) -> dict[str, str]:
+    """Return the text of every placeholder for which there is material; if ``is_plain``, messages without marks."""
     values = {name: render(material[name]) for name, render in _RENDERERS.items() if name in material}
-    if task == "scene_break":
+    if "previous" in material:  # two messages, of which the second one may begin a scene
         turns = [material["previous"], material["turn"]]
         max_chars = min(max_chars, MAX_SCENE_BREAK_TURN)
         values["number"] = str(material["turn"]["number"])
@@ -32,7 +34,7 @@ def placeholder_values(task: str, material: PromptContext, *, max_chars: int = M
         turns = [material["turn"]] if "turn" in material else material.get("turns", [])
     if "earlier" in material:
         values["earlier"] = transcript(material["earlier"], max_chars=MAX_EARLIER_TURN)
-    shown = quoted_lines(turns) if task in PLAIN_TASKS else transcript(turns, max_chars=max_chars)
+    shown = quoted_lines(turns) if is_plain else transcript(turns, max_chars=max_chars)
     return values | {"transcript": shown}
 
 
@@ -122,4 +124,31 @@ _RENDERERS: Mapping[str, Callable[[Any], str]] = {
     "language": str,
     "arc": neutral_line,
     "summary": _render_text,
+}
+PLACEHOLDER_MEANINGS: Mapping[str, Words] = {
+    "transcript": _("the messages, numbered, between marks"),
+    "known": _("entries that are already known"),
+    "participants": _("the names of all participants"),
+    "names": _("the names that may be used"),
+    "per_kind": _("the maximum number of lines of each kind"),
+    "subject": _("the name of the character"),
+    "memories": _("the memories"),
+    "entries": _("the memories that may be merged, numbered"),
+    "kind": _("the kind of these memories"),
+    "pairs": _("pairs of an older and a newer memory, numbered"),
+    "forms": _("the forms of lines that the tiers ask for"),
+    "knowledge": _("entries about who knows what, numbered"),
+    "relationships": _("how people stand to each other"),
+    "earlier": _("messages before the new ones, which have been read already"),
+    "questions": _("the questions, each with what it is about"),
+    "language": _("the language of the conversation"),
+    "summary": _("the summary so far"),
+    "number": _("the number of the message in question"),
+    "open": _("the open threads, numbered"),
+    "arc": _("the arc that was resolved"),
+    "scenes": _("recaps of scenes, the oldest first"),
+    "entities": _("the entities, with their known state"),
+    "arcs": _("summaries of resolved arcs"),
+    "facts": _("the known facts, numbered"),
+    "issues": _("the contradictions that were found"),
 }

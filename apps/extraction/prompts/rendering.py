@@ -6,15 +6,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from apps.extraction.prompts.material import EMPTY, placeholder_values
-from apps.extraction.prompts.plain_example import EXAMPLE, NOTES
-from apps.extraction.prompts.tasks import PLACEHOLDER_MEANINGS, PLAIN_TASKS, TASKS
+from apps.extraction.prompts.material import EMPTY, PLACEHOLDER_MEANINGS, placeholder_values
+from apps.extraction.prompts.tasks import TASKS, Task
 from apps.extraction.prompts.transcript import CLOSING, MAX_TURN, OPENING
 from apps.llm.generation import PromptMessage
 
 __all__ = ["TASKS", "check_template", "default_template", "placeholders", "prompt_template", "render"]
 
-TEMPLATES = Path(__file__).parent / "templates"
 MAX_TEMPLATE = 20_000  # characters; the built-in ones have about 2,000
 SYSTEM = (
     "You keep the records of a conversation. You are not part of it: write no dialogue and no story, only what is "
@@ -34,33 +32,42 @@ def render(
     more than ``max_chars`` characters are shortened. Placeholders inside the material are not filled in. Raise KeyError
     for an unknown task.
     """
-    values = dict.fromkeys([*TASKS[task].required, *TASKS[task].optional], EMPTY)
-    values |= placeholder_values(task, material, max_chars=max_chars)
+    asked_for = TASKS[task]
     text = default_template(task) if template is None else template
-    asked: PromptMessage = {"role": "user", "content": _fill(text, values)}
-    if task not in PLAIN_TASKS:
-        return [{"role": "system", "content": SYSTEM}, asked]
-    example: PromptMessage = {"role": "user", "content": _fill(text, placeholder_values(task, EXAMPLE))}
-    shown: list[PromptMessage] = [example, {"role": "assistant", "content": NOTES}] if task == "plain" else []
-    return [{"role": "system", "content": PLAIN_SYSTEM}, *shown, asked]
+
+    def filled(material: Mapping[str, Any]) -> PromptMessage:
+        values = dict.fromkeys([*asked_for.required, *asked_for.optional], EMPTY)
+        values |= placeholder_values(material, max_chars=max_chars, is_plain=asked_for.is_plain)
+        return {"role": "user", "content": _fill(text, values)}
+
+    system: PromptMessage = {"role": "system", "content": PLAIN_SYSTEM if asked_for.is_plain else SYSTEM}
+    if asked_for.shown is None:
+        return [system, filled(material)]
+    example, reply = asked_for.shown
+    return [system, filled(example), {"role": "assistant", "content": reply}, filled(material)]
 
 
-@cache
 def default_template(task: str) -> str:
     """Return the built-in template. Raise KeyError for an unknown task."""
-    if task not in TASKS:
-        raise KeyError(task)
-    return (TEMPLATES / f"{task}.md").read_text(encoding="utf-8")
+    return _parts(TASKS[task])[0]
 
 
-def join_blocks(folder: str, blocks: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
-    """Return blocks of a prompt, each a file of a folder of templates filled with its material."""
-    return "\n\n".join(_fill(_block(folder, name), placeholder_values(name, material)) for name, material in blocks)
+def join_blocks(blocks: Iterable[tuple[Task, int, Mapping[str, Any]]]) -> str:
+    """Return blocks of a prompt: of each task a part of its template, by number, filled with its material."""
+    return "\n\n".join(_fill(_parts(task)[part], placeholder_values(material)) for task, part, material in blocks)
+
+
+def _parts(task: Task) -> list[str]:
+    return _parts_of(task.folder / f"{task.name}.md")
 
 
 @cache
-def _block(folder: str, name: str) -> str:
-    return (TEMPLATES / folder / f"{name}.md").read_text(encoding="utf-8")
+def _parts_of(path: Path) -> list[str]:
+    """Return the parts of a template between lines of three hyphens.
+
+    The first one is the prompt of the task alone, the others ask for the same within a call that asks for more.
+    """
+    return path.read_text(encoding="utf-8").split("\n---\n")
 
 
 def _fill(text: str, values: Mapping[str, str]) -> str:

@@ -3,7 +3,10 @@
 import datetime as dt
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
+
+from apps.extraction.prompts.tasks import TASKS
 
 OPENING = "=== TRANSCRIPT BEGINS ==="
 CLOSING = "=== TRANSCRIPT ENDS ==="
@@ -19,10 +22,6 @@ _TAGS = (
 )
 _SECTIONS = r"/?(?:character_state|world_state|relationship_matrix|analysis|summary|think|thinking|reasoning|s>|<SYS)"
 _BRACKETS = r"\[\]［］【】〔〕"
-# One of the tags that the reply parsers know, in any of the brackets that they accept.
-_TAG = re.compile(
-    rf"[\[［【〔](?=[^{_BRACKETS}\n]*?(?<![^\W_])(?:{_TAGS})s?(?![^\W_]))([^{_BRACKETS}\n]*)[\]］】〕]?", re.IGNORECASE
-)
 _ANGLE_BRACKET = re.compile(rf"<(?=\s*{_SECTIONS}|\|)", re.IGNORECASE)
 _EQUALS_SIGNS = re.compile(r"={3,}")
 _NUMBERED = re.compile(r"^(\W*)#(?=\s*\d)")
@@ -68,7 +67,16 @@ def _name(speaker: str) -> str:
 
 def neutralize(text: str) -> str:
     """Neutralize everything in a text that imitates a tag, a transcript mark or a control token of a model."""
-    return _EQUALS_SIGNS.sub("==", _ANGLE_BRACKET.sub("‹", _TAG.sub(r"⟦\1⟧", _CONTROL.sub("", text))))
+    tag = _tag(tuple(task.words[0] for task in TASKS.values() if task.words))
+    return _EQUALS_SIGNS.sub("==", _ANGLE_BRACKET.sub("‹", tag.sub(r"⟦\1⟧", _CONTROL.sub("", text))))
+
+
+@lru_cache(maxsize=4)
+def _tag(words: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the pattern of the tags that tasks ask for, in any of the brackets that the reply parsers accept."""
+    tags = "|".join([_TAGS, *map(re.escape, words)])
+    text = rf"[^{_BRACKETS}\n]*"
+    return re.compile(rf"[\[［【〔](?={text}?(?<![^\W_])(?:{tags})s?(?![^\W_]))({text})[\]］】〕]?", re.IGNORECASE)
 
 
 def neutral_line(text: str) -> str:

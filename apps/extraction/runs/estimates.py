@@ -11,7 +11,7 @@ from apps.chats.models import Chat, Message
 from apps.extraction.progress import messages_to_extract
 from apps.extraction.settings.plans import MAX_MESSAGES, MAX_TOKENS, Plan, plan_for
 from apps.extraction.settings.queries import settings_of
-from apps.extraction.settings.schema import Settings
+from apps.extraction.settings.schema import READING_TIERS, Settings
 from apps.llm.backends import backend_for
 from apps.llm.generation import GenerationBackend
 from apps.llm.queries import generation_connection
@@ -22,7 +22,6 @@ BYTES_PER_TOKEN = 4  # of UTF-8; English has about 4 letters a token, Chinese a 
 READING_TOKENS, REVIEW_TOKENS, CLOSING_TOKENS = 3000, 1200, 4000
 REPLY_TOKENS = 600  # tokens of a reply
 PLAIN_TOKENS, PLAIN_REPLY_TOKENS = 250, 100  # of a plain question besides its messages, and of the reply to it
-SEPARATE_CALLS = 7  # calls that read a window where each tier has its own
 MONEY = Decimal("0.01")
 
 
@@ -74,8 +73,8 @@ def _total(
         calls = 2 * windows + closing
         prompt_tokens = tokens + windows * (READING_TOKENS + REVIEW_TOKENS)
     else:
-        calls = SEPARATE_CALLS * windows + closing
-        prompt_tokens = SEPARATE_CALLS * (tokens + windows * READING_TOKENS)
+        calls = len(READING_TIERS) * windows + closing
+        prompt_tokens = len(READING_TIERS) * (tokens + windows * READING_TOKENS)
     prompt_tokens += closing * CLOSING_TOKENS
     completion_tokens = calls * (PLAIN_REPLY_TOKENS if plan == Plan.SMALL else REPLY_TOKENS)
     return {

@@ -13,15 +13,15 @@ from apps.common import jobs
 from apps.common.scoping import Owner
 from apps.extraction.models import ExtractionRun
 from apps.extraction.progress import (
-    READING_TIERS,
+    end_of_window,
     mark_as_read,
     mark_not_extracted_from,
     messages_to_extract,
     retry_refused,
 )
 from apps.extraction.runs.estimates import estimate
-from apps.extraction.runs.queries import asks_first, end_of_rounds, end_of_window, is_read_only, tiers_of
-from apps.extraction.settings.schema import TIERS
+from apps.extraction.runs.queries import asks_first, end_of_rounds, is_read_only, tiers_of
+from apps.extraction.settings.schema import READING_TIERS, tier_names
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def _extended(run: ExtractionRun, chat: Chat, order: Order) -> ExtractionRun:
     not read again, unless the order says so.
     """
     asked, end = tiers_of(chat, order.tiers), _end_of(chat, order)
-    tiers = [tier for tier in TIERS if tier in run.tiers or tier in asked]
+    tiers = [tier for tier in tier_names() if tier in run.tiers or tier in asked]
     begins_again = order.from_index is not None and not _begins_at(run, order.from_index, asked)
     if begins_again:
         mark_not_extracted_from(chat, _reading(asked), order.from_index or 0)

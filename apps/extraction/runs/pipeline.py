@@ -22,13 +22,13 @@ from apps.extraction import progress
 from apps.extraction.invalidation import invalidate_chat
 from apps.extraction.models import ExtractionProgress, ExtractionRun, RunStep
 from apps.extraction.models.runs import UNUSED
-from apps.extraction.runs import steps
 from apps.extraction.runs.waiting import wait_on_failure
 from apps.extraction.runs.windows import next_windows, reading_tiers
 from apps.extraction.settings.plans import Plan, plan_for
 from apps.extraction.settings.queries import settings_of
-from apps.extraction.stages.context import Context, StageOutcome, Window
-from apps.extraction.stages.order import CLOSING_STAGES, Stage, reading_stages
+from apps.extraction.steps import recording
+from apps.extraction.steps.context import Context, StageOutcome, Window
+from apps.extraction.tiers.stages import Stage, closing_stages, reading_stages
 from apps.llm.backends import backend_for
 from apps.llm.generation import Refused, get_backend
 from apps.memories.models import Memory
@@ -91,7 +91,7 @@ def _run_steps(context: Context) -> Iterator[None]:
     while True:
         yield from _read_windows(context, members)
         try:
-            yield from _run_stages(context, CLOSING_STAGES, Window([]), members)
+            yield from _run_stages(context, closing_stages(), Window([]), members)
         except MessagesChanged as change:
             attempts += not isinstance(change, ReadingAborted)
             if attempts == MAX_ATTEMPTS:
@@ -183,7 +183,7 @@ def _run_step(
         context.begin_step()
         context.watch = partial(_abort_if_changed, context, window)
         try:
-            outcome = stage.run(context, window)
+            outcome = stage.outcome(context, window)
         except Refused as failure:
             outcome = StageOutcome(error=failure.detail)
         with transaction.atomic():
@@ -221,8 +221,8 @@ def _write_step(
     unused = [*outcome.unused, *context.unused]
     if unused:
         counts[UNUSED] = len(unused)
-    result = steps.StepResult(stage.name, window.key, window.messages, member, unused, outcome.error, dict(counts))
-    steps.finish_step(context.run, result)
+    result = recording.StepResult(stage.name, window.key, window.messages, member, unused, outcome.error, dict(counts))
+    recording.finish_step(context.run, result)
 
 
 def _is_refused_in_part(run: ExtractionRun, stage: Stage, window: Window) -> bool:

@@ -8,10 +8,10 @@ from apps.chats.models import Chat, Message
 from apps.chats.pages.plugins import Activity
 from apps.common.scoping import Owner
 from apps.extraction.models import ExtractionRun
-from apps.extraction.progress import READING_TIERS, messages_to_extract
+from apps.extraction.progress import end_of_window, is_checked, messages_to_extract
 from apps.extraction.runs.estimates import estimate
 from apps.extraction.settings.queries import settings_of
-from apps.extraction.settings.schema import TIERS
+from apps.extraction.settings.schema import READING_TIERS, tier_names
 from apps.memories.models import ChatMemory
 
 SPEED_STEPS, MIN_SPEED_STEPS = 20, 3  # the newest steps of a run that tell its speed, and how few of them do
@@ -20,7 +20,7 @@ SPEED_STEPS, MIN_SPEED_STEPS = 20, 3  # the newest steps of a run that tell its 
 def tiers_of(chat: Chat, tiers: Sequence[str] = ()) -> list[str]:
     """Return the tiers that a run extracts: the given ones, else those that the settings switch on."""
     settings = settings_of(chat)
-    return [tier for tier in TIERS if (tier in tiers if tiers else getattr(settings, tier))]
+    return [tier for tier in tier_names() if (tier in tiers if tiers else getattr(settings, tier))]
 
 
 def expected_cost(chat: Chat, *, again: bool = False) -> dict[str, Any]:
@@ -58,12 +58,17 @@ def is_due(chat: Chat, *, since: int = 0) -> bool:
     return later.remembered().count() > len(new)
 
 
-def end_of_window(chat: Chat) -> int:
-    """Return the index at which a run's window ends, exclusive: that of the newest message if it is a reply."""
-    newest = Message.objects.for_owner(chat.owner_id).filter(chat=chat).order_by("-index").first()
-    if newest is None:
-        return 0
-    return newest.index + 1 if newest.is_user else newest.index
+def check_is_due(chat: Chat) -> bool:
+    """Return whether the chat ends with a complete reply that was not compared, and changed since its latest run."""
+    if not settings_of(chat).continuity or is_read_only(chat):
+        return False
+    newest = Message.objects.for_owner(chat.owner_id).filter(chat=chat).with_swipes().order_by("-index").first()
+    if newest is None or newest.is_user or newest.is_system or newest.left_out:
+        return False
+    if newest.is_partial:
+        return False
+    latest = latest_run(chat.owner_id, chat)
+    return (latest is None or latest.chat_rev < chat.rev) and not is_checked(newest)
 
 
 def end_of_rounds(chat: Chat) -> int:

@@ -6,12 +6,13 @@ from apps.chats.models import Message
 from apps.common import jobs
 from apps.extraction import progress
 from apps.extraction.models import ExtractionRun
-from apps.extraction.progress import READING_TIERS
+from apps.extraction.progress import end_of_window
 from apps.extraction.prompts.transcript import MAX_TURN
-from apps.extraction.runs.queries import end_of_window, is_read_only
-from apps.extraction.stages.context import Context, Window
-from apps.extraction.stages.order import CLOSING_STAGES, reading_stages
-from apps.extraction.stages.turns import parts_of
+from apps.extraction.runs.queries import is_read_only
+from apps.extraction.settings.schema import READING_TIERS
+from apps.extraction.steps.context import Context, Window
+from apps.extraction.steps.turns import parts_of
+from apps.extraction.tiers.stages import closing_stages, reading_stages
 from apps.llm.tokens import count_tokens
 from apps.memories.witnesses import learners
 
@@ -70,7 +71,7 @@ def _estimate_total(context: Context, new: int) -> None:
     members = len(learners(context.chat))
     each_window, closing = (
         sum(members if stage.per_member else 1 for stage in stages if set(stage.tiers) & set(context.run.tiers))
-        for stages in (reading_stages(context), CLOSING_STAGES)
+        for stages in (reading_stages(context), closing_stages())
     )
     done = context.run.steps.count()
     jobs.heartbeat(context.run, total=done + ceil(new / context.settings.chunk) * each_window + closing)

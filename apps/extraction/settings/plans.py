@@ -4,7 +4,7 @@ import re
 from enum import StrEnum
 
 from apps.common.scoping import Owner
-from apps.extraction.jobs.model_tests import tested_plan
+from apps.extraction.models import ModelTest
 from apps.extraction.settings.schema import Settings
 from apps.llm.generation import BUILTIN, GenerationBackend
 
@@ -33,11 +33,20 @@ def plan_for(owner: Owner, settings: Settings, backend: GenerationBackend) -> Pl
         return Plan.BUILTIN
     if settings.reading != "auto":
         return Plan(settings.reading)
-    if tested := tested_plan(owner, backend):
+    if tested := _tested_plan(owner, backend):
         return Plan(tested)
     if 0 < billions_of(backend.model) <= MAX_SMALL:
         return Plan.SMALL
     return Plan.ONE if settings.profile == "B" else Plan.SEPARATE
+
+
+def _tested_plan(owner: Owner, backend: GenerationBackend) -> str:
+    """Return the plan that the newest complete test of a model named, "" without one."""
+    tests = ModelTest.objects.for_owner(owner).filter(
+        state=ModelTest.State.SUCCEEDED, backend=backend.name, model=backend.model
+    )
+    latest = tests.order_by("-pk").first()
+    return str(latest.results.get("plan", "")) if latest else ""
 
 
 def billions_of(model: str) -> float:

@@ -198,10 +198,18 @@ class Settings:
     )
 
 
-TIERS = ("summary", "scenes", "epistemic", "session", "long_term", "arcs", "ledger", "profiles", "canon", "continuity")
+# The tiers, each of which has a switch above, in the order in which they run: those that read message by message, and
+# those that read a chat as a whole.
+READING_TIERS = ["summary", "scenes", "epistemic", "session", "long_term", "arcs", "ledger"]
+CLOSING_TIERS = ["profiles", "canon", "continuity"]
 DEFAULTS = Settings()
 SETTINGS = {setting.name: setting.metadata for setting in fields(Settings)}
 TYPES = get_type_hints(Settings)
+
+
+def tier_names() -> list[str]:
+    """Return the names of all tiers, in their order."""
+    return [*READING_TIERS, *CLOSING_TIERS]
 
 
 def defaults(profile: str) -> Settings:

@@ -4,24 +4,23 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from apps.extraction.parsers.arcs import RESOLVED, ArcLine, parse_arcs
-from apps.extraction.parsers.continuity import parse_contradictions
-from apps.extraction.parsers.epistemic import RETIRE, parse_knowledge
 from apps.extraction.parsers.free_text import parse_free_text
-from apps.extraction.parsers.ledger import parse_states
-from apps.extraction.parsers.memories import parse_memories
-from apps.extraction.parsers.plain import Said, parse_plain
-from apps.extraction.parsers.profiles import SECTIONS as PROFILE_SECTIONS
-from apps.extraction.parsers.profiles import parse_profiles
-from apps.extraction.parsers.reading import divide_reply
-from apps.extraction.parsers.relationships import parse_relationships
-from apps.extraction.parsers.summary import SECTIONS as SUMMARY_SECTIONS
-from apps.extraction.parsers.summary import parse_summary
 from apps.extraction.prompts.material import PromptContext
 from apps.extraction.suitability.expectations import Statement
+from apps.extraction.tiers.arcs import RESOLVED, ArcLine, parse_arcs
+from apps.extraction.tiers.continuity import parse_contradictions
+from apps.extraction.tiers.epistemic import KINDS as KNOWLEDGE_KINDS
+from apps.extraction.tiers.epistemic import RETIRE, parse_knowledge
+from apps.extraction.tiers.ledger import parse_states
+from apps.extraction.tiers.memories import KINDS, parse_memories
+from apps.extraction.tiers.plain_notes import Said, parse_plain
+from apps.extraction.tiers.profiles import SECTIONS as PROFILE_SECTIONS
+from apps.extraction.tiers.profiles import parse_profiles
+from apps.extraction.tiers.relationships import parse_relationships
+from apps.extraction.tiers.reply_parts import divide_reply
+from apps.extraction.tiers.summary import SECTIONS as SUMMARY_SECTIONS
+from apps.extraction.tiers.summary import parse_summary
 
-SESSION_KINDS = ("scene", "revelation", "development", "detail")
-LONG_TERM_KINDS = ("fact", "relationship", "preference", "event")
 MAX_PROSE = 6000  # characters
 MAX_RECAP = 900  # characters; three sentences have about 600 at most
 _UNKNOWN_VALUE = re.compile(
@@ -94,7 +93,7 @@ def _convert_epistemic(reply: str, material: PromptContext) -> ParsedReply:
     ]
     statements += [Statement(str(number), RETIRE) for number in parsed.retired]
     used = {line.kind for line in statements}
-    missing = [f"[{kind}]" for kind in ("knows", "suspects", "believes", "unaware", "hiding") if kind not in used]
+    missing = [f"[{kind}]" for kind in KNOWLEDGE_KINDS if kind not in used]
     remarks = [f"It never used {', '.join(missing)}."] if statements and missing else []
     return _build_reply(statements, len(statements), parsed.unused, remarks)
 
@@ -168,7 +167,8 @@ def _convert_continuity(reply: str, material: PromptContext) -> ParsedReply:
 def _convert_reading(reply: str, material: PromptContext) -> ParsedReply:
     divided = divide_reply(reply)
     names = sorted({entity["name"] for entity in material["entities"]} | set(material["participants"]))
-    parts = [_CONVERTERS[task](text, {**material, "names": names}) for task, text in divided.texts.items()]
+    texts = {task: text for task, text in divided.texts.items() if task in _CONVERTERS}  # scenes aren't judged
+    parts = [_CONVERTERS[task](text, {**material, "names": names}) for task, text in texts.items()]
     unused = [*divided.unused, *(line for part in parts for line in part.unused)]
     return _build_reply(
         [statement for part in parts for statement in part.statements], sum(part.count for part in parts), unused
@@ -181,8 +181,8 @@ def _convert_plain(reply: str, material: PromptContext) -> ParsedReply:
 
 
 _CONVERTERS: Mapping[str, Callable[[str, PromptContext], ParsedReply]] = {
-    "session": _make_memory_converter(SESSION_KINDS),
-    "long_term": _make_memory_converter(LONG_TERM_KINDS),
+    "session": _make_memory_converter(KINDS["session"]),
+    "long_term": _make_memory_converter(KINDS["long_term"]),
     "arcs": _convert_arcs,
     "epistemic": _convert_epistemic,
     "ledger": _convert_ledger,

@@ -5,13 +5,12 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from apps.extraction.parsers.memories import parse_memories
-from apps.extraction.parsers.reading import KINDS
-from apps.extraction.prompts.line_patterns import line_pattern
 from apps.extraction.prompts.rendering import render
+from apps.extraction.prompts.tasks import TASKS, any_line_of
 from apps.extraction.suitability.expectations import Statement, met_expectations
 from apps.extraction.suitability.scenarios import WAYS, Trial, trial_of, trials_for
 from apps.extraction.suitability.scoring import USABLE, TrialResult, failed_result, score_of, score_reply, verdict_of
+from apps.extraction.tiers.memories import KINDS, parse_memories
 from apps.llm.generation import (
     BUILTIN,
     Completion,
@@ -102,7 +101,8 @@ def _score_without() -> int:
 
 def _ask(backend: GenerationBackend, watch: Watch, trial: Trial, template: str | None) -> TrialResult:
     messages = render(trial.task, trial.material, template)
-    pattern = "" if template else line_pattern(trial.task, trial.forms)
+    patterns = [form.pattern for form in trial.forms] or [TASKS[trial.task].line_pattern]
+    pattern = "" if template else any_line_of(patterns)
     request = GenerationRequest(trial.task, messages, trial.material, trial.max_tokens, line_pattern=pattern)
     start = time.monotonic()
     usage: Completion | GenerationFailed

@@ -1,4 +1,4 @@
-"""Load the questions of the suitability test: scenes, requests, and the facts to find by tier. Uses no Django.
+"""Load the questions of the suitability test: scenes, requests, and the facts to find by tier.
 
 The scenes and their characters were invented for this test. ``trials.json`` holds the questions in the order of the
 stages of a run, and a text file each scene.
@@ -13,6 +13,8 @@ from typing import Any
 
 from apps.extraction.prompts.rendering import join_blocks
 from apps.extraction.suitability.expectations import Expectation
+from apps.extraction.tiers.registry import forms_with_lines
+from apps.extraction.tiers.tier import Form
 from apps.llm.generation import BUILTIN
 
 FOLDER = Path(__file__).parent
@@ -34,7 +36,7 @@ class Trial:
     enough: float = 0.75
     lines: int = 1  # minimum number of lines of a usable reply
     max_tokens: int = MAX_TOKENS
-    forms: Sequence[str] = ()  # of the lines that a reading asks for
+    forms: Sequence[Form] = ()  # of the lines that a reading asks for
 
     @property
     def expected(self) -> list[Expectation]:
@@ -76,8 +78,10 @@ def _trial(fields: dict[str, Any], players: Mapping[str, str], shared: Mapping[s
     turns = _turns_of(fields["scene"], players[fields["scene"]])
     limits = fields.pop("turns", None)
     material = fields.pop("material") | ({"turns": turns[slice(*limits)]} if limits else {})
-    if forms := fields.get("forms"):
-        material["forms"] = join_blocks("forms", [(form, material) for form in forms])
+    if "forms" in fields:
+        named = {form.name: form for form in forms_with_lines()}
+        fields["forms"] = forms = [named[name] for name in fields["forms"]]
+        material["forms"] = join_blocks((form.task, form.part, material) for form in forms)
     return Trial(material=material, expectations=(*expected, *forbidden), **fields)
 
 

@@ -14,10 +14,10 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
+from apps.common.on_demand import on_demand
 from apps.extraction.models import ExtractionRun
-from apps.extraction.parsers.summary import parse_summary
 from apps.extraction.progress import refused_messages
-from apps.extraction.prompts.rendering import TASKS
+from apps.extraction.prompts.tasks import TASKS
 from apps.extraction.runs import queries
 from apps.extraction.runs.estimates import MONEY
 from apps.extraction.runs.queries import seconds_left
@@ -29,8 +29,9 @@ from apps.llm.backends import backend_for
 from apps.llm.templatetags.connection_filters import thousands
 
 register = template.Library()
+_parse_summary = on_demand("apps.extraction.tiers.summary:parse_summary")  # pages don't load what reads messages
 
-# The sections of a summary as pages name them; prompts and replies have apps.extraction.parsers.summary.SECTIONS.
+# The sections of a summary as pages name them; prompts and replies have apps.extraction.tiers.summary.SECTIONS.
 SUMMARY_TITLES = {
     1: _("Scene and setting"),
     2: _("Who is present"),
@@ -89,7 +90,7 @@ def unread_messages(chat: Chat) -> int:
 @register.filter
 def summary_sections(text: str) -> list[tuple[str, str]]:
     """Return the sections of a summary as (title, text) pairs; empty if the text has no sections."""
-    return [(str(SUMMARY_TITLES[number]), section) for number, section in sorted(parse_summary(text).sections.items())]
+    return [(str(SUMMARY_TITLES[number]), section) for number, section in sorted(_parse_summary(text).sections.items())]
 
 
 @register.filter

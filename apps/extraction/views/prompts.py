@@ -10,10 +10,10 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.common.problems import Invalid
-from apps.extraction.prompts.examples import EXAMPLES
 from apps.extraction.prompts.overrides import reset_template, set_template, template_of, templates_of
-from apps.extraction.prompts.rendering import MAX_TEMPLATE, TASKS, check_template, default_template, placeholders
+from apps.extraction.prompts.rendering import MAX_TEMPLATE, check_template, default_template, placeholders
 from apps.extraction.prompts.rendering import render as render_prompt
+from apps.extraction.prompts.tasks import TASKS
 
 
 @login_required
@@ -41,7 +41,8 @@ def edit(request: HttpRequest, task: str) -> HttpResponse:
         context["text"] = text
         if action == "preview":
             problems = check_template(task, text)
-            context |= {"problems": problems} if problems else {"preview": render_prompt(task, EXAMPLES[task], text)}
+            preview = None if problems else render_prompt(task, TASKS[task].preview_material, text)
+            context |= {"problems": problems} if problems else {"preview": preview}
         elif action == "reset":
             reset_template(request.user, task)
             context |= {"is_own": False, "was_reset": True}

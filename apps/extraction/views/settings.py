@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.chats.models import Character, Chat
 from apps.chats.views.access import own_chat
 from apps.common.problems import Invalid
-from apps.extraction.settings import modes
+from apps.extraction.runs import modes
 from apps.extraction.settings.forms import SettingsForm
 from apps.extraction.settings.inheritance import Source, setting_values
 from apps.extraction.settings.operations import change_settings

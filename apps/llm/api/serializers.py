@@ -12,6 +12,7 @@ from apps.common.api.serializer_fields import (
     StrictSerializer,
     TextField,
 )
+from apps.llm.apis import backend_choices
 from apps.llm.models import Connection
 
 PURPOSES = ("for_generation", "for_embeddings")
@@ -66,7 +67,7 @@ class ConnectionUpdateSerializer(StrictSerializer):
     """Changes to a connection. Without ``api_key`` the key is kept; "" removes it."""
 
     name = TextField(max_length=100, allow_blank=False, validators=[validate_not_blank], required=False)
-    backend = ChoiceField(Connection.Backend.choices, required=False)
+    backend = ChoiceField(backend_choices(), required=False)
     base_url = TextField(max_length=500, allow_blank=False, required=False)
     api_key = TextField(max_length=1000, required=False, write_only=True)
     model = TextField(max_length=200, required=False)
@@ -115,7 +116,7 @@ class ConnectionCreateSerializer(ConnectionUpdateSerializer):
     """A new connection."""
 
     name = TextField(max_length=100, allow_blank=False, validators=[validate_not_blank])
-    backend = ChoiceField(Connection.Backend.choices)
+    backend = ChoiceField(backend_choices())
     base_url = TextField(max_length=500, required=False, help_text="Required except for a model in the browser.")
 
 

@@ -19,6 +19,11 @@ def register_task(name: str, function: TaskFunction) -> None:
     _tasks[name] = function
 
 
+def answers(task: str) -> bool:
+    """Return whether a task can be answered without a model."""
+    return task in _tasks
+
+
 class BuiltinBackend:
     """Backend that replies by rules. It counts tokens as a model would, so that usage can be compared."""
 

@@ -9,8 +9,7 @@ import httpx2
 import numpy as np
 from django.utils.translation import gettext
 
-from apps.llm.backends.ollama import Ollama
-from apps.llm.backends.openai_compatible import OpenAICompatible
+from apps.llm.apis import SERVER_APIS, Client
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.encryption import Undecryptable
 from apps.llm.generation import (
@@ -57,12 +56,9 @@ def call_policy_of(connection: Connection) -> CallPolicy:
     return CallPolicy(connection.timeout, policy, connection.api_key)
 
 
-def api_client_of(connection: Connection) -> OpenAICompatible | Ollama:
+def api_client_of(connection: Connection) -> Client:
     """Return the client of the connection's API. The base URL must have been checked."""
-    effort, extra_body = connection.reasoning_effort, connection.extra_body
-    if connection.backend == Connection.Backend.OLLAMA:
-        return Ollama(connection.base_url, connection.context_tokens, effort, extra_body)
-    return OpenAICompatible(connection.base_url, effort, extra_body)
+    return SERVER_APIS[connection.backend].client_of(connection)
 
 
 class ReplyIsEnough(Exception):
@@ -79,11 +75,11 @@ class ConnectedBackend:
     def __init__(self, connection: Connection, *, is_urgent: bool = False) -> None:
         self._connection = connection
         self._is_urgent = is_urgent
-        self._api_client: OpenAICompatible | Ollama | None = None
+        self._api_client: Client | None = None
         self.name: str = connection.backend
         self.model: str = connection.model
         self.context_tokens: int = connection.context_tokens
-        self.profile: Profile = "A" if connection.backend == Connection.Backend.OLLAMA else "B"
+        self.profile: Profile = SERVER_APIS[connection.backend].profile
 
     def generate(
         self, request: GenerationRequest, watch: Watch = unwatched, listener: Listener | None = None
@@ -208,7 +204,7 @@ class ConnectedEmbedder:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._api_client: OpenAICompatible | Ollama | None = None
+        self._api_client: Client | None = None
         self.model = connection.vector_space
         self.dimensions = connection.embedding_dimensions or 0
 

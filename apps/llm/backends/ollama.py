@@ -8,6 +8,7 @@ import httpx2
 
 from apps.common.documents import merge_patch
 from apps.llm.generation import GenerationRequest, Refused
+from apps.llm.models import Connection
 from apps.llm.replies.constrained import schema_of
 from apps.llm.replies.documents import error_message, parsed_json
 from apps.llm.replies.reply import Delta, failure_in_document, first_document
@@ -130,3 +131,8 @@ def base_url_of(pasted_url: str) -> str:
     url = httpx2.URL(pasted_url).copy_with(query=None, fragment=None)
     path = ENDPOINT_PATH.sub("", re.sub(r"/+", "/", url.path).rstrip("/"))
     return str(url.copy_with(path=path or "/")).rstrip("/")
+
+
+def client_of(connection: Connection) -> Ollama:
+    """Return the client of a connection's server."""
+    return Ollama(connection.base_url, connection.context_tokens, connection.reasoning_effort, connection.extra_body)

@@ -11,6 +11,7 @@ import httpx2
 
 from apps.common.documents import merge_patch
 from apps.llm.generation import GenerationRequest, Misconfigured, Refused
+from apps.llm.models import Connection
 from apps.llm.replies.constrained import NAME, schema_of
 from apps.llm.replies.documents import error_message
 from apps.llm.replies.openai_deltas import delta_of
@@ -151,3 +152,8 @@ def base_urls(pasted_url: str) -> list[str]:
     else:
         paths = [path]
     return [str(url.copy_with(path=candidate or "/")).rstrip("/") for candidate in paths]
+
+
+def client_of(connection: Connection) -> OpenAICompatible:
+    """Return the client of a connection's server."""
+    return OpenAICompatible(connection.base_url, connection.reasoning_effort, connection.extra_body)

@@ -7,7 +7,7 @@ import pytest
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.extraction import tasks
-from apps.extraction.stages.context import Context
+from apps.extraction.steps.context import Context
 from apps.memories.models import Arc, Knowledge, Memory, Scene, VersionedText
 from apps.memories.operations import delete_memory
 from apps.memories.queries.memories import active_memories

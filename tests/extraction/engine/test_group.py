@@ -11,7 +11,7 @@ from apps.common import jobs
 from apps.extraction.models import ExtractionRun
 from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
-from apps.extraction.stages.context import Context
+from apps.extraction.steps.context import Context
 from apps.memories.models import Memory
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.layers import state_hash

@@ -13,9 +13,9 @@ from apps.common import jobs
 from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun
 from apps.extraction.progress import messages_to_extract
+from apps.extraction.runs import modes
 from apps.extraction.runs.operations import skip_messages, start_run
 from apps.extraction.runs.queries import is_due
-from apps.extraction.settings import modes
 from apps.llm.models import Connection
 from apps.llm.operations import update_connection
 from apps.memories.queries.memories import active_memories

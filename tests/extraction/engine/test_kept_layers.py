@@ -11,7 +11,7 @@ from apps.chats.operations import add_participant, append_messages, create_chat
 from apps.extraction import tasks
 from apps.extraction.models import ModelCall
 from apps.extraction.progress import READING_TIERS, messages_to_extract
-from apps.extraction.settings.modes import start_fresh, undo_fresh_start
+from apps.extraction.runs.modes import start_fresh, undo_fresh_start
 from apps.extraction.settings.operations import change_settings
 from apps.memories.models import Arc, Memory, Relationship, VersionedText
 from apps.memories.operations.arcs import create_arc

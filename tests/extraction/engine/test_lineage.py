@@ -11,7 +11,7 @@ from apps.chats.models import Chat
 from apps.chats.operations import add_participant, branch_chat, create_chat, delete_chat, purge_chat, restore_chat
 from apps.common.problems import Conflict
 from apps.extraction import tasks
-from apps.extraction.settings import modes
+from apps.extraction.runs import modes
 from apps.memories.models import Arc, Inheritance, Memory, Question, Supersession
 from apps.memories.operations.memories import delete_memory, restore_memory
 from apps.memories.operations.questions import reopen, settle

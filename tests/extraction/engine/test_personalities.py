@@ -15,9 +15,10 @@ from apps.common import jobs
 from apps.common.jobs import transitions
 from apps.extraction.models import ExtractionProgress, ExtractionRun, ModelCall
 from apps.extraction.progress import refused_messages
-from apps.extraction.runs import pipeline, steps
+from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
 from apps.extraction.settings.operations import change_settings
+from apps.extraction.steps import recording
 from apps.memories.models import Memory
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.layers import told
@@ -187,7 +188,7 @@ def test_workers_killed_at_every_step_pay_for_no_stored_reply_twice(
 ) -> None:
     expected = with_an_obedient_model(cast, reading, connect)
     server.reply_to(lambda request: request.kind == "generation", PERSONALITIES[personality](storyteller.answer))
-    store_reply, finish_step = steps.record_call, steps.finish_step
+    store_reply, finish_step = recording.record_call, recording.finish_step
     deaths: set[str] = set()
 
     def die_once(name: str) -> None:
@@ -199,12 +200,12 @@ def test_workers_killed_at_every_step_pay_for_no_stored_reply_twice(
         store_reply(run, call)
         die_once(f"reply {call.key} {call.error}")
 
-    def finish(run: ExtractionRun, result: steps.StepResult) -> None:
+    def finish(run: ExtractionRun, result: recording.StepResult) -> None:
         finish_step(run, result)
         die_once(f"step {result.stage} {result.window}")  # before the commit, which is lost
 
-    monkeypatch.setattr(steps, "record_call", record_call)
-    monkeypatch.setattr(steps, "finish_step", finish)
+    monkeypatch.setattr(recording, "record_call", record_call)
+    monkeypatch.setattr(recording, "finish_step", finish)
     monkeypatch.setattr(transitions, "MAX_CLAIMS", 1000)
     monkeypatch.setattr(f"{__name__}.MAX_ROUNDS", 400)
     chat = cast(owner_with(connect, reading))

@@ -7,7 +7,7 @@ from apps.chats.models import Chat
 from apps.extraction.models import ExtractionRun, ModelCall
 from apps.extraction.runs.estimates import estimate
 from apps.extraction.settings.operations import change_settings
-from apps.extraction.stages.backing_off import FIRST_PAUSE
+from apps.extraction.steps.texts import FIRST_PAUSE
 from apps.memories.models import Memory
 from tests.extraction.engine.story import append, read, tell
 from tests.extraction.engine.test_reading import is_task, tasks_of

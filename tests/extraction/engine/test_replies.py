@@ -9,10 +9,10 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.common import jobs
+from apps.english.instructions import normalize_text
 from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun, ModelCall
 from apps.extraction.progress import messages_to_extract, refused_messages, retry_refused
-from apps.extraction.prompts.instructions import normalize_text
 from apps.extraction.runs import pipeline
 from apps.llm.models import TokenLimit
 from apps.memories.models import Memory

@@ -1,0 +1,199 @@
+"""Call the model of a run: store each reply at once, use stored ones again, and tell usable replies from others."""
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from django.utils.translation import gettext_noop
+
+from apps.common import jobs
+from apps.extraction.models import ExtractionRun, ModelCall
+from apps.extraction.parsers.records import ParsedLines, is_mostly_unused
+from apps.extraction.parsers.text_cleanup import LEADING_MARKS
+from apps.extraction.steps import recording
+from apps.llm.generation import (
+    BUILTIN,
+    Completion,
+    GenerationBackend,
+    GenerationFailed,
+    GenerationRequest,
+    PromptMessage,
+    Refused,
+    Watch,
+    unwatched,
+)
+
+MAX_STORED_REPLY = 200_000  # characters of a reply that are stored
+# A reasoning model's thoughts count towards the limit of tokens, so that a small one leaves no room for the reply.
+MIN_TOKENS, MIN_RETRY_TOKENS = 1024, 4096
+CUT_OFF = "The model's reply was cut off or empty twice, the second time within {} tokens."
+NOT_IN_FORM = gettext_noop("The model twice wrote no line in the form that it was asked for.")
+MOSTLY_UNUSED = gettext_noop("Most lines of the model's reply were not in the form that it was asked for.")
+REMINDERS = {
+    NOT_IN_FORM: "Your reply has none of the lines that were asked for. Write them now and nothing else, or only NONE.",
+    MOSTLY_UNUSED: "Most lines of your reply are not in a form that was asked for. Write those below again, each in "
+    "its form, and nothing else.",
+}
+MAX_SHOWN_FORMS, MAX_SHOWN_LINES = 12, 20  # of the examples of a prompt, and of a reply's unused lines, in a reminder
+MAX_REQUESTS = 2  # for one reply
+IsUsable = Callable[[str], bool]
+Parse = Callable[[str], ParsedLines[Any]]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A request to a model.
+
+    ``key`` says which requests are the same, by default those with the same prompt. ``offered`` are ids by the numbers
+    that the prompt shows. ``is_usable`` tells whether a reply has the form that was asked for; ``parse`` reads the
+    lines of one, if lines are asked for. ``watch`` is called about once a second during a call, and aborts it by an
+    exception.
+    """
+
+    request: GenerationRequest
+    key: str = ""
+    offered: Mapping[str, Any] = field(default_factory=dict)
+    is_usable: IsUsable = bool
+    parse: Parse | None = None
+    watch: Watch = unwatched
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A model's reply, and the ids by the numbers that its prompt showed."""
+
+    text: str
+    offered: Mapping[str, Any] = field(default_factory=dict)
+
+
+def ask(run: ExtractionRun, stage: str, backend: GenerationBackend, question: Question) -> Answer:
+    """Return the backend's reply. Raise GenerationFailed, ClaimLost.
+
+    A reply of a model that an interrupted run has stored is used again. One that is cut off or empty is requested once
+    more with a higher limit and less reasoning, one in another form with a reminder. If that fails too, raise Refused:
+    half a reply is not "nothing to remember". One of which most lines can't be used is requested once more as well;
+    then the reply counts of which more can be used.
+    """
+    request = question.request
+    call = partial(ModelCall, owner_id=run.owner_id, run=run, stage=stage, task=request.task)
+    if backend.name == BUILTIN:
+        if run.backend not in ("", BUILTIN):  # it helps a model out, whose calls alone cost something
+            return Answer(backend.generate(request, question.watch).text, question.offered)
+        reply = _call(run, backend, request, call(), replace(question, is_usable=takes_any))
+        return Answer(reply.text, question.offered)
+    request = replace(request, max_tokens=max(request.max_tokens, MIN_TOKENS))
+    key = _key_of(backend.model, request.task, question.key or str(request.messages))
+    if stored := recording.stored_reply(run, key):
+        return Answer(stored.reply, stored.offered)
+    replies = recording.unusable_replies(run, key)  # of an interrupted worker
+    while len(replies) < MAX_REQUESTS and not (replies and not replies[-1].error):
+        sent = _corrected(request, replies[-1], question.parse) if replies else request
+        replies.append(call(key=key, offered=dict(question.offered)))
+        _call(run, backend, sent, replies[-1], question)
+    return Answer(_best_of(replies, question.parse), question.offered)
+
+
+def _best_of(replies: Sequence[ModelCall], parse: Parse | None) -> str:
+    """Return the text of the last reply, after the usable lines of the one that it corrects.
+
+    Raise Refused if none can be used.
+    """
+    readable = [call.reply for call in reversed(replies) if call.error in ("", MOSTLY_UNUSED)]
+    if not readable:
+        raise Refused(replies[-1].error)
+    if parse is None or len(readable) == 1:
+        return readable[0]
+    if any("{" in text for text in readable) or not parse(readable[0]).items:
+        return max(readable, key=lambda text: len(parse(text).items))
+    return f"{_used_lines(readable[1], parse)}\n{readable[0]}"
+
+
+def _used_lines(text: str, parse: Parse) -> str:
+    unused = set(parse(text).unused)
+    return "\n".join(line for line in text.splitlines() if LEADING_MARKS.sub("", line, count=1).strip() not in unused)
+
+
+def takes_any(text: str) -> bool:
+    """Return True: replies of the built-in extractor, and to plain questions, are used as far as they go."""
+    return True
+
+
+def _forms_in(request: GenerationRequest) -> str:
+    """Return the lines of a prompt that show a form: no line of the material begins with a bracket."""
+    lines = request.messages[-1]["content"].splitlines()
+    return "\n".join([line for line in lines if line.startswith("[")][:MAX_SHOWN_FORMS])
+
+
+def _corrected(request: GenerationRequest, call: ModelCall, parse: Parse | None) -> GenerationRequest:
+    """Return the request to send after a reply that can't be used. It constrains nothing: that may be the reason."""
+    request = replace(request, line_pattern="")
+    if call.error not in REMINDERS:
+        return replace(request, max_tokens=max(2 * request.max_tokens, MIN_RETRY_TOKENS), less_reasoning=True)
+    shown = [f"The forms are:\n{forms}"] if (forms := _forms_in(request)) else []
+    if parse and (unused := parse(call.reply).unused[:MAX_SHOWN_LINES]):
+        shown.append("What could not be read:\n" + "\n".join(unused))
+    answer: list[PromptMessage] = [
+        {"role": "assistant", "content": call.reply},
+        {"role": "user", "content": "\n\n".join([REMINDERS[call.error], *shown])},
+    ]
+    return replace(request, messages=[*request.messages, *answer])
+
+
+def _key_of(*parts: str) -> str:
+    return hashlib.blake2b("\n".join(parts).encode("utf-8", "surrogatepass"), digest_size=32).hexdigest()
+
+
+def _call(
+    run: ExtractionRun,
+    backend: GenerationBackend,
+    request: GenerationRequest,
+    call: ModelCall,
+    question: Question,
+) -> Completion:
+    """Make a call and store its reply, with an error if it can't be used.
+
+    Raise GenerationFailed, ClaimLost, and the exceptions of the question's watch.
+    """
+
+    def heartbeat() -> None:
+        jobs.heartbeat(run)
+        question.watch()
+
+    heartbeat()
+    start = time.monotonic()
+    try:
+        completion = backend.generate(request, heartbeat)
+    except GenerationFailed as failure:
+        completion = Completion(failure.partial, failure.prompt_tokens, failure.completion_tokens, failure.reasoning)
+        _store(run, call, completion, failure.detail, start)
+        raise
+    if completion.cut_off and question.is_usable is takes_any:
+        completion = replace(completion, text=completion.text.rpartition("\n")[0])  # without the unfinished line
+    problem = _problem_of(completion, request, question)
+    call.unusable = bool(problem)
+    _store(run, call, completion, problem, start)
+    return completion
+
+
+def _problem_of(completion: Completion, request: GenerationRequest, question: Question) -> str:
+    """Return why a reply can't be used, or is not used without asking again, or ""."""
+    if question.is_usable is takes_any:
+        return ""
+    if completion.cut_off or not completion.text.strip():
+        return CUT_OFF.format(request.max_tokens)
+    if not question.is_usable(completion.text):
+        return NOT_IN_FORM
+    is_poor = question.parse is not None and is_mostly_unused(completion.text, question.parse(completion.text))
+    return MOSTLY_UNUSED if is_poor else ""
+
+
+def _store(run: ExtractionRun, call: ModelCall, completion: Completion, error: str, start: float) -> None:
+    call.reply = completion.text[:MAX_STORED_REPLY]
+    call.reasoning = completion.reasoning[:MAX_STORED_REPLY]
+    call.error = error
+    call.prompt_tokens, call.completion_tokens = completion.prompt_tokens, completion.completion_tokens
+    call.seconds = time.monotonic() - start
+    recording.record_call(run, call)

@@ -1,0 +1,248 @@
+"""Context of a stage: the run, its settings and model, and the window of messages that it reads."""
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from django.utils import timezone
+
+from apps.chats.dates import day_of
+from apps.chats.models import Character, Chat, Message, Participant
+from apps.extraction.jobs.embedding_jobs import embed_texts
+from apps.extraction.models import ExtractionRun
+from apps.extraction.progress import end_of_window, window_key
+from apps.extraction.prompts.overrides import template_of
+from apps.extraction.prompts.rendering import render
+from apps.extraction.prompts.tasks import TASKS, any_line_of
+from apps.extraction.settings.schema import Settings
+from apps.extraction.steps import calls
+from apps.extraction.steps.dictation import with_quotations
+from apps.extraction.steps.turns import with_text
+from apps.llm.backends import embedder_for
+from apps.llm.embeddings import EmbeddingUnavailable
+from apps.llm.generation import BUILTIN, GenerationBackend, GenerationRequest, Watch, unwatched
+from apps.memories.masking import masked
+from apps.memories.models import Memory
+from apps.memories.witnesses import participant_of, participants_of, witnessed_turns
+
+MIN_EARLIER = 6  # messages before a window
+MIN_TOKEN_BUDGET = 500  # minimum tokens for messages, however small the context
+
+
+@dataclass(frozen=True)
+class Window:
+    """Consecutive messages that a step reads. Empty ones count as read but have no turn.
+
+    Of a message that is too long for one prompt, the only one in its window, ``part`` is the text that the step reads
+    and ``number`` the number of that part. ``is_last``: the messages are read to their end after this window.
+    """
+
+    messages: Sequence[Message]
+    part: str | None = None
+    number: int = 0
+    is_last: bool = True
+
+    @cached_property
+    def key(self) -> str:
+        """Return a hash of the messages' ids and fingerprints, and of the part."""
+        return window_key(self.messages, "" if self.part is None else f"{self.number}:{self.part}")
+
+    @cached_property
+    def turns(self) -> dict[int, Message]:
+        """Return the messages by index, which is the number that the model sees."""
+        turns = {message.index: message for message in self.messages if message.mes.strip()}
+        return turns if self.part is None else {n: with_text(turn, self.part) for n, turn in turns.items()}
+
+
+def turns_material(
+    turns: Mapping[int, Message], *, dates: bool = False, zone: dt.tzinfo = dt.UTC
+) -> list[dict[str, Any]]:
+    """Return turns as the template values of prompts, with ``dates`` also the day on which each was sent, if known.
+
+    Days are those of the time ``zone``. Secrets are masked: what no extractor reads, none remembers.
+    """
+    return [
+        {
+            "number": number,
+            "speaker": turn.name,
+            "is_user": turn.is_user,
+            "text": masked(turn.mes),
+            "date": day_of(turn.sent_at, zone) if dates and turn.sent_at else None,
+        }
+        for number, turn in turns.items()
+    ]
+
+
+@dataclass
+class StageOutcome:
+    """Result of a stage. ``write`` stores it, in the transaction that ends the step, and returns counts of its rows.
+
+    ``unused`` are lines of the reply that could not be used. ``error`` says why the model refused to read the window.
+    """
+
+    write: Callable[[], Counter[str]] = Counter
+    unused: Sequence[str] = ()
+    error: str = ""
+
+
+NO_OUTCOME = StageOutcome()
+
+
+@dataclass
+class Context:
+    """State of a run while one worker executes it."""
+
+    run: ExtractionRun
+    settings: Settings
+    backend: GenerationBackend
+    stage: str = ""
+    character: Character | None = None  # the character whose memories the stage writes
+    position: int = 0  # index at which the current window begins; earlier messages that change are read last
+    tiers: Set[str] = frozenset()  # those of the run that have not read the window
+    # The state that the step has read: the chat's rev, its last index to read, and when the step began.
+    read_rev: int = 0
+    read_to: int = -1
+    step_began: dt.datetime = field(default_factory=timezone.now)
+    also_read: Sequence[Message] = ()  # messages that the step reads after its window
+    # Called about once a second during a call; raises if what the step reads has changed.
+    watch: Watch = unwatched
+    # Replies to tasks that one call has answered together, by task; ``ask`` returns them without another call.
+    replies: Mapping[str, str] = field(default_factory=dict)
+    # The ids that the numbers in those replies stand for, by the placeholder that showed them.
+    offered: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    # Lines that could not be used of replies to what a stage asks besides, such as pairs and trigger words.
+    unused: list[str] = field(default_factory=list)
+    # Counts of the step besides those of what it writes.
+    noted: Counter[str] = field(default_factory=Counter)
+    # A small model, which is asked plain questions alone; ``backend`` is then the built-in one, which does the rest.
+    small: GenerationBackend | None = None
+
+    def begin_step(self) -> None:
+        """Record the state of the chat that the next step reads."""
+        self.step_began = timezone.now()
+        self.also_read = ()
+        self.unused = []
+        self.noted = Counter()
+        self.read_rev = Chat.objects.for_owner(self.owner_id).values_list("rev", flat=True).get(pk=self.run.chat_id)
+        self.read_to = self.last_index
+
+    @property
+    def chat(self) -> Chat:
+        return self.run.chat
+
+    @property
+    def owner_id(self) -> Any:
+        return self.run.owner_id
+
+    @cached_property
+    def zone(self) -> dt.tzinfo:
+        """Return the owner's time zone, in which "yesterday" is meant."""
+        return self.run.owner.zone
+
+    @cached_property
+    def participants(self) -> list[str]:
+        """Return the names of all speakers and members of the chat, of its user and its character, sorted."""
+        names = Message.objects.for_owner(self.owner_id).filter(chat=self.chat).values_list("name", flat=True)
+        speakers = {*names.order_by().distinct(), self.chat.user_name}
+        speakers |= {self.chat.character.name} if self.chat.character else set()
+        speakers |= {member.name for member in participants_of(self.chat)}
+        return sorted(filter(None, speakers))
+
+    @property
+    def witness(self) -> Participant | None:
+        """Return the character's participant, or None if witnesses are not told apart."""
+        return participant_of(self.chat, self.character) if self.settings.witnesses_only else None
+
+    def witnessed(self, turns: Mapping[int, Message]) -> dict[int, Message]:
+        """Return the turns that the character witnessed; all of them outside a group."""
+        if self.witness is None:
+            return dict(turns)
+        return witnessed_turns(turns, self.character, participants_of(self.chat))
+
+    @property
+    def earlier_count(self) -> int:
+        """Return the number of messages before a window that a reading shows for reference."""
+        return max(MIN_EARLIER, 2 * self.settings.extract_every)
+
+    @property
+    def token_budget(self) -> float:
+        """Return the maximum number of tokens of messages in one prompt."""
+        return max(self.settings.chunk_share * self.backend.context_tokens, MIN_TOKEN_BUDGET)
+
+    @property
+    def is_requested(self) -> bool:
+        """Return whether the run is for the tier of this stage alone, as a person asks for."""
+        return bool(self.run.tiers == [self.stage])
+
+    @property
+    def has_model(self) -> bool:
+        """Return whether a language model is connected, in place of the built-in extractor."""
+        return self.backend.name != BUILTIN
+
+    @property
+    def last_index(self) -> int:
+        """Return the index of the last message that the run may read."""
+        return end_of_window(self.chat) - 1
+
+    def ask(self, task: str, material: Mapping[str, Any], **options: Any) -> str:
+        """Return the model's reply, which is stored unchanged, with ``options`` of ``ask_question``.
+
+        Raise GenerationFailed, ClaimLost.
+        """
+        if task in self.replies:
+            return self.replies[task]
+        return self.ask_question(task, material, **options).text
+
+    def ask_question(
+        self,
+        task: str,
+        material: Mapping[str, Any],
+        *,
+        max_tokens: int = 0,
+        backend: GenerationBackend | None = None,
+        sampling: Mapping[str, Any] = MappingProxyType({}),
+        line_pattern: str = "",
+        **options: Any,
+    ) -> calls.Answer:
+        """Return a reply with ``options`` of ``calls.Question``, of the model unless another ``backend`` is given.
+
+        ``max_tokens``, ``line_pattern`` and what tells usable replies are those of the task unless given; ``sampling``
+        are further fields of the request. Raise GenerationFailed, ClaimLost.
+        """
+        asked, own = TASKS[task], template_of(self.owner_id, task)
+        # An own template may ask for other lines.
+        pattern = "" if own else line_pattern or any_line_of([asked.line_pattern])
+        limit = max_tokens or asked.max_tokens
+        request = GenerationRequest(
+            task, render(task, material, own), material, limit, line_pattern=pattern, **sampling
+        )
+        options = {"is_usable": asked.is_usable, "parse": asked.parse, **options}
+        question = calls.Question(request, watch=self.watch, **options)
+        return calls.ask(self.run, self.stage, backend or self.backend, question)
+
+    def attributed(self, text: str, material: Mapping[str, Any]) -> str:
+        """Return what a model wrote, with the words of its material as quotations. The built-in one has its own."""
+        return with_quotations(text, material, self.participants) if self.has_model else text
+
+    def vectors(self, texts: Sequence[str]) -> tuple[np.ndarray | None, str]:
+        """Return the texts' vectors and the name of their model; None and "" if embeddings are unavailable."""
+        if not texts:
+            return None, ""
+        try:
+            embedder = embedder_for(self.owner_id)
+            return embedder.embed(texts), embedder.model
+        except EmbeddingUnavailable:
+            return None, ""
+
+    def embed_memories(self, rows: Sequence[tuple[UUID, str]]) -> None:
+        """Embed memories, given as (id, text), with the current model if it is available."""
+        with suppress(EmbeddingUnavailable):
+            if rows:
+                embed_texts(Memory, self.owner_id, rows, embedder_for(self.owner_id))

@@ -1,0 +1,99 @@
+"""Record the steps of a run and its calls of a model, and find replies that are stored already."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from django.db import transaction
+from django.utils import timezone
+
+from apps.chats.models import Character, Message
+from apps.common import jobs
+from apps.extraction.models import ExtractionRun, ModelCall, RunStep
+from apps.extraction.settings.schema import READING_TIERS
+from apps.llm.generation import BUILTIN
+from apps.llm.queries import generation_connection
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """Result of a stage over one window: its counts, and the reply's lines that could not be used.
+
+    ``error`` says why the model refused to read the window.
+    """
+
+    stage: str
+    window: str
+    messages: Sequence[Message] = ()
+    character: Character | None = None
+    unused_lines: Sequence[str] = ()
+    error: str = ""
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+def finish_step(run: ExtractionRun, result: StepResult) -> None:
+    """Record a finished step, in the transaction that writes its result. Raise ClaimLost."""
+    locked = jobs.owned(run).select_for_update().first()
+    if locked is None:
+        raise jobs.ClaimLost
+    RunStep.objects.create(
+        owner_id=run.owner_id,
+        run=run,
+        stage=result.stage,
+        window=result.window,
+        character=result.character,
+        first=result.messages[0] if result.messages else None,
+        last=result.messages[-1] if result.messages else None,
+        unused_lines=list(result.unused_lines),
+        error=result.error,
+        counts=result.counts,
+    )
+    locked.done += 1
+    locked.total = max(locked.total, locked.done)
+    locked.counts = dict(Counter(locked.counts) + Counter(result.counts))
+    locked.claims = locked.waits = 0
+    locked.heartbeat_at = timezone.now()
+    locked.save(update_fields=["done", "total", "counts", "claims", "waits", "heartbeat_at"])
+
+
+def unusable_replies(run: ExtractionRun, key: str) -> list[ModelCall]:
+    """Return the calls of this run with the same key whose replies came but could not be used, in order."""
+    calls = ModelCall.objects.for_owner(run.owner_id).filter(run=run, key=key, unusable=True)
+    return list(calls.order_by("pk"))
+
+
+def stored_reply(run: ExtractionRun, key: str) -> ModelCall | None:
+    """Return an earlier call with the same key, whose reply may be used again, or None.
+
+    It is a call of this run or, unless a person wants messages to be read or texts to be written again, of the chat.
+    """
+    calls = ModelCall.objects.for_owner(run.owner_id).filter(key=key, error="")
+    is_repetition = run.again or not set(run.tiers) & set(READING_TIERS)
+    calls = calls.filter(run=run) if is_repetition else calls.filter(run__chat=run.chat_id)
+    return calls.order_by("-pk").first()
+
+
+@transaction.atomic
+def record_call(run: ExtractionRun, call: ModelCall) -> None:
+    """Save a model call and add its usage and cost to the run, even a cancelled one.
+
+    Raise ClaimLost if the run was deleted.
+    """
+    locked = ExtractionRun.objects.for_owner(run.owner_id).select_for_update().filter(pk=run.pk).first()
+    if locked is None:
+        raise jobs.ClaimLost
+    call.save(force_insert=True)
+    usage = {"calls": 1, "prompt_tokens": call.prompt_tokens, "completion_tokens": call.completion_tokens}
+    total = {name: locked.llm.get(name, 0) + amount for name, amount in usage.items()}
+    locked.llm = {**total, **_total_cost(locked, call)}
+    locked.save(update_fields=["llm"])
+
+
+def _total_cost(run: ExtractionRun, call: ModelCall) -> dict[str, str | None]:
+    """Return the cost of the run's calls including this one; None if one of them had no price, or another currency."""
+    connection = generation_connection(run.owner_id) if run.backend != BUILTIN else None
+    cost = connection.cost_of(call.prompt_tokens, call.completion_tokens) if connection else None
+    if connection is None or cost is None or (run.llm and run.llm.get("currency") != connection.currency):
+        return {"cost": None, "currency": None}
+    return {"cost": f"{Decimal(run.llm.get('cost', 0)) + cost:f}", "currency": connection.currency}

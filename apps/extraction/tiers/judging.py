@@ -1,0 +1,134 @@
+"""Thresholds of verdicts, and whether the model or the learned comparison decides uncertain ones."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from apps.english.comparison import Comparison, compare
+from apps.extraction.parsers.records import Line, ParsedLines, has_lines, iter_lines, unused_report
+from apps.extraction.prompts.tasks import Task
+from apps.extraction.settings.schema import Settings
+from apps.extraction.steps.context import Context
+from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
+from apps.llm.generation import BUILTIN, Refused
+from apps.memories.verdicts.judging import Compare
+from apps.memories.verdicts.questions import Relation
+from apps.memories.verdicts.statements import Pair, Thresholds
+
+ANSWER_TOKENS = 20
+PAIR_TOKENS = 120  # tokens of two long statements in a question
+MAX_PAIRS = 48  # in one question: the nearest two statements of as many candidates as most windows have
+UNRELATED = Comparison(superseded=0, duplicate=0, passed=1)
+_RELATIONS = {
+    "update": Relation.UPDATE, "updates": Relation.UPDATE, "updated": Relation.UPDATE,
+    "same": Relation.SAME, "independent": Relation.INDEPENDENT,
+}  # fmt: skip
+_NUMBER = re.compile(r"\d{1,9}")
+_RELATION = re.compile(rf"(?<!not )\b(?:{'|'.join(_RELATIONS)})\b", re.IGNORECASE)
+_ANSWER = re.compile(rf"[\W_]*(?:pairs?\b)?[\W_]*\d{{1,9}}[\W_]+(?:{'|'.join(_RELATIONS)})\b", re.IGNORECASE)
+
+
+def thresholds_of(settings: Settings, *, by_words: bool) -> Thresholds:
+    """Return the thresholds for similarity by words, or else by embeddings."""
+    if by_words:
+        return Thresholds(
+            duplicate=settings.word_duplicate,
+            cross_kind_duplicate=settings.word_cross_kind_duplicate,
+            same_topic=settings.word_same_topic,
+        )
+    return Thresholds(
+        duplicate=settings.duplicate, cross_kind_duplicate=settings.cross_kind_duplicate, same_topic=settings.same_topic
+    )
+
+
+def ask_about(context: Context, pairs: Sequence[Pair]) -> Mapping[Pair, Relation] | None:
+    """Return the model's answers about the first pairs of statements; None for the built-in extractor.
+
+    Pairs that the model refuses to compare have no answer.
+    """
+    if not context.has_model:
+        return None
+    pairs = first_pairs(context, pairs)
+    if not pairs:
+        return {}
+    try:
+        reply = context.ask("pairs", {"pairs": pairs_material(pairs)}, max_tokens=ANSWER_TOKENS * len(pairs))
+    except Refused:
+        return {}
+    return answers_from(context, reply, pairs)
+
+
+def first_pairs(context: Context, pairs: Sequence[Pair]) -> Sequence[Pair]:
+    """Return the pairs that fit into one question. All others are kept apart."""
+    return pairs[: max(min(int(context.token_budget / PAIR_TOKENS), MAX_PAIRS), 1)]
+
+
+def pairs_material(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
+    """Return pairs as the template values of prompts."""
+    return [{"number": number, "old": old, "new": new} for number, (old, new) in enumerate(pairs, 1)]
+
+
+def answers_from(context: Context, reply: str, pairs: Sequence[Pair]) -> dict[Pair, Relation]:
+    """Return the answers of a reply by pair, and note its unused lines in the context."""
+    parsed = parse_relations(reply)
+    numbered = dict(enumerate(pairs, 1))
+    context.unused += parsed.unused
+    context.unused += [format_relation(number, one) for number, one in parsed.items if number not in numbered]
+    return {numbered[number]: relation for number, relation in parsed.items if number in numbered}
+
+
+def comparison_for(context: Context) -> Compare | None:
+    """Return the learned comparison if the built-in extractor is used, else None."""
+    return _compare_locally if context.backend.name == BUILTIN else None
+
+
+def _compare_locally(pairs: Sequence[tuple[str, str, str]]) -> list[Comparison]:
+    """Compare pairs with the local embedding model. If it is unavailable, treat them as unrelated."""
+    try:
+        return compare(pairs, get_embedder().embed)
+    except EmbeddingUnavailable:
+        return [UNRELATED] * len(pairs)
+
+
+def parse_relations(reply: str) -> ParsedLines[tuple[int, Relation]]:
+    """Parse lines such as ``[2] UPDATE``: the number of a pair, and how its newer statement relates to the older one.
+
+    Never raise. A line that names two relations is unused.
+    """
+    lines = [line.written for line in iter_lines(reply) if line.text]
+    found = [(line, _relation(line)) for line in lines]
+    items = [relation for _, relation in found if relation]
+    return ParsedLines(items, unused_report([line for line, relation in found if not relation], 0, reply))
+
+
+def is_comparison(reply: str) -> bool:
+    """Return whether a reply relates a pair, has another tagged line, or says NONE."""
+    return bool(parse_relations(reply).items) or has_lines(reply)
+
+
+def is_relation(line: Line) -> bool:
+    """Return whether a line begins with the number of a pair and a relation, as in "1. UPDATE"."""
+    return bool(_ANSWER.match(line.written))
+
+
+def _relation(line: str) -> tuple[int, Relation] | None:
+    number = _NUMBER.search(line)
+    relations = {_RELATIONS[word.lower()] for word in _RELATION.findall(line)}
+    return (int(number[0]), relations.pop()) if number and len(relations) == 1 else None
+
+
+def format_relation(number: int, relation: Relation) -> str:
+    """Return the line of a relation so that ``parse_relations`` reads it back."""
+    return f"[{number}] {relation.upper()}"
+
+
+PAIRS = Task(
+    "pairs",
+    _("Whether new memories replace or repeat old ones."),
+    ("pairs",),
+    is_usable=is_comparison,
+    words=("pair", "pairs"),
+    parse=parse_relations,
+)
