@@ -251,6 +251,16 @@ def test_it_holds_again_when_the_text_that_ended_it_is_lost(world: World, kind: 
 
 
 @each_that_ends
+def test_what_has_ended_goes_with_its_text_unless_its_kind_keeps_it(world: World, kind: Any) -> None:
+    row = world.learn(kind)
+    ENDINGS[kind](world, row, world.message(ENDS))
+    world.edit(BEGINS)
+    row.refresh_from_db()
+    assert not world.counts(kind)
+    assert (row.retired_reason != "source_changed") == kind.life.ended_stays
+
+
+@each_that_ends
 def test_it_is_gone_when_its_text_is_lost_with_the_text_that_ended_it(world: World, kind: Any) -> None:
     row = world.learn(kind)
     ENDINGS[kind](world, row, world.message(ENDS))

@@ -58,8 +58,9 @@ class Remembered(OwnedModel):
 
     - ``state`` is ``life.holds``. A memory that a branch inherited has the state of its Inheritance there; of layer
       entries a branch has copies.
-    - No Supersession of the memory and no Ending of the entry was made by what the chat sees. A memory that was
-      superseded only by another story's, which the chat doesn't see, is active there whatever its ``state``.
+    - Nothing that the chat sees of another story has superseded or ended it (Supersession, Ending); what is itself
+      retired or in the bin does neither. A memory that only another story superseded of which the chat doesn't see the
+      successor is active there, whatever its ``state``.
     - A memory is not deleted (``deleted_at``), expired (``expires_at``) or in the bin (``in_bin``, which follows from
       the chats of its sources and is stored for the indexes). A layer entry is in the bin with its chat.
 
