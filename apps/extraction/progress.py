@@ -1,8 +1,8 @@
 """Track which messages each tier has read, and find those that have changed in the meantime.
 
 A message is stored as read together with a fingerprint of its active swipe, text, speaker, the witnesses that its data
-name, and whether it is left out of memory. If the fingerprint differs now, the message has to be read again. Messages
-that are left out are not read; hidden ones are read like others.
+name, and whether it is left out of memory, by a person or by moderators, who withhold it. If the fingerprint differs
+now, the message has to be read again. Messages that are left out are not read; hidden ones are read like others.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ _WITNESSES = """
         FROM json_array_elements(swipe.extra #> '{loci,witnesses}') WITH ORDINALITY AS named (name, position)
         WHERE json_typeof(name) = 'string'
     ) END"""
-_LEFT_OUT = "CASE WHEN message.left_out THEN 'left out' END"
+_LEFT_OUT = "CASE WHEN message.left_out OR message.withheld THEN 'left out' END"
 FINGERPRINT = f"md5(concat_ws('|', swipe.id, message.is_user, message.name, swipe.mes, {_WITNESSES}, {_LEFT_OUT}))"
 _TIERS = ArrayField(CharField(max_length=16))
 _ORIGINAL_FINGERPRINT = FINGERPRINT.replace("message.", "original.").replace("swipe.", "original_swipe.")
@@ -40,7 +40,7 @@ def fingerprint_of(message: Message) -> str:
     parts = [str(swipe.pk), "ft"[message.is_user], message.name, swipe.mes]
     named = named_witnesses(message)
     parts += [] if named is None else ["|".join(named)]
-    parts += ["left out"] if message.left_out else []
+    parts += ["left out"] if message.left_out or message.withheld else []
     return hashlib.md5("|".join(parts).encode(), usedforsecurity=False).hexdigest()
 
 

@@ -21,7 +21,8 @@ from apps.common.scoping import system_scope
 from apps.exchange.chats.exports import export_jsonl
 from apps.exchange.memories.exporting import markdown_of
 from apps.extraction.models import ExtractionRun
-from apps.memories.models import Arc, Entity, Knowledge, Memory, Relationship, Scene, VersionedText
+from apps.memories.kinds import KINDS, OF_CHARACTER
+from apps.memories.models import Entity
 from apps.memories.queries.memory_book import MemoryBook
 from apps.prompts.models import Recall
 from apps.snapshots.models import MirrorDeletion, MirroredChat
@@ -103,9 +104,9 @@ def _changed_chats(now: dt.datetime) -> QuerySet[Chat]:
 def _contents() -> Iterator[QuerySet[Any]]:
     """Yield the rows, by table, that the files of a chat show and that changed since they were written."""
     since = OuterRef("mirrored__at")
-    for model in (Memory, Arc, Knowledge, Relationship, VersionedText, Scene, Entity, Recall):
+    for model in (*KINDS, Entity, Recall):
         yield model._base_manager.filter(owner=OuterRef("owner"), chat=OuterRef("pk"), updated_at__gt=since)
-    for model in (Memory, Arc, VersionedText, Entity):  # those of one character are told in all of its chats
+    for model in (*OF_CHARACTER, Entity):  # those of one character are told in all of its chats
         of_character = {"owner": OuterRef("owner"), "character": OuterRef("character")}
         yield model._base_manager.filter(**of_character, updated_at__gt=since)
     yield ExtractionRun._base_manager.filter(chat=OuterRef("pk"), finished_at__gt=since)

@@ -13,6 +13,7 @@ from apps.chats.models import Character, Chat
 from apps.common.database.replica import from_replica, reading_connection
 from apps.common.problems import Missing
 from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
+from apps.memories.kinds import OF_CHARACTER
 from apps.memories.models import Memory
 from apps.snapshots.models import Snapshot
 from apps.snapshots.tables import OF_CHAT, Scope, Table
@@ -31,7 +32,7 @@ OF_NAMESPACE = {
     "memories.MemorySource": "memory__namespace",
 }
 # What may outlive its chat, or belongs to a character alone.
-ALSO_OF_CHARACTER = ("memories.Entity", "memories.Arc", "memories.VersionedText")
+ALSO_OF_CHARACTER = ("memories.Entity", *(model._meta.label for model in OF_CHARACTER))
 
 
 @dataclass(frozen=True)

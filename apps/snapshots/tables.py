@@ -11,6 +11,7 @@ from django.db import models
 from django.db.models import Q
 
 from apps.common.scoping import OwnedModel
+from apps.memories.kinds import LAYERS
 from apps.snapshots.models import Snapshot
 
 # Tables of which no archive holds rows, and why.
@@ -60,12 +61,7 @@ OF_CHAT = {
     "memories.Memory": "chat",
     "memories.Memory_entities": "memory__chat",
     "memories.MemorySource": "memory__chat",
-    "memories.Scene": "chat",
-    "memories.Arc": "chat",
-    "memories.LedgerEntry": "chat",
-    "memories.Knowledge": "chat",
-    "memories.Relationship": "chat",
-    "memories.VersionedText": "chat",
+    **{model._meta.label: "chat" for model in LAYERS},
     "memories.ChatMemory": "chat",
     "memories.Supersession": "memory__chat",
     "memories.Ending": "chat",

@@ -11,20 +11,9 @@ from apps.chats.models import Chat, Message
 from apps.common.scoping import Owner
 from apps.extraction.progress import mark_all_extracted
 from apps.extraction.runs.operations import cancel_open_runs
-from apps.memories.models import (
-    RETIRED,
-    Arc,
-    ChatMemory,
-    Inheritance,
-    Knowledge,
-    LedgerEntry,
-    Memory,
-    RetiredReason,
-    Scene,
-    VersionedText,
-)
-
-_LAYER_MODELS = (Scene, Knowledge, LedgerEntry, Arc, VersionedText)
+from apps.memories.kinds import LAYERS
+from apps.memories.models import RETIRED, ChatMemory, Inheritance, Memory, RetiredReason
+from apps.memories.operations.layer_entries import has_current_counterpart
 
 
 @transaction.atomic
@@ -57,25 +46,22 @@ def end_read_only(owner: Owner, chat: Chat, *, learn: bool) -> ChatMemory:
 
 @transaction.atomic
 def start_fresh(owner: Owner, chat: Chat) -> ChatMemory:
-    """Retire the memories of this chat, except long-term ones, until ``undo_fresh_start``. Raise Missing.
+    """Retire what is remembered of this chat until ``undo_fresh_start``. Raise Missing.
 
-    Arcs that persist across the chats of a character are not only this chat's, and stay too.
+    What is not only this chat's stays: ``life.outlives_fresh_start`` of each kind.
     """
     chat = lock_chat(owner, chat.pk)
     cancel_open_runs(chat)  # which would write what it has read
     retired = {"state": RETIRED, "retired_reason": RetiredReason.FRESH_START}
-    Memory.objects.for_owner(owner).active().filter(chat=chat, tier=Memory.Tier.SESSION).update(
-        **retired, updated_at=timezone.now()
-    )
-    inherited = Inheritance.objects.for_owner(owner).filter(chat=chat, memory__tier=Memory.Tier.SESSION)
+    memories = Memory.objects.for_owner(owner).exclude(Memory.life.outlives_fresh_start)
+    memories.active().filter(chat=chat).update(**retired, updated_at=timezone.now())
+    inherited = Inheritance.objects.for_owner(owner).filter(chat=chat, memory__in=memories.values("pk"))
     inherited.filter(state=Memory.State.ACTIVE).update(**retired)
-    for model in _LAYER_MODELS:
+    for model in LAYERS:
         rows: Any = model.objects.for_owner(owner).filter(chat=chat).exclude(state=RETIRED)
-        if model is VersionedText:  # the canon rests on long-term memories, which stay
-            rows = rows.exclude(kind=VersionedText.Kind.CANON)
-        if model is Arc:
-            rows = rows.exclude(persistent=True, character__isnull=False)
-        rows.update(**retired, state_before=F("state"), updated_at=timezone.now())
+        rows.exclude(model.life.outlives_fresh_start).update(
+            **retired, state_before=F("state"), updated_at=timezone.now()
+        )
     mark_all_extracted(chat)
     memory = ChatMemory.of_chat(chat)
     memory.fresh_start = _newest_message(chat)
@@ -100,26 +86,17 @@ def undo_fresh_start(owner: Owner, chat: Chat) -> ChatMemory:
         memory__in=Memory.objects.for_owner(owner).filter(text__in=learnt_again, pinned=False, edited_by="")
     ).update(**active)
     own.update(**active, updated_at=timezone.now())
-    for model in _LAYER_MODELS:
-        for row in model.objects.for_owner(owner).filter(chat=chat, **retired):
+    for model in LAYERS:
+        entries: Any = model.objects.for_owner(owner).filter(chat=chat, **retired)
+        for row in entries:
             row.state, row.state_before, row.retired_reason = row.state_before, "", ""
-            if row.state == "current" and isinstance(row, LedgerEntry | VersionedText) and _has_newer(row):
-                row.state = "replaced"
+            if row.state == model.life.holds and has_current_counterpart(row):
+                row.state = model.life.replaced
             row.save(update_fields=["state", "state_before", "retired_reason", "updated_at"])
     memory = ChatMemory.of_chat(chat)
     memory.fresh_start = None
     memory.save()
     return memory
-
-
-def _has_newer(row: LedgerEntry | VersionedText) -> bool:
-    """Return whether another row for the same field or text has become current."""
-    if isinstance(row, LedgerEntry):
-        key = {"chat": row.chat_id, "entity": row.entity_id, "field": row.field}
-    else:
-        key = {"chat": row.chat_id, "kind": row.kind, "character": row.character_id}
-    rows: Any = type(row).objects.for_owner(row.owner_id)
-    return bool(rows.filter(**key, state="current").exists())
 
 
 def _newest_message(chat: Chat) -> Message | None:

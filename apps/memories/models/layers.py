@@ -1,21 +1,25 @@
 """Models of the layers: scenes, arcs, the state ledger, knowledge, relationships and versioned texts."""
 
+from collections.abc import Collection
 from typing import Any
+from uuid import UUID
 
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from pgvector.django import HalfVectorField
 
 from apps.chats.models import Character, Chat, Message, Swipe
 from apps.common.database.fields import OrderedJSONField
-from apps.common.scoping import OwnedModel
-from apps.memories.models.memory import RETIRED, Entity, RetiredReason, StoryModel
+from apps.memories.models.life import ALL_ROWS, RETIRED, Life, Remembered, RetiredReason
+from apps.memories.models.memory import Entity, StoryModel
 
 
-class LayerEntry(OwnedModel):
-    """Base of all layer entries: the messages where an entry begins and ends, its run, and people's corrections."""
+class LayerEntry(Remembered):
+    """Abstract base of all layer entries: the messages and swipes where an entry begins and ends, and who retired it.
+
+    A kind has a ``chat`` and a ``state``, says in ``life`` how it differs, and stands in ``apps.memories.kinds``.
+    """
 
     source = models.ForeignKey(
         Message,
@@ -35,20 +39,12 @@ class LayerEntry(OwnedModel):
         help_text="The message at which it ended.",
     )
     until_swipe = models.ForeignKey(Swipe, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
-    run = models.ForeignKey(
-        "extraction.ExtractionRun", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
-    )
-    retired_reason = models.CharField(max_length=32, choices=RetiredReason.choices, blank=True, default="")
     retired_by = models.CharField(
         max_length=100, blank=True, default="", help_text="The person who retired the entry; empty if a run did."
     )
     state_before = models.CharField(
         max_length=16, blank=True, default="", help_text="The state that undoing the retirement restores."
     )
-    edited_by = models.CharField(max_length=100, blank=True, default="")
-    version = models.PositiveIntegerField(default=1)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
         abstract = True
@@ -62,6 +58,11 @@ class LayerEntry(OwnedModel):
             ),
         ]
 
+    @classmethod
+    def has_lost_text(cls, changed: Collection[UUID]) -> Q:
+        """Return the condition of entries whose message was deleted, or has one of the ids ``changed``."""
+        return Q(source=None) | Q(source__in=changed)
+
 
 class Scene(LayerEntry):
     """A scene whose end, at the message ``source``, a run detected.
@@ -74,6 +75,8 @@ class Scene(LayerEntry):
         RECAP = "recap"
         DISMISSED = "dismissed"  # a person removed the break; a run must not detect it again
         RETIRED = "retired"
+
+    life = Life(holds=State.FOUND)
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="found_scenes", db_index=False)
     state = models.CharField(max_length=16, choices=State.choices, default=State.FOUND)
@@ -102,6 +105,13 @@ class Scene(LayerEntry):
         ]
         indexes = [models.Index("owner", "chat", "state", name="scene_owner_chat")]
 
+    @classmethod
+    def has_lost_text(cls, changed: Collection[UUID]) -> Q:
+        """Return the condition of scenes of which the last message, or the one with the cue, was lost."""
+        is_cue_lost = Q(opening=None) | Q(opening__in=changed)
+        # The recap of a break that a person set needs no cue.
+        return super().has_lost_text(changed) | is_cue_lost & ~Q(state_before=cls.State.RECAP)
+
 
 class Arc(StoryModel, LayerEntry):
     """A thread of the story, open until resolved. A persistent arc also applies in the character's other chats."""
@@ -110,6 +120,19 @@ class Arc(StoryModel, LayerEntry):
         OPEN = "open", _("Open")
         RESOLVED = "resolved", _("Resolved")
         RETIRED = "retired"
+
+    life = Life(
+        holds=State.OPEN,
+        ended=Q(state=State.RESOLVED),
+        ended_by="edited_by",
+        ended_stays=True,
+        outcome="summary",
+        hashed=True,
+        ending="arc",
+        same=("character_id", "text"),
+        outlives_chat=Q(persistent=True, character__isnull=False),
+        outlives_fresh_start=Q(persistent=True, character__isnull=False),
+    )
 
     chat = models.ForeignKey(Chat, on_delete=models.SET_NULL, null=True, blank=True, related_name="arcs")
     character = models.ForeignKey(Character, on_delete=models.CASCADE, null=True, blank=True, related_name="arcs")
@@ -143,6 +166,14 @@ class LedgerEntry(LayerEntry):
         CLEARED = "cleared"  # ended without a new value
         RETIRED = "retired"
 
+    life = Life(
+        holds=State.CURRENT,
+        ended=Q(state__in=[State.REPLACED, State.CLEARED]),
+        slot=("entity_id", "field"),
+        replaced=State.REPLACED,
+        names=("entity",),
+    )
+
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="ledger", db_index=False)
     entity = models.ForeignKey(Entity, on_delete=models.CASCADE, related_name="ledger")
     field = models.CharField(max_length=32)
@@ -173,6 +204,16 @@ class Knowledge(LayerEntry):
     class State(models.TextChoices):
         ACTIVE = "active"
         RETIRED = "retired"
+
+    life = Life(
+        holds=State.ACTIVE,
+        ended=Q(state=RETIRED, retired_reason=RetiredReason.OUTDATED),
+        ended_stays=True,
+        hashed=True,
+        names=("subject", "target"),
+        ending="knowledge",
+        same=("kind", "subject_id", "target_id", "text"),
+    )
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="knowledge", db_index=False)
     kind = models.CharField(max_length=16, choices=Kind.choices)
@@ -217,6 +258,18 @@ class Relationship(StoryModel, LayerEntry):
         REMOVED = "removed"
         RETIRED = "retired"
 
+    life = Life(
+        holds=State.CURRENT,
+        ended=Q(state__in=[State.REPLACED, State.REMOVED]),
+        slot=("subject_id", "target_id", "descriptor"),
+        replaced=State.REPLACED,
+        names=("subject", "target"),
+        ending="relationship",
+        same=("subject_id", "target_id", "descriptor", "magnitude"),
+        outlives_chat=Q(subject__character__isnull=False),
+        outlives_fresh_start=ALL_ROWS,
+    )
+
     chat = models.ForeignKey(Chat, on_delete=models.SET_NULL, null=True, blank=True, related_name="relationships")
     subject = models.ForeignKey(Entity, on_delete=models.CASCADE, related_name="relationships")
     target = models.ForeignKey(Entity, on_delete=models.CASCADE, related_name="+")
@@ -256,6 +309,15 @@ class VersionedText(StoryModel, LayerEntry):
         CURRENT = "current"
         REPLACED = "replaced"
         RETIRED = "retired"
+
+    life = Life(
+        holds=State.CURRENT,
+        slot=("kind", "story", "character_id"),
+        replaced=State.REPLACED,
+        versioned=True,
+        outlives_chat=Q(kind=Kind.CANON, state=State.CURRENT, character__isnull=False) & ~Q(edited_by=""),
+        outlives_fresh_start=Q(kind=Kind.CANON),  # it rests on long-term memories, which stay
+    )
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, null=True, blank=True, related_name="versioned_texts")
     character = models.ForeignKey(

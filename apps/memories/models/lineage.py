@@ -9,7 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from apps.chats.models import Chat, Message
 from apps.common.scoping import OwnedModel
 from apps.memories.models.layers import Arc, Knowledge, Relationship
-from apps.memories.models.memory import Memory, RetiredReason, StoryModel
+from apps.memories.models.life import RetiredReason
+from apps.memories.models.memory import Memory, StoryModel
 
 
 class ChatMemory(OwnedModel):

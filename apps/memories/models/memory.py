@@ -18,6 +18,7 @@ from pgvector.django import HalfVectorField
 from apps.chats.models import MAX_TAG_LENGTH, MAX_TAGS, Character, Chat, Message, Swipe
 from apps.common.scoping import OwnedModel, namespace_field
 from apps.memories.masking import MASK
+from apps.memories.models.life import Life, Remembered
 from apps.memories.quotations import quoted_speaker
 from apps.memories.visibility import MemoryManager, MemoryWithBinManager
 
@@ -26,7 +27,6 @@ IMPORTANCE_WEIGHT = 0.1
 CONFIDENCE_WEIGHT = 0.2
 # It must be written as in the indexes, or they are not used.
 STANDING_SQL = f"({IMPORTANCE_WEIGHT}::float * importance + {CONFIDENCE_WEIGHT}::float * confidence)"
-RETIRED = "retired"  # the state of what no longer applies, of memories as of all layers
 IS_VISIBLE = Q(state="active", hidden=False, in_bin=False, deleted_at=None)
 
 
@@ -34,19 +34,6 @@ def standing_of(importance: Any, confidence: Any) -> Any:
     """Return the expression of a memory's standing."""
     weights = [Cast(Value(weight), FloatField()) for weight in (IMPORTANCE_WEIGHT, CONFIDENCE_WEIGHT)]
     return weights[0] * importance + weights[1] * confidence
-
-
-class RetiredReason(models.TextChoices):
-    """Why an entry is no longer active. Merged and split memories are superseded; all others are retired."""
-
-    MERGED = "merged"
-    SPLIT = "split"
-    UNDONE = "undone"  # the merge or split that created it was undone
-    SOURCE_CHANGED = "source_changed"
-    SOURCE_GONE = "source_gone"
-    FRESH_START = "fresh_start"
-    OUTDATED = "outdated"
-    BY_HAND = "by_hand"
 
 
 class StoryModel(OwnedModel):
@@ -102,7 +89,7 @@ class Entity(OwnedModel):
         super().save(*args, update_fields=columns, **kwargs)
 
 
-class Memory(StoryModel):
+class Memory(StoryModel, Remembered):
     """A remembered statement. A run never deletes one: it supersedes or retires it, with a reason."""
 
     # Labels of tiers and kinds are for people; apps.memories.labels explains them.
@@ -130,6 +117,15 @@ class Memory(StoryModel):
         SESSION = "session"
         PERMANENT = "permanent"
 
+    life = Life(
+        holds=State.ACTIVE,
+        begins="valid_from",
+        ended=Q(state=State.SUPERSEDED),
+        names=("entities",),
+        outlives_chat=Q(tier=Tier.LONG_TERM),
+        outlives_fresh_start=Q(tier=Tier.LONG_TERM),
+    )
+
     namespace = namespace_field()
     character = models.ForeignKey(Character, on_delete=models.CASCADE, null=True, blank=True, related_name="memories")
     chat = models.ForeignKey(Chat, on_delete=models.SET_NULL, null=True, blank=True, related_name="memories")
@@ -151,7 +147,6 @@ class Memory(StoryModel):
     valid_from = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     valid_to = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     state = models.CharField(max_length=16, choices=State.choices, default=State.ACTIVE)
-    retired_reason = models.CharField(max_length=32, choices=RetiredReason.choices, blank=True, default="")
     superseded_by = models.ForeignKey(
         "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="supersedes"
     )
@@ -168,11 +163,9 @@ class Memory(StoryModel):
     withheld = models.BooleanField(
         default=False, editable=False, help_text="Moderators have hidden it, and its owner can't show it."
     )
-    edited_by = models.CharField(max_length=100, blank=True, default="")
     former_texts = ArrayField(
         models.TextField(), default=list, blank=True, help_text="Texts that a person corrected, the latest last."
     )
-    version = models.PositiveIntegerField(default=1)
     source_instance = models.CharField(max_length=100, blank=True, default="")
     participating_instances = ArrayField(models.CharField(max_length=100), default=list, blank=True)
     # Plain JSON, whose keys filters read; the order of keys is not kept.
@@ -197,8 +190,6 @@ class Memory(StoryModel):
     kept = models.BooleanField(
         default=False, editable=False, help_text="A person kept it when its chat was deleted for good."
     )
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    updated_at = models.DateTimeField(auto_now=True)
 
     objects = MemoryManager()  # type: ignore[misc]
     with_bin = MemoryWithBinManager()

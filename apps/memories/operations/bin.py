@@ -9,20 +9,17 @@ from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from apps.chats.models import Chat
+from apps.memories.kinds import LAYERS, NAMING
 from apps.memories.models import (
-    Arc,
     Ending,
     Entity,
     Inheritance,
-    Knowledge,
-    LedgerEntry,
     Memory,
     MemorySource,
-    Relationship,
     RetiredReason,
     VersionedText,
 )
@@ -66,7 +63,7 @@ def _replace_texts_made_from(chat: Chat, memory_ids: Collection[UUID]) -> None:
 def on_chat_purged(chat: Chat, **kwargs: Any) -> None:
     """Delete what is remembered of a chat for good, in the transaction that deletes the chat, and before it."""
     if chat.keeps_memories:
-        _memories_of(chat).filter(tier=Memory.Tier.LONG_TERM, in_bin=False).update(kept=True)
+        _memories_of(chat).filter(Memory.life.outlives_chat, in_bin=False).update(kept=True)
         _keep_canon(chat)
         Ending.objects.for_owner(chat.owner_id).filter(chat=chat).update(chat=None)
     _delete_layers(chat)
@@ -153,41 +150,32 @@ def _retire_sourceless(chat: Chat) -> None:
 
 def _delete_layers(chat: Chat) -> None:
     """Delete the layers of a chat, except those of its character that are kept."""
-    arcs = Arc.objects.for_owner(chat.owner_id).filter(chat=chat)
-    relationships = Relationship.objects.for_owner(chat.owner_id).filter(chat=chat)
-    if chat.keeps_memories:
-        arcs = arcs.filter(Q(persistent=False) | Q(character=None))
-        relationships = relationships.filter(subject__character=None)
-    named = {pk for row in relationships for pk in (row.subject_id, row.target_id)}
-    ledger = LedgerEntry.objects.for_owner(chat.owner_id).filter(chat=chat)
-    knowledge = Knowledge.objects.for_owner(chat.owner_id).filter(chat=chat)
-    named |= set(ledger.values_list("entity_id", flat=True))
-    named |= {pk for row in knowledge for pk in (row.subject_id, row.target_id) if pk}
-    for rows in (arcs, relationships, ledger, knowledge):
+    named: set[UUID] = set()
+    for model in LAYERS:
+        rows: QuerySet[Any] = model.objects.for_owner(chat.owner_id).filter(chat=chat)
+        if chat.keeps_memories:
+            rows = rows.exclude(model.life.outlives_chat)
+        for name in model.life.names:
+            named.update(rows.exclude(**{name: None}).values_list(name, flat=True))
         rows.delete()
     _delete_unnamed(chat.owner_id, named)
 
 
 def _keep_canon(chat: Chat) -> None:
-    """Detach the canon that a person wrote from its chat. It replaces one kept from a branch that was purged before."""
-    rows = VersionedText.objects.for_owner(chat.owner_id).filter(
-        kind=VersionedText.Kind.CANON, state=VersionedText.State.CURRENT
-    )
-    mine = rows.filter(chat=chat, character__isnull=False).exclude(edited_by="")
+    """Detach the canon that a person wrote from its chat. It replaces one kept from a branch that was purged before.
+
+    Other entries that are kept lose their chat as it is deleted. Of texts without a chat, too, only one is current.
+    """
+    rows = VersionedText.objects.for_owner(chat.owner_id).filter(VersionedText.life.outlives_chat)
+    mine = rows.filter(chat=chat)
     kept_before = rows.filter(chat=None, story=chat.story, character__in=mine.values("character"))
     kept_before.update(state=VersionedText.State.REPLACED)
     mine.update(chat=None)
 
 
 def _delete_unnamed(owner_id: UUID, entity_ids: Collection[UUID]) -> None:
-    """Delete those of the entities that nothing names any more."""
-    named = (
-        Memory.entities.through.objects.filter(entity=OuterRef("pk")),
-        LedgerEntry.objects.for_owner(owner_id).filter(entity=OuterRef("pk")),
-        Knowledge.objects.for_owner(owner_id).filter(Q(subject=OuterRef("pk")) | Q(target=OuterRef("pk"))),
-        Relationship.objects.for_owner(owner_id).filter(Q(subject=OuterRef("pk")) | Q(target=OuterRef("pk"))),
-    )
+    """Delete those of the entities that nothing names any more, not even in the bin."""
     rows = Entity.objects.for_owner(owner_id).filter(pk__in=entity_ids)
-    for names in named:
-        rows = rows.filter(~Exists(names))
+    for model, name in NAMING:
+        rows = rows.filter(~Exists(model._base_manager.filter(owner=owner_id, **{name: OuterRef("pk")})))
     rows.delete()

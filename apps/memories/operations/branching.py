@@ -4,38 +4,23 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from apps.chats.models import Chat, Message, Swipe
+from apps.memories.kinds import LAYERS
 from apps.memories.models import (
     RETIRED,
-    Arc,
     Ending,
     Entity,
     Inheritance,
-    Knowledge,
-    LedgerEntry,
+    LayerEntry,
     Memory,
     MemorySource,
-    Relationship,
-    RetiredReason,
-    Scene,
-    VersionedText,
 )
+from apps.memories.models.life import Life
 from apps.memories.operations.memories import link_sources
-from apps.memories.queries.endings import LAYERS
 
 MessageCopies = Mapping[UUID | None, UUID]  # ids of the branch's messages by those of the parent's
-
-_ENTITY_COLUMNS = ("entity_id", "subject_id", "target_id")
-_STATE_BEFORE_END: Mapping[str, str] = {
-    LedgerEntry.State.REPLACED: LedgerEntry.State.CURRENT,
-    LedgerEntry.State.CLEARED: LedgerEntry.State.CURRENT,
-    Relationship.State.REMOVED: Relationship.State.CURRENT,
-    Arc.State.RESOLVED: Arc.State.OPEN,
-    Knowledge.State.RETIRED: Knowledge.State.ACTIVE,
-}
-_MESSAGE_FIELDS = ("source", "swipe", "until", "until_swipe")
 
 
 def inherit(branch: Chat) -> None:
@@ -50,11 +35,10 @@ def inherit(branch: Chat) -> None:
     rows = [*_own_memories(parent, branch, at, copies), *_inherited_memories(parent, branch, at, copies)]
     Inheritance.objects.bulk_create(rows, ignore_conflicts=True)
     entities = {} if branch.character_id else _copy_entities(parent, branch)
-    for model in (Scene, Knowledge, LedgerEntry, Arc, Relationship):
-        _copy_rows(model, parent, branch, at, copies, entities)
+    for model in LAYERS:
+        _copy_entries(model, branch, _entries_up_to(model, parent, at), copies, entities)
     _inherit_endings(parent, branch, copies)
     _inherit_confirmations(branch, copies)
-    _copy_texts(parent, branch, at, copies)
 
 
 def _message_copies(parent: Chat, branch: Chat, at: int) -> dict[UUID | None, UUID]:
@@ -81,7 +65,7 @@ _NEEDS_NO_SOURCE = Q(run=None) | ~Q(edited_by="") | Q(deleted_at__isnull=False)
 
 def _own_memories(parent: Chat, branch: Chat, at: int, copies: MessageCopies) -> Iterable[Inheritance]:
     """Yield inheritances of what the parent itself had learnt up to the message at index ``at``."""
-    learnt = Memory.objects.for_owner(parent.owner_id).filter(_has_begun(at), chat=parent)
+    learnt = Memory.objects.for_owner(parent.owner_id).filter(Memory.has_begun(at), chat=parent)
     learnt = learnt.exclude(state=Memory.State.RETIRED, deleted_at=None)
     sources: dict[UUID, list[UUID]] = {}
     links = MemorySource.objects.for_owner(parent.owner_id).filter(memory__in=learnt, lost=False)
@@ -95,7 +79,7 @@ def _own_memories(parent: Chat, branch: Chat, at: int, copies: MessageCopies) ->
 
 def _inherited_memories(parent: Chat, branch: Chat, at: int, copies: MessageCopies) -> Iterable[Inheritance]:
     """Yield inheritances of what the parent, a branch itself, had inherited."""
-    rows = Inheritance.objects.for_owner(parent.owner_id).filter(_has_begun(at), chat=parent)
+    rows = Inheritance.objects.for_owner(parent.owner_id).filter(Memory.has_begun(at), chat=parent)  # the same columns
     rows = rows.exclude(state=Memory.State.RETIRED, memory__deleted_at=None).select_related("superseded_by")
     needs_no_source = Memory.objects.for_owner(parent.owner_id).filter(_NEEDS_NO_SOURCE, inheritances__chat=parent)
     without_source = set(needs_no_source.values_list("pk", flat=True))
@@ -103,11 +87,6 @@ def _inherited_memories(parent: Chat, branch: Chat, at: int, copies: MessageCopi
         sources = [copies[pk] for pk in row.message_ids if pk in copies]
         if sources or row.memory_id in without_source:
             yield _inheritance(branch, row.memory_id, row, copies, sources)
-
-
-def _has_begun(at: int) -> Q:
-    """Return the condition of memories and inheritances that are valid from the message at index ``at`` or before."""
-    return Q(valid_from=None) | Q(valid_from__index__lte=at)
 
 
 def _inheritance(
@@ -139,21 +118,29 @@ def _inheritance(
     )
 
 
-def _copy_rows(
-    model: Any, parent: Chat, branch: Chat, at: int, copies: MessageCopies, entities: Mapping[UUID, UUID]
+def _entries_up_to(model: type[LayerEntry], parent: Chat, at: int) -> list[Any]:
+    """Return the entries that began up to index ``at``, ended or not, but not retired; of versions the last one."""
+    rows: QuerySet[Any] = model.objects.for_owner(parent.owner_id).filter(model.has_begun(at), chat=parent)
+    rows = rows.exclude(Q(state=RETIRED) & ~model.life.ended)
+    if not model.life.versioned:
+        return list(rows.order_by("pk"))
+    latest: dict[tuple[Any, ...], Any] = {}
+    for row in rows.filter(source__isnull=False).order_by("version"):
+        latest[tuple(getattr(row, name) for name in model.life.slot)] = row
+        row.state = model.life.holds  # also where the parent has a later one
+    return list(latest.values())
+
+
+def _copy_entries(
+    model: type[LayerEntry], branch: Chat, rows: list[Any], copies: MessageCopies, entities: Mapping[UUID, UUID]
 ) -> None:
-    """Copy entries that began up to index ``at``. Copies of those that ended later have no end."""
-    rows = model.objects.for_owner(parent.owner_id).filter(chat=parent)
-    outdated_later = Q(retired_reason=RetiredReason.OUTDATED, until__index__gt=at)
-    rows = rows.exclude(Q(state=RETIRED) & ~outdated_later)
-    rows = list(rows.filter(Q(source=None) | Q(source__index__lte=at)).order_by("pk"))
+    """Copy entries of the parent, with what other stories have ended of them. Those that ended later hold."""
     swipes = _active_swipes(branch, rows, copies)
-    created = model.objects.bulk_create(_copy_of(row, branch, copies, entities, swipes) for row in rows)
-    if model in LAYERS:
-        layer = LAYERS[model]
+    created = model.objects.bulk_create([_copy_of(row, branch, copies, entities, swipes) for row in rows])
+    if ending := model.life.ending:
         copied = {row.pk: copy.pk for row, copy in zip(rows, created, strict=True)}
-        ended = Ending.objects.for_owner(parent.owner_id).filter(**{f"{layer}__in": copied})
-        _copy_endings((ending, {f"{layer}_id": copied[getattr(ending, f"{layer}_id")]}) for ending in ended)
+        ended = Ending.objects.for_owner(branch.owner_id).filter(**{f"{ending}__in": copied})
+        _copy_endings((one, {f"{ending}_id": copied[getattr(one, f"{ending}_id")]}) for one in ended)
 
 
 def _inherit_endings(parent: Chat, branch: Chat, copies: MessageCopies) -> None:
@@ -191,35 +178,16 @@ def _copy_of(
     row: Any, branch: Chat, copies: MessageCopies, entities: Mapping[UUID, UUID], swipes: Mapping[UUID | None, UUID]
 ) -> Any:
     """Return an unsaved copy of a layer entry for the branch, with the branch's messages, swipes and entities."""
-    values = {
-        field.attname: getattr(row, field.attname)
-        for field in row._meta.concrete_fields
-        if field.name not in ("id", "chat", *_MESSAGE_FIELDS)
-    }
-    values |= {name: entities.get(values[name], values[name]) for name in _ENTITY_COLUMNS if name in values}
-    values |= {"line_hash": ""} if "line_hash" in values else {}
-    values |= {"opening_id": copies.get(values["opening_id"])} if "opening_id" in values else {}
-    source, until = copies.get(row.source_id), copies.get(row.until_id)
-    if row.until_id is not None and until is None:
-        values |= {"state": _STATE_BEFORE_END.get(row.state, row.state), "retired_reason": "", "retired_by": ""}
-    return type(row)(
-        **values,
-        chat=branch,
-        source_id=source,
-        swipe_id=swipes.get(source),
-        until_id=until,
-        until_swipe_id=swipes.get(until),
-    )
-
-
-def _copy_texts(parent: Chat, branch: Chat, at: int, copies: MessageCopies) -> None:
-    """Copy the last version of each text that covers no message after index ``at``."""
-    rows = VersionedText.objects.for_owner(parent.owner_id).filter(chat=parent, source__index__lte=at)
-    latest: dict[tuple[str, UUID | None], VersionedText] = {}
-    for row in rows.exclude(state=VersionedText.State.RETIRED).order_by("version"):
-        latest[row.kind, row.character_id] = row
-    swipes = _active_swipes(branch, latest.values(), copies)
-    for row in latest.values():
-        copy = _copy_of(row, branch, copies, {}, swipes)
-        copy.state = VersionedText.State.CURRENT
-        copy.save()
+    life: Life = row.life
+    values = {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields if field.name != "id"}
+    for field in row._meta.concrete_fields:
+        if field.related_model is Message:
+            values[field.attname] = copies.get(values[field.attname])
+        elif field.related_model is Entity:
+            values[field.attname] = entities.get(values[field.attname], values[field.attname])
+    values |= {"chat_id": branch.pk, "swipe_id": swipes.get(values["source_id"])}
+    values |= {"until_swipe_id": swipes.get(values["until_id"])}
+    values |= {"line_hash": ""} if life.hashed else {}
+    if row.until_id is not None and values["until_id"] is None:
+        values |= {"state": life.holds, "retired_reason": "", "retired_by": ""}
+    return type(row)(**values)

@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from apps.chats.models import Character, Chat
 from apps.common.problems import Invalid
 from apps.common.scoping import Owner
-from apps.memories.models import Arc, Entity, Memory, VersionedText
+from apps.memories.kinds import OF_CHARACTER
+from apps.memories.models import Entity
 from apps.memories.operations.entities import edit_entity, move_references
+from apps.memories.operations.layer_entries import has_current_counterpart
 
 
 def on_character_renamed(*, character: Character, former: str, **kwargs: Any) -> None:
@@ -41,14 +43,12 @@ def _rename_people(owner: Owner, registries: Q, former: str, name: str) -> None:
 
 
 def on_characters_merged(*, character: Character, into: Character, **kwargs: Any) -> None:
-    """Receive ``characters_merged``: move memories, arcs, entities and texts. ``character`` is about to be deleted.
+    """Receive ``characters_merged``: move what is remembered, and entities. ``character`` is about to be deleted.
 
-    Of two entities with the same name one stays, with all that refers to either. Of two current texts about the same,
-    that of ``into`` stays current.
+    Of two entities with the same name one stays, with all that refers to either. Of two rows that hold in one slot,
+    such as current texts about the same, that of ``into`` still holds.
     """
     owner_id = character.owner_id
-    Memory.with_bin.for_owner(owner_id).filter(character=character).update(character=into)
-    Arc.objects.for_owner(owner_id).filter(character=character).update(character=into)
     for entity in Entity.objects.for_owner(owner_id).filter(character=character).order_by("pk"):
         registry = Entity.objects.for_owner(owner_id).filter(character=into, chat=None)
         namesake = registry.filter(name__iexact=entity.name).first()
@@ -56,14 +56,13 @@ def on_characters_merged(*, character: Character, into: Character, **kwargs: Any
             Entity.objects.for_owner(owner_id).filter(pk=entity.pk).update(character=into)
         else:
             move_references(entity, namesake)
-    for text in VersionedText.objects.for_owner(owner_id).filter(character=character).order_by("pk"):
-        text.character = into
-        if text.state == VersionedText.State.CURRENT and _has_current(text):
-            text.state = VersionedText.State.REPLACED
-        text.save(update_fields=["character", "state", "updated_at"])
-
-
-def _has_current(text: VersionedText) -> bool:
-    """Return whether another text of the same kind is current for its character, chat and story."""
-    current = VersionedText.objects.for_owner(text.owner_id).filter(state=VersionedText.State.CURRENT, kind=text.kind)
-    return current.filter(character=text.character_id, chat=text.chat_id, story=text.story).exists()
+    for model in OF_CHARACTER:
+        rows: QuerySet[Any] = model._base_manager.filter(owner=owner_id, character=character)  # also in the bin
+        if not model.life.slot:
+            rows.update(character=into)
+            continue
+        for row in rows.order_by("pk"):
+            row.character = into
+            if row.state == model.life.holds and has_current_counterpart(row):
+                row.state = model.life.replaced
+            row.save(update_fields=["character", "state", "updated_at"])

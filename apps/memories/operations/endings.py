@@ -6,14 +6,6 @@ from uuid import UUID
 
 from apps.chats.models import Chat, Message
 from apps.memories.models import Arc, Ending, Knowledge, Relationship
-from apps.memories.queries.endings import LAYERS
-
-# What a copy of an entry has in common with it.
-_SAME = {
-    Arc: ("character_id", "text"),
-    Knowledge: ("kind", "subject_id", "target_id", "text"),
-    Relationship: ("subject_id", "target_id", "descriptor", "magnitude"),
-}
 
 
 def end_elsewhere(
@@ -29,7 +21,7 @@ def end_elsewhere(
 
     Return 0 if it had ended there before, else 1.
     """
-    layer = LAYERS[type(entry)]
+    layer = entry.life.ending
     if Ending.objects.for_owner(chat.owner_id).filter(**{layer: entry.pk}, chat=chat).exists():
         return 0
     Ending.objects.bulk_create(
@@ -54,7 +46,7 @@ def end_elsewhere(
 def _copies_of(entry: Arc | Knowledge | Relationship) -> Iterable[UUID]:
     """Return the ids of the copies of an entry that branches of its story hold."""
     rows: Any = type(entry).objects.for_owner(entry.owner_id).exclude(chat=None)
-    same = {name: getattr(entry, name) for name in _SAME[type(entry)]}
+    same = {name: getattr(entry, name) for name in entry.life.same}
     story = entry.chat.story if entry.chat else None
     ids: Iterable[UUID] = rows.filter(chat__story=story, **same).values_list("pk", flat=True)
     return ids
@@ -76,15 +68,14 @@ def remove_lost_endings(chat: Chat, changed: list[UUID]) -> None:
 
 
 def _later_source(ending: Ending) -> Message | None:
-    """Return the message from which the ending's chat has the same descriptor of the same pair, if any."""
+    """Return the message from which the ending's chat has the same descriptor of the same pair, if any.
+
+    Of what other stories can end, only relationships have a slot.
+    """
     if ending.relationship is None:
         return None
-    rows = Relationship.objects.for_owner(ending.owner_id).filter(
-        chat=ending.chat_id,
-        subject=ending.relationship.subject_id,
-        target=ending.relationship.target_id,
-        descriptor=ending.relationship.descriptor,
-    )
+    same = {name: getattr(ending.relationship, name) for name in Relationship.life.slot}
+    rows = Relationship.objects.for_owner(ending.owner_id).filter(chat=ending.chat_id, **same)
     rows = rows.exclude(state=Relationship.State.RETIRED).exclude(source=None).select_related("source")
     row = rows.order_by("pk").first()
     return row.source if row else None

@@ -13,10 +13,11 @@ from apps.chats.models import Character, Chat
 from apps.common.problems import Invalid
 from apps.english.names import is_personal_name
 from apps.memories.candidates import NamedEntity
-from apps.memories.models import Entity, Knowledge, LedgerEntry, Memory, Relationship
+from apps.memories.kinds import LAYERS, NAMING
+from apps.memories.models import Entity, LayerEntry, Memory, Relationship
+from apps.memories.models.life import Life
 from apps.memories.operations.layer_entries import has_current_counterpart
 from apps.memories.operations.renaming import rename_in_memories
-from apps.memories.queries.entities import NAMING_LAYERS
 
 PERSON_KINDS = (Entity.Kind.CHARACTER, Entity.Kind.UNKNOWN)
 
@@ -81,12 +82,8 @@ def _is_same_person(entity: Entity, name: str, kind: str, chat: Chat) -> bool:
         return False
     if entity.kind not in PERSON_KINDS:
         return False
-    named = Memory.objects.for_owner(entity.owner_id).filter(entities=entity, chat=chat)
-    rows = (
-        model.objects.for_owner(entity.owner_id).filter(chat=chat, **{column: entity})
-        for model, column in NAMING_LAYERS
-    )
-    return named.exists() or any(found.exists() for found in rows)
+    rows = (model.objects.for_owner(entity.owner_id).filter(chat=chat, **{name: entity}) for model, name in NAMING)
+    return any(found.exists() for found in rows)
 
 
 @transaction.atomic
@@ -119,10 +116,9 @@ def move_references(entity: Entity, into: Entity) -> Entity:
     links = Memory.entities.through.objects
     already_linked = links.filter(entity_id=into.pk).values("memory_id")
     links.filter(entity_id=entity.pk).exclude(memory_id__in=already_linked).update(entity_id=into.pk)
-    _move_ledger(entity, into)
-    Knowledge.objects.for_owner(entity.owner_id).filter(subject=entity).update(subject=into)
-    Knowledge.objects.for_owner(entity.owner_id).filter(target=entity).update(target=into)
-    _move_relationships(entity, into)
+    for model in LAYERS:
+        for row in entries_naming(model, entity):
+            _move(row, entity, into)
     into.aliases = list(dict.fromkeys([*into.aliases, entity.name, *entity.aliases]))
     into.kind = entity.kind if into.kind == Entity.Kind.UNKNOWN else into.kind
     into.save(update_fields=["aliases", "kind"])
@@ -130,24 +126,23 @@ def move_references(entity: Entity, into: Entity) -> Entity:
     return into
 
 
-def _move_ledger(entity: Entity, into: Entity) -> None:
-    """Move ledger entries. Where ``into`` has a current value of the field already, the moved one is replaced."""
-    for row in LedgerEntry.objects.for_owner(entity.owner_id).filter(entity=entity).order_by("pk"):
-        row.entity = into
-        if row.state == LedgerEntry.State.CURRENT and has_current_counterpart(row):
-            row.state = LedgerEntry.State.REPLACED
-        row.save(update_fields=["entity", "state", "updated_at"])
+def entries_naming(model: type[LayerEntry], entity: Entity) -> Iterable[Any]:
+    """Return the entries of a layer that name an entity, oldest first."""
+    if not model.life.names:
+        return ()
+    names = Q(*((name, entity) for name in model.life.names), _connector=Q.OR)
+    return model.objects.for_owner(entity.owner_id).filter(names).order_by("pk")
 
 
-def _move_relationships(entity: Entity, into: Entity) -> None:
-    """Move relationships. Those between the two are deleted, since a person says that they are one."""
-    rows = Relationship.objects.for_owner(entity.owner_id).filter(Q(subject=entity) | Q(target=entity))
-    for row in rows.order_by("pk"):
-        if into.pk in (row.subject_id, row.target_id):
-            row.delete()
-            continue
-        row.subject = into if row.subject_id == entity.pk else row.subject
-        row.target = into if row.target_id == entity.pk else row.target
-        if row.state == Relationship.State.CURRENT and has_current_counterpart(row):
-            row.state = Relationship.State.REPLACED
-        row.save(update_fields=["subject", "target", "state", "updated_at"])
+def _move(row: Any, entity: Entity, into: Entity) -> None:
+    """Let an entry name ``into``. Where another one holds in its slot already, it is replaced."""
+    life: Life = row.life
+    if isinstance(row, Relationship) and into.pk in (row.subject_id, row.target_id):
+        row.delete()  # a person says that the two are one, and nobody has a relationship with themselves
+        return
+    for name in life.names:
+        if getattr(row, f"{name}_id") == entity.pk:
+            setattr(row, name, into)
+    if row.state == life.holds and has_current_counterpart(row):
+        row.state = life.replaced
+    row.save(update_fields=[*life.names, "state", "updated_at"])

@@ -5,20 +5,15 @@ from typing import Any
 from uuid import UUID
 
 from django.core import serializers
-from django.db import models, transaction
+from django.db import transaction
 from django.utils.translation import gettext
 
 from apps.common.problems import Conflict, Invalid, Missing
-from apps.memories.models import Entity, EntityMerge, Knowledge, LedgerEntry, Memory, Relationship
-from apps.memories.operations.entities import move_references
+from apps.memories.kinds import LAYERS
+from apps.memories.models import Entity, EntityMerge, Memory, Relationship
+from apps.memories.models.life import Life
+from apps.memories.operations.entities import entries_naming, move_references
 from apps.memories.operations.layer_entries import has_current_counterpart
-
-# The columns of each layer that name an entity.
-REFERENCES: dict[type[Any], tuple[str, ...]] = {
-    LedgerEntry: ("entity",),
-    Knowledge: ("subject", "target"),
-    Relationship: ("subject", "target"),
-}
 
 
 @transaction.atomic
@@ -51,7 +46,7 @@ def _record_of(entity: Entity, into: Entity) -> dict[str, Any]:
     """Return the state of both entities, and of all that refers to the one that goes, as JSON."""
     links = Memory.entities.through.objects
     linked = {end.pk: set(links.filter(entity=end).values_list("memory_id", flat=True)) for end in (entity, into)}
-    rows = [row for model in REFERENCES for row in _referring(model, entity)]
+    rows = [row for model in LAYERS for row in entries_naming(model, entity)]
     return {
         "entity": {"id": str(entity.pk), "name": entity.name, "kind": entity.kind, "aliases": entity.aliases},
         "into": {"kind": into.kind, "aliases": into.aliases},
@@ -59,11 +54,6 @@ def _record_of(entity: Entity, into: Entity) -> dict[str, Any]:
         "shared": sorted(map(str, linked[entity.pk] & linked[into.pk])),
         "rows": serializers.serialize("json", rows),
     }
-
-
-def _referring(model: type[Any], entity: Entity) -> Iterable[Any]:
-    condition = models.Q(*((name, entity) for name in REFERENCES[model]), _connector=models.Q.OR)
-    return model.objects.for_owner(entity.owner_id).filter(condition).order_by("pk")
 
 
 @transaction.atomic
@@ -124,12 +114,13 @@ def _restore(before: Any, entity: Entity, into: Entity) -> None:
         if model is Relationship and into.pk in (before.subject_id, before.target_id):
             _create_again(before)
         return
-    for name in REFERENCES[model]:
+    for name in model.life.names:
         if getattr(before, f"{name}_id") == entity.pk and getattr(row, f"{name}_id") == into.pk:
             setattr(row, name, entity)
-    if before.state == "current" and row.state == "replaced" and row.until_id == before.until_id:
-        row.state = "replaced" if has_current_counterpart(row) else "current"
-    row.save(update_fields=[*REFERENCES[model], "state", "updated_at"])
+    life: Life = row.life
+    if before.state == life.holds and row.state == life.replaced and row.until_id == before.until_id:
+        row.state = life.replaced if has_current_counterpart(row) else life.holds
+    row.save(update_fields=[*model.life.names, "state", "updated_at"])
 
 
 def _create_again(row: Relationship) -> None:

@@ -2,25 +2,26 @@
 
 The stored rows decide, not the event, so that a late or repeated call has the same effect. Retired rows are kept with
 the reason, and rows that they had superseded become active again. Rows that a person wrote or corrected stay.
+
+Memories, which have several sources, and versioned texts, which cover many messages, have functions of their own; all
+other layers are one loop.
 """
 
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, F, OuterRef, Q, Subquery
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from apps.chats.models import Chat, Message
+from apps.memories.kinds import LAYERS
 from apps.memories.models import (
     RETIRED,
-    Arc,
     Inheritance,
-    Knowledge,
-    LedgerEntry,
+    LayerEntry,
     Memory,
     MemorySource,
     Passage,
-    Relationship,
     RetiredReason,
     Scene,
     VersionedText,
@@ -50,11 +51,15 @@ def invalidate(chat: Chat, changed: list[UUID]) -> None:
     Passage.objects.for_owner(chat.owner_id).filter(is_silent, chat=chat).delete()
     _retire_memories(chat)
     _retire_inherited(chat, changed)
-    for retire in (_retire_arcs, _retire_ledger, _retire_knowledge, _retire_relationships, _retire_scenes):
-        retire(chat, changed)
+    for model in LAYERS:
+        rows: QuerySet[Any] = model.objects.for_owner(chat.owner_id).filter(chat=chat)
+        if model.life.versioned:
+            _retire_versions(rows, chat, changed)
+        else:
+            _retire_entries(model, rows, changed)
+            _continue_entries(model, rows, chat, changed)
     remove_lost_endings(chat, changed)
-    _retire_texts(chat, changed)
-    _retire_set_aside(chat, changed)
+    _update_recaps(chat, changed)
     follow_order(chat)
 
 
@@ -118,99 +123,88 @@ def _retire_inherited(chat: Chat, changed: list[UUID]) -> None:
             row.save(update_fields=["message_ids", "state", "retired_reason"])
 
 
-def _has_lost_source(changed: list[UUID]) -> Q:
-    """Return the condition of layer entries from runs whose source message was deleted or changed."""
-    return Q(run__isnull=False, edited_by="") & (Q(source=None) | Q(source__in=changed))
+def _retire_entries(model: type[LayerEntry], rows: QuerySet[Any], changed: list[UUID]) -> None:
+    """Retire entries of runs whose text was lost, those that a fresh start has set aside included."""
+    life = model.life
+    # Where an entry that has ended stays, it goes all the same if its end is lost with its beginning.
+    may_go = life.ended & _is_end_lost(changed) if life.ended_stays else life.ended
+    may_go |= Q(state=life.holds) | Q(retired_reason=RetiredReason.FRESH_START)
+    lost = rows.filter(may_go, model.has_lost_text(changed), run__isnull=False, edited_by="")
+    changes = {"state": RETIRED, "state_before": "", "updated_at": timezone.now()}
+    changes |= {"line_hash": ""} if life.hashed else {}
+    lost.filter(source=None).update(retired_reason=RetiredReason.SOURCE_GONE, **changes)
+    lost.filter(source__isnull=False).update(retired_reason=RetiredReason.SOURCE_CHANGED, **changes)
+    # A run doesn't write what a later message has ended: a lost end must not keep it from writing a value again.
+    rows.filter(state=RETIRED, until__in=changed).update(until=None, until_swipe=None)
 
 
-def _retire_arcs(chat: Chat, changed: list[UUID]) -> None:
-    """Reopen arcs that were resolved by lost text, and retire those that were opened by it."""
-    rows = Arc.objects.for_owner(chat.owner_id).filter(chat=chat)
-    resolved = rows.filter(state=Arc.State.RESOLVED, edited_by="")
-    resolved.filter(Q(until=None) | Q(until__in=changed)).update(
-        state=Arc.State.OPEN, summary="", until=None, until_swipe=None, updated_at=timezone.now()
-    )
-    _retire(rows.filter(_has_lost_source(changed), state=Arc.State.OPEN), line_hash="")
+def _continue_entries(model: type[LayerEntry], rows: QuerySet[Any], chat: Chat, changed: list[UUID]) -> None:
+    """Let entries hold again that lost text had ended, or extend them up to the entry that replaces them now.
 
-
-def _retire_ledger(chat: Chat, changed: list[UUID]) -> None:
-    """Retire values from lost text, and extend the values that they had ended."""
-    rows = LedgerEntry.objects.for_owner(chat.owner_id).filter(chat=chat)
-    _retire(rows.filter(_has_lost_source(changed)).exclude(state=LedgerEntry.State.RETIRED))
-    _clear_ends(rows, changed)
-    ended = rows.filter(state__in=[LedgerEntry.State.REPLACED, LedgerEntry.State.CLEARED], retired_by="")
-    for row in ended.filter(Q(until=None) | Q(until__in=changed)).order_by("-pk"):
-        same = rows.filter(entity=row.entity_id, field=row.field)
-        later = same.filter(pk__gt=row.pk).exclude(state=LedgerEntry.State.RETIRED).order_by("pk").first()
-        _extend(row, later, LedgerEntry.State.CURRENT, LedgerEntry.State.REPLACED)
-
-
-def _extend(row: LedgerEntry | Relationship, later: Any, current: str, replaced: str) -> None:
-    """Extend an entry whose end was lost: up to the entry ``later``, or to the present if that is None."""
-    row.state = replaced if later else current
-    row.until = later.source if later else None
-    row.until_swipe = later.swipe if later else None
-    if later is None or later.source is not None:
-        row.save(update_fields=["state", "until", "until_swipe", "updated_at"])
-
-
-def _retire_knowledge(chat: Chat, changed: list[UUID]) -> None:
-    """Reactivate entries that were outdated by lost text, and retire those that came from it."""
-    rows = Knowledge.objects.for_owner(chat.owner_id).filter(chat=chat)
-    rows.filter(state=Knowledge.State.RETIRED, retired_reason=RetiredReason.OUTDATED).filter(
-        Q(until=None) | Q(until__in=changed)
-    ).update(state=Knowledge.State.ACTIVE, retired_reason="", until=None, until_swipe=None, updated_at=timezone.now())
-    _retire(rows.filter(_has_lost_source(changed), state=Knowledge.State.ACTIVE), line_hash="")
-
-
-def _retire_relationships(chat: Chat, changed: list[UUID]) -> None:
-    """Retire descriptors from lost text, and extend those that they had ended."""
-    rows = Relationship.objects.for_owner(chat.owner_id).filter(chat=chat)
-    _retire(rows.filter(_has_lost_source(changed)).exclude(state=Relationship.State.RETIRED))
-    _clear_ends(rows, changed)
-    ended = rows.filter(state__in=[Relationship.State.REPLACED, Relationship.State.REMOVED], retired_by="")
-    for row in ended.filter(Q(until=None) | Q(until__in=changed)).order_by("-pk"):
-        same = Relationship.objects.for_owner(chat.owner_id).filter(
-            is_seen_in(chat), subject=row.subject_id, target=row.target_id, descriptor=row.descriptor
-        )
-        later = same.filter(pk__gt=row.pk).exclude(state=Relationship.State.RETIRED).order_by("pk").first()
-        _extend(row, later, Relationship.State.CURRENT, Relationship.State.REPLACED)
-
-
-def _retire_scenes(chat: Chat, changed: list[UUID]) -> None:
-    """Retire scenes that ended with, or directly before, a message that was deleted or changed.
-
-    Clear the recaps of the others that contain a changed message, or no longer the same number of messages, so that
-    runs write them again.
+    Ends that a person decided stay.
     """
-    rows = Scene.objects.for_owner(chat.owner_id).filter(chat=chat, state=Scene.State.FOUND, edited_by="")
+    life = model.life
+    ended = rows.filter(life.ended, _is_end_lost(changed), **{life.ended_by: ""})
+    for row in ended.order_by("-pk"):
+        later = _later_in_slot(row, chat)
+        if later is not None and later.source is None:
+            continue  # nothing tells where it would end
+        row.state, row.retired_reason = life.replaced if later else life.holds, ""
+        row.until, row.until_swipe = (later.source, later.swipe) if later else (None, None)
+        if life.outcome:
+            setattr(row, life.outcome, "")
+        fields = ["state", "retired_reason", "until", "until_swipe", "updated_at"]
+        row.save(update_fields=[*fields, *filter(None, [life.outcome])])
+
+
+def _is_end_lost(changed: list[UUID]) -> Q:
+    return Q(until=None) | Q(until__in=changed)
+
+
+def _later_in_slot(row: LayerEntry, chat: Chat) -> Any:
+    """Return the next entry of the same slot, if any: of what other stories can end, also one of another story."""
+    life = row.life
+    if not life.slot:
+        return None
+    rows: QuerySet[Any] = type(row).objects.for_owner(row.owner_id)
+    rows = rows.filter(is_seen_in(chat) if life.ending else Q(chat=chat), pk__gt=row.pk)
+    same = rows.filter(**{name: getattr(row, name) for name in life.slot}).exclude(state=RETIRED)
+    return same.select_related("source", "swipe").order_by("pk").first()
+
+
+def _update_recaps(chat: Chat, changed: list[UUID]) -> None:
+    """Clear recaps that contain a changed message, or no longer the same number of messages, to be written again.
+
+    Only scenes have a text about the messages between two of their rows. A break that a person set goes with its
+    message, and the recap with the break.
+    """
     recaps = Scene.objects.for_owner(chat.owner_id).filter(chat=chat, state=Scene.State.RECAP)
-    recaps.filter(source=None).delete()  # the break went with its message
+    recaps.filter(source=None).delete()
+    found = Scene.objects.for_owner(chat.owner_id).filter(chat=chat, state=Scene.State.FOUND, edited_by="")
+    cleared = {"recap": "", "recapped": None, "updated_at": timezone.now()}
     messages = Message.objects.for_owner(chat.owner_id).filter(pk__in=changed)
-    indexes = list(messages.values_list("index", flat=True))
-    is_cue_lost = Q(source__index__in=[index - 1 for index in indexes]) | Q(opening=None, run__isnull=False)
-    _retire(rows.filter(_has_lost_source(changed) | is_cue_lost))
-    for index in indexes:
-        for of_state in (rows, recaps):
+    for index in messages.values_list("index", flat=True):
+        for of_state in (found, recaps):
             scene = of_state.filter(source__index__gte=index).order_by("source__index").first()
             if scene is not None:
-                of_state.filter(pk=scene.pk).update(recap="", recapped=None, updated_at=timezone.now())
+                of_state.filter(pk=scene.pk).update(**cleared)
     lengths = {scene.last.pk: scene.end + 1 - scene.start for scene in finished_scenes(chat)}
-    for of_state in (rows, recaps):
+    for of_state in (found, recaps):
         for pk, last, recapped in of_state.exclude(recapped=None).values_list("pk", "source", "recapped"):
             if lengths.get(last, recapped) != recapped:
-                of_state.filter(pk=pk).update(recap="", recapped=None, updated_at=timezone.now())
+                of_state.filter(pk=pk).update(**cleared)
 
 
-def _retire_texts(chat: Chat, changed: list[UUID]) -> None:
+def _retire_versions(rows: QuerySet[Any], chat: Chat, changed: list[UUID]) -> None:
     """Retire texts that cover lost messages. The last summary without them becomes current again."""
-    first = Message.objects.for_owner(chat.owner_id).filter(pk__in=changed).order_by("index").first()
-    rows = VersionedText.objects.for_owner(chat.owner_id).filter(chat=chat, kind__in=_FROM_MESSAGES, edited_by="")
-    rows = rows.filter(_IS_NOT_RETIRED).select_related("source").order_by("-version")
+    messages = Message.objects.for_owner(chat.owner_id).filter(pk__in=changed).order_by("index")
+    first = messages.values_list("index", flat=True).first()
+    rows = rows.filter(_IS_NOT_RETIRED, kind__in=_FROM_MESSAGES, edited_by="")
+    rows = rows.select_related("source").order_by("-version")
     swiped = set(
         rows.filter(kind__in=_CHECKS).exclude(swipe__position=F("source__swipe_id")).values_list("pk", flat=True)
     )
-    outdated = [row for row in rows if row.pk in swiped or _covers_lost_text(row, first.index if first else None)]
+    outdated = [row for row in rows if row.pk in swiped or _covers_lost_text(row, first)]
     for row in outdated:
         was_current = row.state == VersionedText.State.CURRENT
         row.state = VersionedText.State.RETIRED
@@ -235,14 +229,6 @@ def _covers_lost_text(row: VersionedText, first_changed: int | None) -> bool:
     return "messages" in row.parts and covered.filter(pk__lt=row.pk).count() < row.parts["messages"]
 
 
-def _retire_set_aside(chat: Chat, changed: list[UUID]) -> None:
-    """Keep entries that a fresh start retired, and whose text was lost since, from coming back when it is undone."""
-    for model in (Scene, Knowledge, LedgerEntry, Arc):
-        rows: Any = model.objects.for_owner(chat.owner_id).filter(chat=chat)
-        set_aside = rows.filter(_has_lost_source(changed), retired_reason=RetiredReason.FRESH_START)
-        _retire(set_aside, state_before="")
-
-
 def _make_previous_current(row: VersionedText, excluded: list[UUID]) -> None:
     """Make the last replaced version before ``row`` that isn't in ``excluded`` the current one."""
     versions = VersionedText.objects.for_owner(row.owner_id).filter(
@@ -252,15 +238,3 @@ def _make_previous_current(row: VersionedText, excluded: list[UUID]) -> None:
     if previous is not None:
         previous.state = VersionedText.State.CURRENT
         previous.save(update_fields=["state", "updated_at"])
-
-
-def _clear_ends(rows: Any, changed: list[UUID]) -> None:
-    """Clear the ends of retired rows at changed messages, so that runs may write the same values again."""
-    rows.filter(state=RETIRED, until__in=changed).update(until=None, until_swipe=None)
-
-
-def _retire(rows: Any, **fields: Any) -> None:
-    """Retire rows, with a reason that says whether the source was deleted or changed."""
-    changes = {"state": RETIRED, "updated_at": timezone.now(), **fields}
-    rows.filter(source=None).update(retired_reason=RetiredReason.SOURCE_GONE, **changes)
-    rows.filter(source__isnull=False).update(retired_reason=RetiredReason.SOURCE_CHANGED, **changes)

@@ -45,25 +45,18 @@ def restore_entry(entry: Entry, *, editor: str) -> Entry:
     """Undo ``retire_entry``. Raise Conflict if another entry has become current in its place."""
     if entry.state != RETIRED:  # type: ignore[attr-defined]
         return entry
-    replaced = entry.state_before == "current" and has_current_counterpart(entry)
+    replaced = entry.state_before == entry.life.holds and has_current_counterpart(entry)
     if entry.retired_reason != RetiredReason.BY_HAND or replaced:
         raise Conflict(gettext("Another entry has replaced it since."))
     return edit_entry(entry, editor=editor, state=entry.state_before, state_before="", retired_reason="", retired_by="")
 
 
 def has_current_counterpart(entry: LayerEntry) -> bool:
-    """Return whether another entry is current for the same ledger field or the same descriptor of a pair."""
-    lookup: dict[str, Any] = {"state": "current"}
-    if isinstance(entry, LedgerEntry):
-        lookup |= {"chat": entry.chat_id, "entity": entry.entity_id, "field": entry.field}
-    elif isinstance(entry, Relationship):
-        lookup |= {
-            "chat": entry.chat_id,
-            "subject": entry.subject_id,
-            "target": entry.target_id,
-            "descriptor": entry.descriptor,
-        }
-    return bool(type(entry).objects.for_owner(entry.owner_id).filter(**lookup).exists())
+    """Return whether another entry of the chat holds in the same slot, such as a field of the ledger."""
+    life = entry.life
+    same = {name: getattr(entry, name) for name in ("chat_id", *life.slot)}
+    rows = type(entry).objects.for_owner(entry.owner_id).filter(state=life.holds, **same)
+    return bool(life.slot) and rows.exclude(pk=entry.pk).exists()
 
 
 def end_entry(entry: LedgerEntry | Relationship, state: str, message: Message | None) -> None:

@@ -1,4 +1,7 @@
-"""Keep what memories lose when messages or swipes are deleted, and give it back when the deletion is undone."""
+"""Keep what memories lose when messages or swipes are deleted, and give it back when the deletion is undone.
+
+Layer entries need no such thing: a message that comes back is read again.
+"""
 
 from collections.abc import Collection
 from typing import Any
@@ -7,9 +10,8 @@ from uuid import UUID
 from django.db.models import Q
 
 from apps.chats.models import Chat, Message, Swipe
-from apps.memories.models import Memory, MemorySource, RetiredReason
+from apps.memories.models import LOST, Memory, MemorySource
 
-_LOST_REASONS = (RetiredReason.SOURCE_GONE, RetiredReason.SOURCE_CHANGED)
 _MESSAGES = ("valid_from_id", "valid_to_id")
 _IDS = ("id", "superseded_by_id", *_MESSAGES)
 
@@ -89,7 +91,7 @@ def _restore_links(chat: Chat, sources: Collection[dict[str, Any]], memories: Co
 
 def _may_return(memory: Memory, state_before: str) -> bool:
     """Return whether a memory was retired when it lost its source, and the same was not learnt again since."""
-    was_lost = memory.state == Memory.State.RETIRED and memory.retired_reason in _LOST_REASONS
+    was_lost = memory.state == Memory.State.RETIRED and memory.retired_reason in LOST
     if not was_lost or state_before == Memory.State.RETIRED:
         return False
     others = Memory.objects.for_owner(memory.owner_id).active()

@@ -41,10 +41,13 @@ def change_memories(owner: Owner, ids: Iterable[UUID], *, editor: str, **changes
 
 @transaction.atomic
 def undo_changes(owner: Owner, former: Mapping[str, Mapping[str, Any]]) -> int:
-    """Give memories their former values. Leave those that were changed since, and return how many were restored."""
+    """Give memories their former values. Leave those that were changed since, and return how many were restored.
+
+    What moderators have withheld meanwhile stays as it is: else it would no longer be hidden.
+    """
     restored = []
     for memory_id, before in sorted(former.items()):
-        unchanged = Memory.objects.for_owner(owner).filter(pk=memory_id, version=before["version"])
+        unchanged = Memory.objects.for_owner(owner).filter(pk=memory_id, version=before["version"], withheld=False)
         if unchanged.update(**before["values"], version=F("version") + 1, updated_at=timezone.now()):
             restored.append(UUID(memory_id))
     if any("deleted_at" in before["values"] for before in former.values()):

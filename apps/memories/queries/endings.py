@@ -11,7 +11,6 @@ from apps.memories.models import Arc, Ending, Knowledge, Relationship
 from apps.memories.visibility import is_remembered, is_seen_in
 
 Row = TypeVar("Row", Arc, Relationship)
-LAYERS = {Arc: "arc", Knowledge: "knowledge", Relationship: "relationship"}  # fields of Ending
 
 
 def endings_seen_in(chat: ChatOrKeys) -> QuerySet[Ending]:
@@ -28,7 +27,7 @@ def all_endings(owner: Owner) -> QuerySet[Ending]:
 
 def has_ended(model: type[Arc] | type[Knowledge] | type[Relationship], endings: QuerySet[Ending]) -> Exists:
     """Return the condition of entries that one of ``endings`` ended."""
-    return Exists(endings.filter(**{LAYERS[model]: OuterRef("pk")}))
+    return Exists(endings.filter(**{model.life.ending: OuterRef("pk")}))
 
 
 def with_endings(rows: Iterable[Row], endings: QuerySet[Ending]) -> list[Row]:
@@ -36,14 +35,15 @@ def with_endings(rows: Iterable[Row], endings: QuerySet[Ending]) -> list[Row]:
     entries = list(rows)
     if not entries:
         return entries
-    layer = LAYERS[type(entries[0])]
+    life = entries[0].life
+    layer = life.ending
     found = endings.filter(**{f"{layer}__in": [entry.pk for entry in entries]}).select_related("message__chat")
     by_entry = {getattr(ending, f"{layer}_id"): ending for ending in found.order_by("-pk")}
     for entry in entries:
         ending = by_entry.get(entry.pk)
-        if ending is not None and entry.state in (Arc.State.OPEN, Relationship.State.CURRENT):
+        if ending is not None and entry.state == life.holds:
             entry.state, entry.until = ending.state, ending.message
             entry.updated_at = max(entry.updated_at, ending.created_at)
-            if isinstance(entry, Arc):
-                entry.summary = entry.summary or ending.summary
+            if life.outcome:
+                setattr(entry, life.outcome, getattr(entry, life.outcome) or ending.summary)
     return entries

@@ -1,21 +1,11 @@
 """Read the entity registries."""
 
-from typing import Any
-
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext
 
 from apps.chats.models import Character, Chat
 from apps.common.problems import Missing
-from apps.memories.models import Entity, EntityMerge, Knowledge, LedgerEntry, Memory, Relationship
-
-# The layers that name an entity, and the column that does.
-NAMING_LAYERS: tuple[tuple[type[Any], str], ...] = (
-    (LedgerEntry, "entity"),
-    (Knowledge, "subject"),
-    (Relationship, "subject"),
-    (Relationship, "target"),
-)
+from apps.memories.models import Entity, EntityMerge, Memory
 
 
 def entities_in(chat: Chat) -> QuerySet[Entity]:

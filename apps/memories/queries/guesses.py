@@ -9,13 +9,11 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext
 
 from apps.llm.generation import BUILTIN
-from apps.memories.models import Entity, Memory
-from apps.memories.queries.entities import NAMING_LAYERS
+from apps.memories.kinds import NAMING
+from apps.memories.models import Entity
 from apps.memories.queries.ledger import EntityState
 from apps.memories.queries.relationships import RelationshipPair
 
-# What names an entity, and the column that does.
-NAMING: tuple[tuple[type[Any], str], ...] = ((Memory, "entities"), *NAMING_LAYERS)
 Entry = TypeVar("Entry", bound=Any)
 
 

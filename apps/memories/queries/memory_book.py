@@ -120,4 +120,5 @@ class MemoryBook:
         )
         if self.chat:
             return rows.filter(chat=self.chat)
-        return rows.filter(**{"character" if model is Arc else "subject__character": self.subject})
+        names = model.life.names  # an arc, which names nobody, belongs to the character itself
+        return rows.filter(**{f"{names[0]}__character" if names else "character": self.subject})

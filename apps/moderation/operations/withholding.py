@@ -5,19 +5,13 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from apps.chats.models import Character, Chat, Lorebook, Message, Persona, Swipe
+from apps.chats.models import Chat, Message, Swipe
 from apps.common.scoping import Owner, owner_id_of
+from apps.extraction.tasks import settle_chat
 from apps.memories.models import Memory, Passage
 from apps.memories.signals import memories_changed
 from apps.moderation.models import Case, Decision, Kind
-
-MODELS: dict[str, Any] = {
-    Kind.CHARACTER: Character,
-    Kind.MESSAGE: Message,
-    Kind.MEMORY: Memory,
-    Kind.PERSONA: Persona,
-    Kind.LOREBOOK: Lorebook,
-}
+from apps.moderation.targets import MODELS
 
 
 def withhold(case: Case) -> None:
@@ -34,6 +28,7 @@ def withhold(case: Case) -> None:
         Case.objects.for_owner(case.owner_id).filter(pk=case.pk).update(copies=case.copies)
         Passage.objects.for_owner(case.owner_id).filter(message__in=case.copies).delete()
     rows.update(withheld=True)
+    _settle(case)
 
 
 def give_back(case: Case) -> None:
@@ -47,6 +42,7 @@ def give_back(case: Case) -> None:
     shown = {"withheld": False} | ({"hidden": case.was_hidden} if case.kind == Kind.MEMORY else {})
     _rows(case).filter(withheld=True).update(**shown)
     _announce(case)
+    _settle(case)
     if case.kind == Kind.MESSAGE:  # another one may hide a copy
         for other in others:
             withhold(other)
@@ -56,6 +52,13 @@ def _announce(case: Case) -> None:
     """Tell those who follow memories that one of them was hidden or shown."""
     if case.kind == Kind.MEMORY:
         memories_changed.send(Memory, owner_id=case.owner_id, ids=[case.target_id])
+
+
+def _settle(case: Case) -> None:
+    """Have all that is remembered of a message retired, or the message read again, as it is hidden or shown now."""
+    if case.kind == Kind.MESSAGE:
+        for chat_id in _rows(case).values_list("chat", flat=True).order_by("chat").distinct():
+            settle_chat.delay_on_commit(chat_id=str(chat_id))
 
 
 def withhold_restored(owner_id: UUID, **kwargs: Any) -> None:
@@ -93,7 +96,8 @@ def withhold_in_branch(chat: Chat, **kwargs: Any) -> None:
 
 def _rows(case: Case) -> QuerySet[Any]:
     """Return the thing of a case, with a message's copies in its story, and with memories learnt again of a line."""
-    rows: QuerySet[Any] = MODELS[case.kind]._base_manager.filter(owner_id=case.owner_id)  # also what is in the bin
+    model = Message if case.kind == Kind.MESSAGE else MODELS[case.kind]
+    rows: QuerySet[Any] = model._base_manager.filter(owner_id=case.owner_id)  # also what is in the bin
     thing = rows.filter(pk=case.target_id).first()
     known = Q(pk__in=[case.target_id, *case.copies])
     if case.kind == Kind.MESSAGE and thing is not None:

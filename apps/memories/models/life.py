@@ -1,0 +1,88 @@
+"""What memories and all layers have in common: where a row begins and ends, its state, and why it is retired."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from apps.common.scoping import OwnedModel
+
+RETIRED = "retired"  # the state of what no longer applies, of memories as of all layers
+NO_ROWS = Q(pk__in=[])
+ALL_ROWS = ~NO_ROWS
+
+
+class RetiredReason(models.TextChoices):
+    """Why an entry is no longer active. Merged and split memories are superseded; all others are retired."""
+
+    MERGED = "merged"
+    SPLIT = "split"
+    UNDONE = "undone"  # the merge or split that created it was undone
+    SOURCE_CHANGED = "source_changed"
+    SOURCE_GONE = "source_gone"
+    FRESH_START = "fresh_start"
+    OUTDATED = "outdated"
+    BY_HAND = "by_hand"
+
+
+LOST = (RetiredReason.SOURCE_GONE, RetiredReason.SOURCE_CHANGED)  # reasons of rows whose text was deleted or changed
+
+
+@dataclass(frozen=True)
+class Life:
+    """How a kind differs from the others in what becomes of its rows. Operations loop over kinds and read this."""
+
+    holds: str  # the state of a row that holds
+    begins: str = "source"  # the column of the message from which a row holds
+    ended: Q = NO_ROWS  # rows that something said later has ended
+    ended_by: str = "retired_by"  # the column that names the person who ended a row; empty if a run did
+    ended_stays: bool = False  # whether a row that has ended stays when the text that it began with is lost
+    outcome: str = ""  # the column that says how a row has ended
+    slot: tuple[str, ...] = ()  # columns in which only one row of a chat may hold; a newer one has it replaced
+    replaced: str = ""  # the state of a row that was replaced in its slot
+    versioned: bool = False  # whether rows are versions, each of which covers all messages up to its ``source``
+    hashed: bool = False  # whether a run writes each line once, by ``line_hash``
+    names: tuple[str, ...] = ()  # columns that name entities
+    ending: str = ""  # the field of Ending, where other stories can end a row
+    same: tuple[str, ...] = ()  # the columns that copies in branches have in common, of those that have an ``ending``
+    outlives_chat: Q = NO_ROWS  # rows that a character can keep when the chat is deleted for good
+    outlives_fresh_start: Q = NO_ROWS  # rows that a fresh start leaves
+
+
+class Remembered(OwnedModel):
+    """Abstract base of memories and layers.
+
+    Of the rows that a chat may see (``apps.memories.visibility``), those count that meet three conditions:
+
+    - ``state`` is ``life.holds``. A memory that a branch inherited has the state of its Inheritance there; of layer
+      entries a branch has copies.
+    - Nothing that the chat sees of another story has superseded or ended it (Supersession, Ending); what is itself
+      retired or in the bin does neither. A memory that only another story superseded of which the chat doesn't see the
+      successor is active there, whatever its ``state``.
+    - A memory is not deleted (``deleted_at``), expired (``expires_at``) or in the bin (``in_bin``, which follows from
+      the chats of its sources and is stored for the indexes). A layer entry is in the bin with its chat.
+
+    All other columns say from when to when, why, by whom, or what to return to. What counts is told to models, but for
+    memories that are ``hidden``, as all are that moderators have ``withheld``.
+    """
+
+    life: ClassVar[Life]
+
+    run = models.ForeignKey(
+        "extraction.ExtractionRun", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    retired_reason = models.CharField(max_length=32, choices=RetiredReason.choices, blank=True, default="")
+    edited_by = models.CharField(max_length=100, blank=True, default="")
+    version = models.PositiveIntegerField(default=1)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        abstract = True
+
+    @classmethod
+    def has_begun(cls, at: int) -> Q:
+        """Return the condition of rows of a chat that began with its message at index ``at`` or before."""
+        return Q(**{cls.life.begins: None}) | Q(**{f"{cls.life.begins}__index__lte": at})
