@@ -27,8 +27,7 @@ from pytest_django.plugin import DjangoDbBlocker
 from xdist.scheduler import LoadScopeScheduling
 
 from apps.accounts.models import User
-from apps.common.health import record_heartbeat
-from apps.common.models import Heartbeat
+from apps.common.health import delete_heartbeats, queue_has_worker, record_heartbeat
 from apps.launcher.services import web
 from config.celery import app
 from config.env import ROOT
@@ -228,9 +227,9 @@ def run_worker(queues: Sequence[str]) -> subprocess.Popen[bytes]:
 
 def wait_for_heartbeat(worker: subprocess.Popen[bytes], queues: Sequence[str]) -> None:
     """Wait until the worker begins to take tasks of its queues."""
-    Heartbeat.objects.all().delete()
+    delete_heartbeats()
     deadline = time.monotonic() + WORKER_TIMEOUT
-    while Heartbeat.objects.count() < len(queues):
+    while not all(map(queue_has_worker, queues)):
         assert worker.poll() is None, "the worker has ended"
         assert time.monotonic() < deadline, "the worker does not take tasks"
         time.sleep(0.05)

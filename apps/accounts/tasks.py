@@ -7,7 +7,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from apps.accounts import operations
-from apps.common.http.leases import delete_ended_leases
+from apps.common import leases
 from apps.common.http.rate_limits import delete_unused
 
 
@@ -15,7 +15,7 @@ from apps.common.http.rate_limits import delete_unused
 def sweep_rate_limits(**kwargs: Any) -> None:
     """Delete counters of users who have made no requests for a while."""
     delete_unused()
-    delete_ended_leases()
+    leases.delete_expired()
 
 
 @shared_task

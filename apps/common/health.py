@@ -1,30 +1,36 @@
 """Liveness and readiness probes, and the workers' heartbeats."""
 
 import datetime as dt
+import uuid
 from collections.abc import Callable, Iterable
 
 from celery import current_app
 from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest, JsonResponse
-from django.utils.timezone import now
 from django.views.decorators.http import require_safe
 
+from apps.common import leases
 from apps.common.disk import disk_state
-from apps.common.models import Heartbeat
 
 HEARTBEAT_MAX_AGE = dt.timedelta(seconds=60)  # four times the interval between heartbeats
+PROCESS = uuid.uuid4()  # holds the leases of a worker's main process
 
 
 def record_heartbeat(queues: Iterable[str]) -> None:
     """Record that a worker of these queues is alive now."""
     for queue in queues:
-        Heartbeat.objects.update_or_create(part=queue, defaults={"at": now()})
+        leases.take(lease_of_workers(queue), PROCESS, HEARTBEAT_MAX_AGE, limit=None)
 
 
 def delete_heartbeats() -> None:
     """Delete the heartbeats of an earlier run, so that only current workers count as ready."""
-    Heartbeat.objects.all().delete()
+    leases.delete(map(lease_of_workers, settings.QUEUES))
+
+
+def lease_of_workers(queue: str) -> str:
+    """Return the key that the workers of a queue hold."""
+    return f"worker {queue}"
 
 
 @require_safe
@@ -70,10 +76,9 @@ def broker_responds() -> bool:
 
 def queues_have_workers() -> bool:
     """Return whether a worker of each queue had a recent heartbeat."""
-    recent = Heartbeat.objects.filter(part__in=settings.QUEUES, at__gte=now() - HEARTBEAT_MAX_AGE)
-    return recent.count() == len(settings.QUEUES)
+    return all(map(queue_has_worker, settings.QUEUES))
 
 
 def queue_has_worker(queue: str) -> bool:
     """Return whether a worker of this queue had a recent heartbeat."""
-    return Heartbeat.objects.filter(part=queue, at__gte=now() - HEARTBEAT_MAX_AGE).exists()
+    return bool(leases.holders(lease_of_workers(queue)))

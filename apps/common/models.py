@@ -1,19 +1,7 @@
-"""Models of the heartbeats of the installation's processes, of rate limits, leases and metrics."""
+"""Models of rate limits, leases and metrics."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-
-
-class Heartbeat(models.Model):
-    """Time of the last heartbeat of a part of the installation: a queue's worker; one row per part."""
-
-    WITHOUT_OWNER = "is of the installation"
-
-    part = models.CharField(primary_key=True, max_length=40)
-    at = models.DateTimeField()
-
-    def __str__(self) -> str:
-        return f"{self.part} at {self.at:%Y-%m-%d %H:%M:%S}"
 
 
 class RateLimit(models.Model):
@@ -29,11 +17,15 @@ class RateLimit(models.Model):
 
 
 class Lease(models.Model):
-    """Times up to which leases of a key hold; written by ``leases`` only. The table is not logged."""
+    """Holders of a key in their order, and when the lease of each ends; written by ``leases`` only.
 
-    WITHOUT_OWNER = "has the owner in its key"
+    The table is not logged.
+    """
+
+    WITHOUT_OWNER = "has the owner, a row of theirs, or a queue, in its key"
 
     key = models.CharField(primary_key=True, max_length=100)
+    holders = ArrayField(models.UUIDField())
     ends = ArrayField(models.DateTimeField())
 
     def __str__(self) -> str:

@@ -172,17 +172,6 @@ class Connection(OwnedModel):
         return sum((price or 0) * Decimal(count) for price, count in zip(prices, counts, strict=True)) / Decimal(10**6)
 
 
-class QueuedCall(OwnedModel):
-    """Call that waits for a place on its connection or holds one. Deleted when the call ends.
-
-    Calls get places in the order of their ids, which is that of their creation.
-    """
-
-    connection = models.ForeignKey(Connection, on_delete=models.CASCADE, related_name="queued_calls")
-    is_sent = models.BooleanField(default=False, help_text="Whether it holds a place.")
-    renewed_at = models.DateTimeField(help_text="Last heartbeat. Without a recent one, the call has ended.")
-
-
 class BrowserCall(OwnedModel):
     """Call of a model that runs in an open page of its owner.
 

@@ -18,7 +18,6 @@ from apps.snapshots.models import Snapshot
 LEFT_OUT = {
     "accounts.ApiToken": "secret",
     "mcp.OAuthGrant": "secret",
-    "llm.QueuedCall": "under way",
     "llm.BrowserCall": "under way",
     "llm.Usage": "consumption, which a restore doesn't undo",
     "llm.TokenLimit": "consumption, which a restore doesn't undo",
@@ -29,7 +28,6 @@ LEFT_OUT = {
     "extraction.ModelCall": "log of a model's replies",
     "replies.Generation": "job; its reply is a message",
     "memories.Passage": "rebuilt from the messages",
-    "sync.OpenStream": "under way",
     "mem0.Mem0Event": "log of what was added, with runs that may be under way",
     "accounts.StorageUse": "counted again",
     "sync.IdempotencyRecord": "a repeated request stays repeated",

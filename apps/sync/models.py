@@ -1,4 +1,4 @@
-"""Models of idempotency records, open streams and settings documents."""
+"""Models of idempotency records and settings documents."""
 
 import uuid
 
@@ -30,15 +30,6 @@ class IdempotencyRecord(OwnedModel):
                 "created_at", name="idempotency_age", condition=models.Q(body__isnull=False)
             )  # dropping old bodies, over all owners
         ]
-
-
-class OpenStream(OwnedModel):
-    """An open stream of events. A row with an old ``seen_at`` is of a process that was killed."""
-
-    seen_at = models.DateTimeField(default=timezone.now, editable=False)
-
-    class Meta:
-        indexes = [models.Index(fields=["owner", "seen_at"], name="stream_owner")]
 
 
 class SettingsDocument(OwnedModel):

@@ -1,5 +1,7 @@
 """Send deliveries: signed, in order, one at a time for each webhook, and again if the receiver fails.
 
+A worker holds a lease of the webhook while it sends. One that was held up and has lost it sends and stores no more.
+
 Headers and signature are those of the Standard Webhooks specification 1.0.0.
 """
 
@@ -9,12 +11,13 @@ import hashlib
 import hmac
 import json
 import time
+import uuid
 from typing import Any
 
 import httpx2
-from django.db.models import Q
 from django.utils import timezone
 
+from apps.common import leases
 from apps.common.database.connections import release_connection
 from apps.llm.encryption import Undecryptable
 from apps.llm.http.addresses import AddressNotAllowed
@@ -24,8 +27,7 @@ from apps.webhooks.models import Delivery, Webhook
 
 TIMEOUT = 10.0  # seconds for a call
 BATCH = 20  # deliveries of one task, so that a slow receiver does not keep a worker for long
-# A claim outlives the calls of a batch.
-CLAIM = dt.timedelta(seconds=TIMEOUT * BATCH + 60)
+LEASE = dt.timedelta(seconds=TIMEOUT + 60)  # renewed before each call, which it outlives
 # Seconds before each further attempt: about a day in all.
 PAUSES = (10, 60, 600, 3600, 6 * 3600, 15 * 3600)
 KEPT = dt.timedelta(days=30)  # what has ended is deleted then
@@ -34,18 +36,23 @@ HEADERS = ALLOWED_HEADERS | {"webhook-id", "webhook-timestamp", "webhook-signatu
 
 def deliver_due(webhook: Webhook) -> bool:
     """Send what is due, oldest first, unless another worker does. Return whether more is due."""
-    now = timezone.now()
-    own = Webhook.objects.for_owner(webhook.owner_id).filter(pk=webhook.pk)
-    free = Q(claimed_until=None) | Q(claimed_until__lt=now)
-    if not own.filter(free, active=True).update(claimed_until=now + CLAIM):
+    key, holder = lease_of_deliveries(webhook), uuid.uuid4()
+    if not webhook.active or leases.take(key, holder, LEASE) is None:
         return False
     try:
         due = list(_due(webhook)[:BATCH])
         for delivery in due:
+            if not leases.renew(key, holder, LEASE):
+                return False
             _send(webhook, delivery)
     finally:
-        own.update(claimed_until=None)
+        leases.release(key, holder)
     return len(due) == BATCH
+
+
+def lease_of_deliveries(webhook: Webhook) -> str:
+    """Return the key that a worker holds while it sends what a webhook is to be told."""
+    return f"webhook {webhook.pk}"
 
 
 def _due(webhook: Webhook) -> Any:
@@ -54,9 +61,13 @@ def _due(webhook: Webhook) -> Any:
 
 
 def _send(webhook: Webhook, delivery: Delivery) -> None:
-    """Call the webhook, and store what came of it."""
+    """Call the webhook, and store what came of it, unless another worker has begun to send the delivery."""
+    own = Delivery.objects.for_owner(delivery.owner_id).filter(pk=delivery.pk, state=Delivery.State.PENDING)
+    # An attempt is counted before it is made. From then on, the same event is told once more, and a worker that has an
+    # earlier count stores nothing: its lease ended during its call, and another worker sends the delivery again.
+    if not own.filter(attempts=delivery.attempts).update(attempts=delivery.attempts + 1):
+        return
     delivery.attempts += 1
-    delivery.save(update_fields=["attempts"])  # from now on, the same event is told once more
     delivery.status, delivery.error = _call(webhook, delivery)
     if delivery.status and 200 <= delivery.status < 300:
         delivery.state, delivery.delivered_at = Delivery.State.DELIVERED, timezone.now()
@@ -64,7 +75,9 @@ def _send(webhook: Webhook, delivery: Delivery) -> None:
         delivery.state = Delivery.State.FAILED
     else:
         delivery.due_at = timezone.now() + dt.timedelta(seconds=PAUSES[delivery.attempts - 1])
-    delivery.save(update_fields=["status", "error", "state", "delivered_at", "due_at"])
+    changed = ("status", "error", "state", "delivered_at", "due_at")
+    fields = {name: getattr(delivery, name) for name in changed}
+    own.filter(attempts=delivery.attempts).update(**fields)
 
 
 def _call(webhook: Webhook, delivery: Delivery) -> tuple[int | None, str]:

@@ -22,16 +22,12 @@ TEST = "webhook.test"  # sent when its owner asks for it, not an event that one 
 
 
 class Webhook(OwnedModel):
-    """An address that is called when one of ``events`` happens in its owner's account.
-
-    ``claimed_until`` is the time until which a worker sends its deliveries, one after the other.
-    """
+    """An address that is called when one of ``events`` happens in its owner's account."""
 
     url = models.CharField(max_length=500)
     events = ArrayField(models.CharField(max_length=32, choices=Event.choices))
     secret = EncryptedTextField(default="", help_text="Signs what is sent; shown once.")
     active = models.BooleanField(default=True)
-    claimed_until = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:

@@ -1,8 +1,8 @@
 """How many requests of a user are worked on at once, counted for all processes together."""
 
 import datetime as dt
+import uuid
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -16,7 +16,7 @@ from apps.accounts.middleware import concurrency
 from apps.accounts.middleware.concurrency import LIFETIME, ConcurrencyMiddleware
 from apps.accounts.models import User
 from apps.accounts.tasks import sweep_rate_limits
-from apps.common.http.leases import give_back_lease, take_lease
+from apps.common import leases
 from apps.common.models import Lease
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory
@@ -74,7 +74,7 @@ def test_a_request_that_fails_is_counted_no_longer() -> None:
 
 def begin(user: User) -> None:
     """Begin a request whose process is killed: nothing is given back."""
-    assert take_lease(f"requests {user.pk}", 2, LIFETIME)
+    assert leases.take(f"requests {user.pk}", uuid.uuid4(), LIFETIME, limit=2) is not None
 
 
 def test_what_a_killed_process_worked_on_is_counted_for_one_minute() -> None:
@@ -105,15 +105,15 @@ def test_it_costs_two_statements_and_none_without_a_limit(settings: Any) -> None
     assert not captured
 
 
-@pytest.mark.parametrize("function", ["take_lease", "give_back_lease"])
+@pytest.mark.parametrize("function", ["take", "release"])
 @pytest.mark.parametrize("error", [OperationalError, InterfaceError])
 def test_a_lost_connection_costs_the_count_and_not_the_request(
     monkeypatch: pytest.MonkeyPatch, function: str, error: type[Exception]
 ) -> None:
-    def fail(*args: Any) -> None:
+    def fail(*args: Any, **kwargs: Any) -> None:
         raise error
 
-    monkeypatch.setattr(concurrency, function, fail)
+    monkeypatch.setattr(leases, function, fail)
     monkeypatch.setattr(concurrency.connection, "close", lambda: None)  # the test's transaction goes on
     assert process()(request_of(UserFactory())).status_code == 200
 
@@ -127,18 +127,3 @@ def test_the_api_answers_with_a_problem() -> None:
     refused = client.get("/api/v1/chats/")
     assert (refused.status_code, refused.json()["type"]) == (429, "/problems/throttled")
     assert "At most 2 requests at once" in refused.json()["detail"]
-
-
-@pytest.mark.django_db(transaction=True)
-def test_no_more_than_the_limit_are_taken_at_once() -> None:
-    def take(_: int) -> dt.datetime | None:
-        try:
-            return take_lease("requests x", 5, MINUTE)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(8) as pool:
-        taken = [end for end in pool.map(take, range(40)) if end]
-    assert len(taken) == len(set(taken)) == 5
-    give_back_lease("requests x", taken[2])
-    assert set(Lease.objects.get().ends) == {*taken[:2], *taken[3:]}

@@ -1,22 +1,27 @@
 """Places on a connection: how many calls are sent at a time, in which order, over several processes."""
 
+import datetime as dt
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Callable
 
 import pytest
 from django.conf import settings
 from django.db import connection as database
+from django.utils import timezone
 
+from apps.common import leases
+from apps.common.models import Lease
 from apps.llm import places
 from apps.llm.backends import backend_for, embedder_for
 from apps.llm.backends.connected import ConnectedBackend
 from apps.llm.generation import GenerationRequest, Misconfigured, unwatched
-from apps.llm.models import Connection, QueuedCall
+from apps.llm.models import Connection
 from apps.llm.operations import delete_connection
 from config.env import ROOT
 from tests.llm.scripted_server import Reply, Request, ScriptedServer
@@ -90,7 +95,12 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 
 def waiting(connection: Connection) -> int:
-    return QueuedCall.objects.for_owner(connection.owner_id).filter(is_sent=False).count()
+    return len(calls_on(connection)[connection.parallel_calls :])
+
+
+def calls_on(connection: Connection) -> list[uuid.UUID]:
+    """The calls that wait for a place on a connection or have one."""
+    return leases.holders(places.lease_of_calls(connection))
 
 
 @pytest.mark.parametrize("parallel_calls", [1, 2])
@@ -102,7 +112,7 @@ def test_no_more_calls_than_places_are_sent_at_a_time(connect: Connect, server: 
     for thread in threads:
         thread.join(60)
     assert (gauge.most, len(gauge.order)) == (parallel_calls, 5)
-    assert not QueuedCall.objects.for_owner(connection.owner_id).exists()
+    assert not calls_on(connection)
 
 
 def test_chats_take_turns_on_a_connection(connect: Connect, server: ScriptedServer):
@@ -165,7 +175,7 @@ def test_a_reply_goes_before_a_reading_where_there_is_one_place(connect: Connect
     assert time.monotonic() - start < 20  # seconds
     assert asked[:2] == ["reading", "reply"]
     assert sorted(asked[2:]) == ["later", "reading"]
-    assert not QueuedCall.objects.for_owner(connection.owner_id).exists()
+    assert not calls_on(connection)
 
 
 def test_a_search_and_a_test_do_not_wait_for_a_place(connect: Connect, server: ScriptedServer):
@@ -188,7 +198,7 @@ def test_a_call_ends_its_wait_when_its_connection_is_deleted(connect: Connect, s
     assert server.requests == []
 
 
-def test_a_call_of_a_killed_process_loses_its_place(connect: Connect, server: ScriptedServer, monkeypatch):
+def test_a_call_of_a_killed_process_loses_its_place(connect: Connect, server: ScriptedServer):
     connection = connect(parallel_calls=1)
     server.reply_to(lambda request: request.prompt == "other", Reply("Hello.", delay=60))
     environment = {"DJANGO_SETTINGS_MODULE": "tests.settings", "LOCI_TEST_HOME": str(settings.LOCI_HOME)}
@@ -202,8 +212,8 @@ def test_a_call_of_a_killed_process_loses_its_place(connect: Connect, server: Sc
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
-    assert QueuedCall.objects.for_owner(connection.owner_id).filter(is_sent=True).count() == 1
-    monkeypatch.setattr(places, "EXPIRY", 0.5)
+    assert len(calls_on(connection)) == 1
+    Lease.objects.update(ends=[timezone.now() + dt.timedelta(seconds=0.5)])
     assert backend_for(connection.owner_id).generate(request_of("mine")).text == "Hello."
 
 
@@ -236,4 +246,4 @@ def test_a_place_is_given_back_after_a_failure(connect: Connect):
     connection = connect(parallel_calls=1)
     with pytest.raises(ZeroDivisionError), places.place_on(connection, unwatched):
         raise ZeroDivisionError
-    assert not QueuedCall.objects.for_owner(connection.owner_id).exists()
+    assert not calls_on(connection)

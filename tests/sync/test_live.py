@@ -4,6 +4,7 @@ import datetime as dt
 import json
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,7 +15,6 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
 from django.test import override_settings
-from django.utils import timezone
 from rest_framework.test import APIClient
 
 from apps.accounts.models import User
@@ -31,12 +31,13 @@ from apps.chats.operations import (
     restore_chat,
 )
 from apps.chats.operations.organizing import Action
-from apps.common import jobs
+from apps.common import jobs, leases
 from apps.common.documents.patches import DocumentPatch
+from apps.common.models import Lease
 from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
 from apps.memories.operations import delete_memory, restore_memory
-from apps.sync.models import OpenStream
+from apps.sync.open_streams import lease_of_streams
 from apps.sync.settings_documents import patch_settings, read_settings
 from tests.conftest import WebServer, wait_for_idle_database
 from tests.factories import UserFactory, make_chat, make_memory, parsed
@@ -230,19 +231,22 @@ def test_too_many_streams_are_refused_until_one_is_closed(server: WebServer, ali
 
 
 def test_streams_of_other_processes_count_while_these_live(server: WebServer, alice: User) -> None:
-    later = timezone.now() + dt.timedelta(hours=1)  # as if their processes marked them all the time
-    others = [OpenStream.objects.create(owner=alice, seen_at=later) for _ in range(MAX_STREAMS)]
-    OpenStream.objects.create(owner=UserFactory(), seen_at=later)
+    key, hour = lease_of_streams(alice.pk), dt.timedelta(hours=1)  # as if their processes renewed them all the time
+    others = [uuid.uuid4() for _ in range(MAX_STREAMS)]
+    for other in others:
+        leases.take(key, other, hour, limit=None)
+    leases.take(lease_of_streams(UserFactory().pk), uuid.uuid4(), hour)
     with client_of(server, alice) as client:
         assert client.get("/api/v1/events/").status_code == 429
-        killed = timezone.now() - dt.timedelta(minutes=5)
-        OpenStream.objects.for_owner(alice).filter(pk=others[0].pk).update(seen_at=killed)
+        leases.take(key, others[0], dt.timedelta(), limit=None)  # its process was killed
         listener = Listener(client)
         listener.wait_for(lambda it: it.beats > 1)
-        [own] = OpenStream.objects.for_owner(alice).exclude(pk__in=[other.pk for other in others])
+        lease = Lease.objects.get(key=key)
         assert client.get("/api/v1/events/").status_code == 429
         listener.wait_for(lambda it: it.beats > 4)
-        assert OpenStream.objects.for_owner(alice).get(pk=own.pk).seen_at > own.seen_at
+        renewed = Lease.objects.get(key=key)
+        assert renewed.holders == lease.holders
+        assert renewed.ends[-1] > lease.ends[-1]
 
 
 def test_a_stream_ends_when_its_token_is_revoked(server: WebServer, alice: User) -> None:

@@ -1,6 +1,5 @@
 """The programs of the image, started as containers start them, by a user who is not root."""
 
-import datetime as dt
 import json
 import os
 import shlex
@@ -20,7 +19,8 @@ from django.conf import settings
 from django.db import connection
 from django.utils.timezone import now
 
-from apps.common.models import Heartbeat
+from apps.common.health import delete_heartbeats
+from apps.common.models import Lease
 from apps.launcher.embedded_postgres import find_or_create
 from apps.launcher.system_user import SystemUser
 from config.env import ROOT
@@ -147,7 +147,7 @@ def test_the_programs_of_the_image_run_here_as_a_user_who_is_not_root(
     entry_point = json.loads(instructions("ENTRYPOINT")[0])
     prepare = start(*entry_point, "prepare")
     assert prepare.wait(2 * WORKER_TIMEOUT) == 0, prepare.stderr.read().decode()
-    Heartbeat.objects.all().delete()
+    delete_heartbeats()
     others = [service["command"] for service in OURS.values() if service["command"] != ["prepare"]]
     programs = {command[-1]: start(*entry_point, *command) for command in others}
     deadline = time.monotonic() + 4 * WORKER_TIMEOUT
@@ -159,7 +159,7 @@ def test_the_programs_of_the_image_run_here_as_a_user_who_is_not_root(
     assert start("python", "manage.py", "check_worker", "extraction").wait(WORKER_TIMEOUT) == 0
     programs["replies"].terminate()
     programs["replies"].wait(WORKER_TIMEOUT)
-    Heartbeat.objects.filter(part="replies").update(at=now() - dt.timedelta(minutes=10))
+    Lease.objects.filter(key="worker replies").update(ends=[now()])
     assert start("python", "manage.py", "check_worker", "replies").wait(WORKER_TIMEOUT) == 1
     wrong = start(*entry_point, "worker")
     assert wrong.wait(WORKER_TIMEOUT) == 1

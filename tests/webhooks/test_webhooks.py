@@ -14,11 +14,15 @@ from django.db import connection, transaction
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from apps.common import leases
+from apps.common.models import Lease
 from apps.moderation.operations.decisions import decide, reverse
 from apps.moderation.operations.reports import report
 from apps.moderation.roles import MODERATORS
 from apps.moderation.targets import find_target
 from apps.sync.live import CHANNEL
+from apps.webhooks import delivering
+from apps.webhooks.delivering import deliver_due, lease_of_deliveries
 from apps.webhooks.models import Delivery, Webhook
 from apps.webhooks.tasks import sweep_deliveries
 from tests.contract.conftest import client_of
@@ -150,6 +154,35 @@ def test_a_receiver_that_wants_no_more_or_is_switched_off_is_not_called(api: API
     api.post("/api/v1/memories/", {"text": "Two.", "tier": "long_term", "kind": "fact"}, format="json")
     drain("models")
     assert len(receiver.calls) == 1
+
+
+def test_a_worker_that_was_held_up_sends_and_stores_no_more(
+    api: APIClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_webhook(api, receiver.url, ["memory.added"])
+    remember(api, "Mira hid the key.")
+    remember(api, "Mira lost the key.")
+    webhook = Webhook.objects.for_owner(api.user).get()
+    called: list[Any] = []
+
+    def call(webhook: Webhook, delivery: Delivery) -> tuple[int, str]:
+        called.append(delivery.pk)
+        if len(called) > 1:
+            assert not deliver_due(webhook), "one worker at a time"
+            return 204, ""
+        Lease.objects.update(ends=[timezone.now()])  # the call took longer than the lease
+        deliver_due(webhook)
+        return 500, "It came late."
+
+    monkeypatch.setattr(delivering, "_call", call)
+    assert not deliver_due(webhook)
+    first, second = Delivery.objects.for_owner(api.user).order_by("id")
+    assert called == [first.pk, first.pk, second.pk]
+    assert [(one.state, one.status, one.error, one.attempts) for one in (first, second)] == [
+        ("delivered", 204, "", 2),
+        ("delivered", 204, "", 1),
+    ]
+    assert not leases.holders(lease_of_deliveries(webhook))
 
 
 def test_nobody_is_told_of_another_account(api: APIClient, receiver: Receiver) -> None:

@@ -1,7 +1,9 @@
 """Middleware that limits how many requests of a user are worked on at once, by all processes together."""
 
 import datetime as dt
+import uuid
 from collections.abc import Callable
+from uuid import UUID
 
 from django.conf import settings
 from django.db import Error, connection
@@ -10,8 +12,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.middleware.throttling import user_id_of
+from apps.common import leases
 from apps.common.api.problems import refusal
-from apps.common.http.leases import give_back_lease, take_lease
 from apps.common.problems import Problem, ProblemType
 
 # A request that takes longer is no longer counted. Those of a process that was killed are counted for as long.
@@ -42,41 +44,35 @@ class ConcurrencyMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if not settings.REQUESTS_AT_ONCE:
             return self.get_response(request)
+        holder = uuid.uuid4()
         try:
-            lease = _Lease.of(request)
+            key = _take_lease(request, holder)
         except TooManyAtOnce as problem:
             return refusal(request.path, problem)
         try:
             return self.get_response(request)
         finally:
-            if lease:
-                lease.give_back()
+            if key:
+                _release_lease(key, holder)
 
 
-class _Lease:
-    """Lease of one request."""
-
-    def __init__(self, key: str, end: dt.datetime) -> None:
-        self._key, self._end = key, end
-
-    @classmethod
-    def of(cls, request: HttpRequest) -> "_Lease | None":
-        """Take a lease, or return None if nobody is signed in. Raise TooManyAtOnce."""
-        try:
-            user_id = user_id_of(request)
-            if user_id is None:
-                return None
-            key = f"requests {user_id}"
-            end = take_lease(key, settings.REQUESTS_AT_ONCE, LIFETIME)
-        except Error:  # the view repeats what it needs, or reports that the database is down
-            connection.close()
+def _take_lease(request: HttpRequest, holder: UUID) -> str | None:
+    """Take a lease for the request. Return its key, or None if nobody is signed in. Raise TooManyAtOnce."""
+    try:
+        user_id = user_id_of(request)
+        if user_id is None:
             return None
-        if end is None:
+        key = f"requests {user_id}"
+        if leases.take(key, holder, LIFETIME, limit=settings.REQUESTS_AT_ONCE) is None:
             raise TooManyAtOnce
-        return cls(key, end)
+    except Error:  # the view repeats what it needs, or reports that the database is down
+        connection.close()
+        return None
+    return key
 
-    def give_back(self) -> None:
-        try:
-            give_back_lease(self._key, self._end)
-        except Error:  # it ends by itself
-            connection.close()
+
+def _release_lease(key: str, holder: UUID) -> None:
+    try:
+        leases.release(key, holder)
+    except Error:  # it expires
+        connection.close()

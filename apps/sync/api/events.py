@@ -20,7 +20,7 @@ from apps.chats.queries import access_chat
 from apps.common.api.json_formats import CompactJSONRenderer, EventStreamRenderer
 from apps.common.database.connections import in_database
 from apps.common.problems import Missing
-from apps.sync.open_streams import mark_stream, register_stream, unregister_stream
+from apps.sync.open_streams import register_stream, renew_stream, unregister_stream
 from apps.sync.streams import RESYNC, EventQueue, EventStream
 
 # A WSGI server can't hold streams open. This response makes the client read the changes and reconnect in 15 seconds.
@@ -76,11 +76,12 @@ def _open_stream(request: Request, chat_id: str | None) -> EventStream:
 
 
 def _is_allowed(request: Request, stream_id: UUID) -> bool:
-    """Return whether the request's token or session is still valid, and the account is not closed.
+    """Return whether the request's token or session is still valid, the account is not closed, and the stream counts.
 
-    Mark the stream as alive.
+    Renew the stream's lease.
     """
-    mark_stream(cast(UUID, request.user.pk), stream_id)
+    if not renew_stream(cast(UUID, request.user.pk), stream_id):
+        return False
     if isinstance(request.auth, ApiToken):
         tokens = ApiToken.objects.for_owner(request.user).usable(timezone.now())
         open_accounts = {"owner__is_active": True, "owner__deletion_due_at": None}
