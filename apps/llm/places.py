@@ -16,9 +16,9 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
-from django.utils.translation import gettext_noop
 
 from apps.common.database.connections import release_connection
+from apps.common.stored_texts import gettext_stored
 from apps.llm.generation import Misconfigured, Watch
 from apps.llm.models import Connection, QueuedCall
 
@@ -88,7 +88,7 @@ def _take_place(call: QueuedCall, *, at_once: bool = False) -> bool:
     # The lock makes one process at a time count the calls. It is held for these statements only.
     places = connections.select_for_update(no_key=True).values_list("parallel_calls", flat=True).first()
     if places is None:
-        raise Misconfigured(gettext_noop("The connection was deleted."))
+        raise Misconfigured(gettext_stored("The connection was deleted."))
     queue = _queue(call)
     queue.filter(renewed_at__lt=Now() - timedelta(seconds=EXPIRY)).delete()
     before = queue.filter(Q(is_sent=True) | Q(pk__lt=call.pk)).exclude(pk=call.pk).count()

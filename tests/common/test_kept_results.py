@@ -24,7 +24,6 @@ OF_FEW_VALUES = {
     "apps.llm.tokens.load_encoding",
     "apps.extraction.prompts.rendering.default_template",
     "apps.extraction.prompts.rendering._block",
-    "apps.common.stored_texts._forms",
     "apps.common.http.rate_limits.Rate.parse",
     "apps.common.encryption._fernet",
     "apps.chats.api.guarded._fields_of",

@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from django.utils.translation import gettext_noop
-
 from apps.chats.formats.json_lines import Warn
 from apps.chats.formats.layout import dump
 from apps.chats.formats.parsed import ParsedHeader, ParsedMessage, ParsedSwipe, Report
 from apps.chats.formats.repairs import MAX_NAME, as_name
+from apps.common.stored_texts import gettext_stored
 
 # The name of the user in formats that don't store one.
 USER = "You"
@@ -109,9 +108,9 @@ def objects_with_key(
     """Yield the numbered values that are objects with `key`. Report the others as skipped."""
     for number, value in values:
         if not isinstance(value, dict):
-            report.skip(number, gettext_noop("Not a JSON object."))
+            report.skip(number, gettext_stored("Not a JSON object."))
         elif key not in value:
-            report.skip(number, gettext_noop("It has no %(key)s.") % {"key": key})
+            report.skip(number, gettext_stored("It has no %(key)s.", key=key))
         else:
             yield number, value
 

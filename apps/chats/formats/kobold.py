@@ -7,13 +7,12 @@ from functools import partial
 from itertools import chain
 from typing import Any, BinaryIO
 
-from django.utils.translation import gettext_noop
-
 from apps.chats.formats import conversion as convert
 from apps.chats.formats.documents import read_array, read_other_fields, require_messages
 from apps.chats.formats.json_lines import Warn
 from apps.chats.formats.lorebooks.entries import as_number
 from apps.chats.formats.parsed import ParsedChat, ParsedMessage, Report
+from apps.common.stored_texts import gettext_stored
 
 FORMAT = "kobold"
 
@@ -97,7 +96,7 @@ def _messages(
 ) -> Iterator[ParsedMessage]:
     for number, text in texts:
         if not isinstance(text, str):
-            report.skip(number, gettext_noop("It is not text."))
+            report.skip(number, gettext_stored("It is not text."))
             continue
         for speaker, part in splitter.split(text):
             yield convert.build_message(

@@ -13,6 +13,7 @@ from apps.chats.formats.documents import parse_conversations
 from apps.chats.formats.json_lines import Warn
 from apps.chats.formats.parsed import ParsedChat, Report
 from apps.chats.formats.trees import Node, Tree
+from apps.common.stored_texts import gettext_stored
 
 FORMAT = "librechat"
 KEYS = ("messages", "messagesTree")
@@ -42,7 +43,7 @@ def _chat(conversation: dict[str, Any], report: Report) -> ParsedChat:
     parents: dict[str, str] = {}
     for number, (line, parent) in enumerate(_lines(conversation), 1):
         if not isinstance(line, dict):
-            report.skip(number, "Not a JSON object.")
+            report.skip(number, gettext_stored("Not a JSON object."))
             continue
         own = line.get("messageId")
         key = own if isinstance(own, str) and own not in nodes else f"#{number}"

@@ -12,6 +12,7 @@ from apps.chats.formats.documents import parse_conversations
 from apps.chats.formats.json_lines import Warn
 from apps.chats.formats.parsed import ParsedChat, Report
 from apps.chats.formats.trees import Node, Tree
+from apps.common.stored_texts import gettext_stored
 
 FORMAT = "open-webui"
 NAME = "Assistant"
@@ -47,7 +48,7 @@ def _chat(row: dict[str, Any], report: Report) -> ParsedChat:
     parents: dict[str, str] = {}
     for number, (key, value) in enumerate(lines.items(), 1):
         if not isinstance(value, dict):
-            report.skip(number, "Not a JSON object.")
+            report.skip(number, gettext_stored("Not a JSON object."))
             continue
         nodes[key] = _node(value, partial(report.warn, number))
         if isinstance(value.get("parentId"), str):

@@ -10,14 +10,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, BinaryIO
 
-from django.utils.translation import gettext_noop
-
 from apps.chats.dates import parse_date
 from apps.chats.formats import conversion as convert
 from apps.chats.formats.documents import parse_conversations, read_array, require_messages
 from apps.chats.formats.json_lines import Warn
 from apps.chats.formats.parsed import ParsedBranch, ParsedChat, ParsedMessage, Report
 from apps.chats.formats.trees import Node, Tree
+from apps.common.stored_texts import gettext_stored
 
 FORMAT = "openai"
 NAME, SYSTEM = "Assistant", "System"
@@ -96,7 +95,7 @@ def _marked(messages: Iterable[ParsedMessage]) -> list[ParsedMessage]:
 def _messages(values: Iterable[tuple[int, Any]], report: Report) -> Iterator[ParsedMessage]:
     for number, line in values:
         if not isinstance(line, dict):
-            report.skip(number, gettext_noop("Not a JSON object."))
+            report.skip(number, gettext_stored("Not a JSON object."))
             continue
         message = _message(line, partial(report.warn, number))
         if message:

@@ -4,7 +4,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models.characters import Character
-from apps.common.database.fields import OrderedJSONField
+from apps.common.database.fields import OrderedJSONField, StoredTextsField
 from apps.common.jobs import Job
 
 
@@ -29,7 +29,7 @@ class ImportJob(Job):
     title = models.CharField(max_length=200, blank=True, default="")
     character = models.ForeignKey(Character, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     messages = models.PositiveBigIntegerField(default=0, help_text="Read so far.")
-    report = OrderedJSONField(default=dict, blank=True)
+    report = StoredTextsField(default=dict, blank=True)
 
     class Meta:
         indexes = [

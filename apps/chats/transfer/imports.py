@@ -11,7 +11,6 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext
 
 from apps.chats.formats.files import parse_file
 from apps.chats.formats.parsed import ParsedChat, ParsedGroup, ParsedMessage, Report, UnreadableFile
@@ -27,6 +26,7 @@ from apps.chats.transfer.filenames import MAX_TITLE, title_from_filename
 from apps.chats.transfer.repeats import Match, find_original, match_of, update_original
 from apps.common.problems import Invalid, TooLarge
 from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
+from apps.common.stored_texts import gettext_stored
 
 # Speakers of a chat who become participants, or name its character. Messages of further speakers are stored too.
 MAX_SPEAKERS = 50
@@ -163,8 +163,9 @@ def _check_size(file: BinaryIO) -> None:
     file.seek(0)
     if size > settings.IMPORT_MAX_BYTES:
         raise TooLarge(
-            gettext("The file is larger than %(import_max_bytes)s bytes.")
-            % {"import_max_bytes": settings.IMPORT_MAX_BYTES}
+            gettext_stored(
+                "The file is larger than %(import_max_bytes)s bytes.", import_max_bytes=settings.IMPORT_MAX_BYTES
+            )
         )
 
 

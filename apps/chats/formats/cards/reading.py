@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from apps.chats.formats import lorebooks
@@ -18,6 +18,7 @@ from apps.chats.formats.cards.png import MAX_TEXT_BYTES, BrokenPNG, Chunk, is_pn
 from apps.chats.formats.json_lines import BrokenLine, Warn, loads
 from apps.chats.formats.layout import dump
 from apps.chats.formats.signatures import binary_kind
+from apps.common.stored_texts import gettext_stored
 
 # Keywords of the PNG chunks with a card of version 3, and of version 2 or 1. Version 3 has more fields.
 CARD_KEYWORDS = ("ccv3", "chara")
@@ -138,7 +139,7 @@ def _read_charx(archive: Charx, result: ParsedCardFile) -> None:
     if not is_card(card):
         raise UnreadableCard("The card.json in the archive is not a character card.")
     if len(archive.names) > 2:
-        result.warn(gettext_noop("Only the card's picture was kept of the archive's assets."))
+        result.warn(gettext_stored("Only the card's picture was kept of the archive's assets."))
     result.card = _parse_card(card, result.warn, _read_icon(archive, card, result.warn))
 
 
