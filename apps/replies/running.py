@@ -6,7 +6,7 @@ No transaction and no lock is held during the call.
 from apps.chats.macros import resolve_card_text
 from apps.common import jobs
 from apps.common.problems import Invalid, Problem
-from apps.common.stored_texts import gettext_stored
+from apps.common.stored_texts import gettext_stored, ngettext_stored
 from apps.llm.backends import backend_on
 from apps.llm.generation import GenerationFailed, GenerationRequest, PromptMessage, TransientFailure
 from apps.llm.models import Connection
@@ -76,8 +76,12 @@ def _reason(failure: GenerationFailed) -> str:
     wait = failure.retry_after if isinstance(failure, TransientFailure) else None
     if not wait:
         return str(failure)
-    return gettext_stored(
-        "%(reason)s The server asks to wait %(seconds)s seconds.", reason=failure, seconds=f"{wait:,.0f}"
+    return ngettext_stored(
+        "%(reason)s The server asks to wait %(seconds)s second.",
+        "%(reason)s The server asks to wait %(seconds)s seconds.",
+        round(wait),
+        reason=failure,
+        seconds=f"{wait:,.0f}",
     )
 
 

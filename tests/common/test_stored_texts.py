@@ -248,9 +248,8 @@ def calls_of(*names: str) -> Iterator[tuple[str, ast.Call]]:
 
 def test_every_placeholder_has_its_value() -> None:
     wrong = []
-    for place, call in calls_of("gettext_stored"):
-        if isinstance(text := call.args[0], ast.Constant):
-            names = re.findall(r"%\((\w+)\)s", text.value)
-            if sorted(names) != sorted(str(keyword.arg) for keyword in call.keywords):
-                wrong.append(place)
+    for place, call in calls_of("gettext_stored", "ngettext_stored"):
+        values = {str(keyword.arg) for keyword in call.keywords} - {"count"}
+        texts = [argument.value for argument in call.args if isinstance(argument, ast.Constant)]
+        wrong += [place for text in texts if set(re.findall(r"%\((\w+)\)s", str(text))) - {"count"} != values]
     assert wrong == []
