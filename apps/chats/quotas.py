@@ -5,12 +5,12 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection
 from django.db.models import Sum
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.operations import stored_bytes
 from apps.chats.models import Chat
 from apps.common.problems import Problem, ProblemType
+from apps.common.stored_texts import gettext_stored
 
 MEGABYTE = 1_000_000
 # With less room left than this, writes of a user wait for each other, so that together they exceed no quota. While a
@@ -27,13 +27,17 @@ class QuotaExceeded(Problem):
 
     def __init__(self, quota: str, used: int, limit: int) -> None:
         words = {
-            "chats": gettext("chats"),
-            "messages": gettext("messages"),
-            "storage": gettext("bytes of storage"),
+            "chats": gettext_stored("chats"),
+            "messages": gettext_stored("messages"),
+            "storage": gettext_stored("bytes of storage"),
         }[quota]
         super().__init__(
-            gettext("You can have %(limit)s %(words)s, and have %(used)s. Delete some for good to make room.")
-            % {"limit": f"{limit:,}", "words": words, "used": f"{used:,}"},
+            gettext_stored(
+                "You can have %(limit)s %(words)s, and have %(used)s. Delete some for good to make room.",
+                limit=f"{limit:,}",
+                words=words,
+                used=f"{used:,}",
+            ),
             quota=quota,
             limit=limit,
             left=max(limit - used, 0),

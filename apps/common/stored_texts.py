@@ -1,57 +1,95 @@
-"""Texts that were stored in English, by workers for example, in the language of who reads them.
+"""Texts that are stored in one language and shown in another, such as the error of a job.
 
-Such a text is an entry of the catalogue, or what became of one when its values were put in: then the entry is found
-by the text around them.
+A stored text is an entry of the catalogue (its ``msgid``) with the values that are put into it. It becomes a sentence
+when it is made and whenever it is loaded, each time in the language that is active then: a worker's error is English
+in the API and German on a German page.
 """
 
 import re
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Self
 
-from django.utils.translation import get_language, gettext
-from django.utils.translation.trans_real import translation
+from django.utils.translation import gettext, ngettext
 
-PLACEHOLDER = re.compile(r"%\((\w+)\)s")
-# Values that are texts of ours themselves; others are names, numbers and quotations.
-NESTED = ("detail", "error", "reason")
-SENTENCE_END = re.compile(r"(?<=\.) ")
-MIN_LITERAL = 8  # characters of an entry besides its values: a shorter one would be found in many texts
-MAX_LENGTH = 5000  # characters of a text of ours; the time to find an entry grows with the square
+PLACEHOLDER = re.compile(r"%(?:\((\w+)\)s|%)")
 
 
-def translated(text: str) -> str:
-    """Return a stored text in the current language, or as it is if the catalogue has no entry for it."""
-    language = get_language()
-    if not text or not language or len(text) > MAX_LENGTH:
+class StoredText(str):
+    """Sentence in the active language that knows the entry and the values of which it is made.
+
+    ``params`` are numbers, strings, and stored texts, which are translated too. With a ``plural``, ``count`` among
+    them chooses the form.
+    """
+
+    msgid: str
+    plural: str
+    params: dict[str, Any]
+
+    def __new__(cls, msgid: str, params: Mapping[str, Any] | None = None, plural: str = "") -> Self:
+        values = {name: value if isinstance(value, int) else str(value) for name, value in (params or {}).items()}
+        count = values.get("count")
+        form = ngettext(msgid, plural, count) if plural and isinstance(count, int) else gettext(msgid)
+        text = super().__new__(cls, _filled(form, values) if values else form)
+        text.msgid, text.plural, text.params = msgid, plural, values
         return text
-    if (found := gettext(text)) != text:
-        return found
-    for form, entry in _forms(language):
-        if values := form.fullmatch(text):
-            named = values.groupdict()
-            return gettext(entry) % (named | {name: translated(named[name]) for name in NESTED if name in named})
-    sentences = SENTENCE_END.split(text)
-    return " ".join(map(translated, sentences)) if len(sentences) > 1 else text
+
+    def __str__(self) -> str:
+        """Return the text itself, so that the ``str`` of an exception is still a stored text."""
+        return self
+
+    def mapped(self, change: Callable[[str], str]) -> Self:
+        """Return the text with what ``change`` returns for each string among the values."""
+        params = {name: change(value) if isinstance(value, str) else value for name, value in self.params.items()}
+        return type(self)(self.msgid, params, self.plural)
 
 
-@cache
-def _forms(language: str) -> list[tuple[re.Pattern[str], str]]:
-    """Return the entries with values as expressions, those with the longest text besides the values first."""
-    catalogue: Any = translation(language)
-    keys = catalogue._catalog.keys()
-    entries = [key for key in keys if isinstance(key, str) and "\x04" not in key and PLACEHOLDER.search(key)]
-    entries = [entry for entry in entries if "%(" not in PLACEHOLDER.sub("", entry)]  # values are texts here
-    literal = {entry: len(PLACEHOLDER.sub("", entry)) for entry in entries}
-    longest_first = sorted(entries, key=lambda entry: (-literal[entry], entry))
-    return [(_expression(entry), entry) for entry in longest_first if literal[entry] >= MIN_LITERAL]
+def gettext_stored(msgid: str, /, **params: Any) -> StoredText:
+    """Return an entry of the catalogue with values, to be shown now or stored."""
+    return StoredText(msgid, params)
 
 
-def _expression(entry: str) -> re.Pattern[str]:
-    parts, seen = [], set()
-    for number, part in enumerate(PLACEHOLDER.split(entry)):
-        if number % 2 == 0:
-            parts.append(re.escape(part.replace("%%", "%")))
-        else:
-            parts.append(f"(?P={part})" if part in seen else f"(?P<{part}>.+?)")
-            seen.add(part)
-    return re.compile("".join(parts), re.DOTALL)
+def ngettext_stored(singular: str, plural: str, count: int, /, **params: Any) -> StoredText:
+    """Return the form of an entry for a number, which is the value ``count``, to be shown now or stored."""
+    return StoredText(singular, {"count": count, **params}, plural)
+
+
+def joined_texts(*texts: str) -> StoredText:
+    """Return texts as one, with spaces between them. Each is translated by itself."""
+    params = {f"text{number}": text for number, text in enumerate(texts)}
+    return StoredText(" ".join(f"%({name})s" for name in params), params)
+
+
+def msgid_of(text: str) -> str:
+    """Return the entry of a stored text, which is the same in all languages. Another text is returned as it is."""
+    return text.msgid if isinstance(text, StoredText) else text
+
+
+def _filled(form: str, params: Mapping[str, Any]) -> str:
+    """Return a form with its values. A placeholder without a value stays.
+
+    Each value is put in once, so that no text of an uploaded archive can grow by repeating a placeholder.
+    """
+    left = dict(params)
+    return PLACEHOLDER.sub(lambda found: str(left.pop(found[1], found[0])) if found[1] else "%", form)
+
+
+def to_json(value: Any) -> Any:
+    """Return a document in which objects stand for the stored texts."""
+    if isinstance(value, StoredText):
+        plural = {"plural": value.plural} if value.plural else {}
+        return {"msgid": value.msgid, "params": to_json(value.params), **plural}
+    if isinstance(value, dict):
+        return {key: to_json(item) for key, item in value.items()}
+    return [to_json(item) for item in value] if isinstance(value, list) else value
+
+
+def from_json(value: Any) -> Any:
+    """Return a document with the stored texts of ``to_json``, in the active language."""
+    match value:
+        case {"msgid": str(msgid), "params": dict(params), **rest} if rest.keys() <= {"plural"}:
+            return StoredText(msgid, from_json(params), str(rest.get("plural", "")))
+        case dict():
+            return {key: from_json(item) for key, item in value.items()}
+        case list():
+            return [from_json(item) for item in value]
+    return value

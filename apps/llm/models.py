@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from apps.common.database.fields import StoredTextField
 from apps.common.documents.strict_json import storage_errors
 from apps.common.scoping import OwnedModel
 from apps.llm.apis import BROWSER, backend_choices
@@ -119,7 +120,7 @@ class Connection(OwnedModel):
         null=True, editable=False, help_text="When a page that runs the model in the browser was last open."
     )
     checked_at = models.DateTimeField(null=True, blank=True, help_text="When it was last tested.")
-    check_error = models.TextField(blank=True, default="", help_text="The error of the last test.")
+    check_error = StoredTextField(blank=True, default="", help_text="The error of the last test.")
     constrains_replies = models.BooleanField(
         null=True,
         editable=False,

@@ -16,8 +16,6 @@ from datetime import timedelta
 from typing import cast
 from uuid import UUID
 
-from django.utils.translation import gettext_noop
-
 from apps.common import leases
 from apps.common.database.connections import release_connection
 from apps.llm.generation import Misconfigured, Watch
@@ -51,7 +49,7 @@ class Call:
         connections = Connection.objects.for_owner(self.connection.owner_id).filter(pk=self.connection.pk)
         places = connections.values_list("parallel_calls", flat=True).first()
         if places is None:
-            raise Misconfigured(gettext_noop("The connection was deleted."))
+            raise Misconfigured(gettext_stored("The connection was deleted."))
         return self.is_urgent or before < places
 
     def renew(self) -> int:

@@ -15,6 +15,7 @@ from apps.chats.operations import Patch, append_messages, patch_messages
 from apps.common import jobs
 from apps.common.problems import Conflict, Invalid, Missing
 from apps.common.scoping import Owner
+from apps.common.stored_texts import msgid_of
 from apps.llm.queries import generation_connection
 from apps.prompts.turns import visible_messages
 from apps.prompts.witnessing import require_member
@@ -155,7 +156,7 @@ def _answer_waiting(chat: Chat, ended: Generation) -> None:
 
     After a reply that was stopped, or that the model failed to write, the user decides what comes next.
     """
-    went_well = ended.state == Generation.State.SUCCEEDED or ended.error == WORKER_LOST
+    went_well = ended.state == Generation.State.SUCCEEDED or msgid_of(ended.error) == WORKER_LOST
     last = visible_messages(chat).order_by("-index").first()
     is_waiting = last is not None and last.is_user and last.pk != ended.follows_id
     if went_well and is_waiting and generation_connection(chat.owner_id) is not None:

@@ -3,11 +3,10 @@
 No transaction and no lock is held during the call.
 """
 
-from django.utils.translation import gettext_noop
-
 from apps.chats.macros import resolve_card_text
 from apps.common import jobs
 from apps.common.problems import Invalid, Problem
+from apps.common.stored_texts import gettext_stored, ngettext_stored
 from apps.llm.backends import backend_on
 from apps.llm.generation import GenerationFailed, GenerationRequest, PromptMessage, TransientFailure
 from apps.llm.models import Connection
@@ -45,7 +44,7 @@ def run(generation: Generation) -> None:
 def _generate(generation: Generation) -> None:
     connection = generation_connection(generation.owner_id)
     if connection is None:
-        raise Invalid(gettext_noop("No model is connected any more."))
+        raise Invalid(gettext_stored("No model is connected any more."))
     is_user = generation.mode == Generation.Mode.IMPERSONATE
     toolbox = None if is_user else toolbox_for(generation.chat, connection, generation.character)
     request = _request(generation, connection, reserved=room_for(connection) if toolbox else 0)
@@ -66,16 +65,24 @@ def _generate(generation: Generation) -> None:
     usage = {"prompt_tokens": completion.prompt_tokens, "completion_tokens": completion.completion_tokens}
     jobs.heartbeat(generation, text=generation.text, usage=usage)
     if not generation.text.strip():
-        raise GenerationFailed(gettext_noop("The model said nothing."))
+        raise GenerationFailed(gettext_stored("The model said nothing."))
     if completion.filtered:
-        raise GenerationFailed(gettext_noop("The server's content filter ended the reply."))
+        raise GenerationFailed(gettext_stored("The server's content filter ended the reply."))
     jobs.end(generation, Generation.State.SUCCEEDED)
 
 
 def _reason(failure: GenerationFailed) -> str:
     """Return why a call failed and, if the server says so, how long to wait before the next."""
     wait = failure.retry_after if isinstance(failure, TransientFailure) else None
-    return f"{failure} The server asks to wait {wait:,.0f} seconds." if wait else str(failure)
+    if not wait:
+        return str(failure)
+    return ngettext_stored(
+        "%(reason)s The server asks to wait %(seconds)s second.",
+        "%(reason)s The server asks to wait %(seconds)s seconds.",
+        round(wait),
+        reason=failure,
+        seconds=f"{wait:,.0f}",
+    )
 
 
 def _keep(generation: Generation, text: str) -> None:
@@ -96,9 +103,9 @@ def _request(generation: Generation, connection: Connection, *, reserved: int = 
     last = visible_messages(chat).order_by("-index").first()
     if generation.mode in (Generation.Mode.SWIPE, Generation.Mode.CONTINUE):
         if generation.message_id is None:
-            raise Invalid(gettext_noop("The reply was deleted in the meantime."))
+            raise Invalid(gettext_stored("The reply was deleted in the meantime."))
         if last is None or last.pk != generation.message_id:
-            raise Invalid(gettext_noop("The chat went on in the meantime."))
+            raise Invalid(gettext_stored("The chat went on in the meantime."))
     update_fields(generation, follows=last)
     preset = preset_or_default(generation.owner_id, generation.preset)
     reply_tokens = reply_tokens_of(preset, connection.context_tokens)

@@ -20,6 +20,7 @@ from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, Message, Swipe
 from apps.common.problems import Missing
 from apps.common.scoping import Owner
+from apps.common.stored_texts import gettext_stored
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.models import Passage
@@ -212,7 +213,7 @@ def _vectors(
     """
     embedder = embedder_for(owner)
     if embedder.model != model:  # the vectors of two models must not be mixed in a window
-        raise EmbeddingUnavailable("The embedding model was changed.")
+        raise EmbeddingUnavailable(gettext_stored("The embedding model was changed."))
     stored = Passage.objects.for_owner(owner).filter(message_id__in=turns, embedding_model=model)
     vectors = {
         message_id: np.array(embedding, dtype=np.float32)

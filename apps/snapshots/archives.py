@@ -16,11 +16,11 @@ from uuid import UUID
 
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
-from django.utils.translation import gettext
 from rest_framework import serializers
 
 from apps.common.api.serializer_fields import StrictSerializer
 from apps.common.problems import Invalid
+from apps.common.stored_texts import gettext_stored
 from apps.snapshots.models import Snapshot
 
 FORMAT, VERSION = "loci-snapshot", 1
@@ -157,7 +157,7 @@ class Archive:
             self._zip = zipfile.ZipFile(file)
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
             raise damaged(
-                gettext("The file is not a snapshot, or it is damaged: it is no complete ZIP file.")
+                gettext_stored("The file is not a snapshot, or it is damaged: it is no complete ZIP file.")
             ) from error
         text = self._text(MANIFEST)
         self.manifest = _read_manifest(text)
@@ -166,14 +166,14 @@ class Archive:
                 SIGNER.unsign(f"{text}:{self._text(SIGNATURE)}")
             except BadSignature as error:
                 raise damaged(
-                    gettext(
+                    gettext_stored(
                         "The snapshot was made by another installation, or it was changed since. An administrator can"
                         " import one of another installation with “manage.py import_user”."
                     )
                 ) from error
         expected = sorted([MANIFEST, SIGNATURE, *(file.name for file in self.manifest.files)])
         if sorted(self._zip.namelist()) != expected:
-            raise damaged(gettext("The snapshot is damaged: it holds other files than its manifest names."))
+            raise damaged(gettext_stored("The snapshot is damaged: it holds other files than its manifest names."))
 
     def check(self) -> None:
         """Read everything, and compare it with the manifest. Raise DamagedArchive."""
@@ -186,8 +186,9 @@ class Archive:
                 rows, size = rows + 1, size + len(line)
             if TableFile(file.table, rows, size, digest.hexdigest()) != file:
                 raise damaged(
-                    gettext("The snapshot is damaged: the rows of %(table)s don't have their checksum.")
-                    % {"table": file.table}
+                    gettext_stored(
+                        "The snapshot is damaged: the rows of %(table)s don't have their checksum.", table=file.table
+                    )
                 )
 
     def lines(self, table: str) -> Iterator[str]:
@@ -205,13 +206,15 @@ class Archive:
                     left -= len(line)
                     if left < 0 or not line.endswith(b"\n"):
                         raise damaged(
-                            gettext("The snapshot is damaged: %(table)s has more bytes than its manifest says.")
-                            % {"table": file.table}
+                            gettext_stored(
+                                "The snapshot is damaged: %(table)s has more bytes than its manifest says.",
+                                table=file.table,
+                            )
                         )
                     yield line
         except _UNREADABLE as error:
             raise damaged(
-                gettext("The snapshot is damaged: %(table)s can't be read.") % {"table": file.table}
+                gettext_stored("The snapshot is damaged: %(table)s can't be read.", table=file.table)
             ) from error
 
     def _text(self, name: str) -> str:
@@ -219,12 +222,12 @@ class Archive:
             with self._zip.open(name) as member:
                 text = member.read(MAX_MANIFEST_BYTES + 1)
             if len(text) > MAX_MANIFEST_BYTES:
-                raise damaged(gettext("The snapshot is damaged: %(name)s is too large.") % {"name": name})
+                raise damaged(gettext_stored("The snapshot is damaged: %(name)s is too large.", name=name))
             return text.decode()
         except KeyError as error:
-            raise damaged(gettext("The file is not a snapshot: it has no %(name)s.") % {"name": name}) from error
+            raise damaged(gettext_stored("The file is not a snapshot: it has no %(name)s.", name=name)) from error
         except (*_UNREADABLE, UnicodeDecodeError) as error:
-            raise damaged(gettext("The snapshot is damaged: %(name)s can't be read.") % {"name": name}) from error
+            raise damaged(gettext_stored("The snapshot is damaged: %(name)s can't be read.", name=name)) from error
 
 
 # What zipfile raises for a member that is cut off, changed, encrypted or compressed in a way that it doesn't know.
@@ -235,20 +238,24 @@ def _read_manifest(text: str) -> Manifest:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise damaged(gettext("The snapshot is damaged: its manifest is not JSON.")) from error
+        raise damaged(gettext_stored("The snapshot is damaged: its manifest is not JSON.")) from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise damaged(gettext("The file is not a snapshot of Loci."))
+        raise damaged(gettext_stored("The file is not a snapshot of Loci."))
     version = document.get("version")
     if isinstance(version, int) and version > VERSION:
         raise damaged(
-            gettext("The snapshot has version %(version)s; this installation reads versions up to %(version_2)s.")
-            % {"version": version, "version_2": VERSION}
+            gettext_stored(
+                "The snapshot has version %(version)s; this installation reads versions up to %(version_2)s.",
+                version=version,
+                version_2=VERSION,
+            )
         )
     serializer = ManifestSerializer(data=document)
     if not serializer.is_valid():
         raise damaged(
-            gettext("The snapshot is damaged: its manifest is not valid (%(value)s).")
-            % {"value": ", ".join(serializer.errors)}
+            gettext_stored(
+                "The snapshot is damaged: its manifest is not valid (%(value)s).", value=", ".join(serializer.errors)
+            )
         )
     fields: dict[str, Any] = serializer.validated_data
     del fields["format"], fields["version"]

@@ -6,13 +6,13 @@ from uuid import UUID
 
 from django.db import DataError, IntegrityError, connection, transaction
 from django.db.models import QuerySet
-from django.utils.translation import gettext_noop
 
 from apps.accounts.models import User
 from apps.chats.locking import record_change
 from apps.chats.models import Chat, ChatChange
 from apps.chats.signals import chat_list_changed
 from apps.common import jobs
+from apps.common.stored_texts import gettext_stored
 from apps.extraction.tasks import on_embedding_changed, request_index_job
 from apps.instances.operations.restoring import SyncState, continue_clocks
 from apps.memories.models import Passage
@@ -52,7 +52,7 @@ def restore_archive(archive: Archive, owner_id: UUID, on_progress: Progress = la
                 continue_clocks(owner_id, synced)
     except (IntegrityError, DataError) as error:
         raise damaged(
-            gettext_noop("The snapshot is damaged: its rows don't fit together. Nothing was changed.")
+            gettext_stored("The snapshot is damaged: its rows don't fit together. Nothing was changed.")
         ) from error
     if scope.kind != Snapshot.Kind.SETTINGS:
         _follow_up(scope, before)

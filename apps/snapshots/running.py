@@ -8,11 +8,11 @@ from django.conf import settings
 from django.core.files import File
 from django.db import transaction
 from django.db.models import F
-from django.utils.translation import gettext_noop
 
 from apps.common import jobs
 from apps.common.jobs.progress import Progress
 from apps.common.problems import Missing, Problem
+from apps.common.stored_texts import gettext_stored
 from apps.snapshots.archives import Archive, Manifest
 from apps.snapshots.models import Restore, Snapshot
 from apps.snapshots.operations import scope_of
@@ -54,7 +54,7 @@ def run_restore(job: Restore) -> None:
                 # It was made here, or its signature was checked when it arrived. The secret may be another one by now.
                 _restore(job, Archive(cast(BinaryIO, file), signed=False))
         except FileNotFoundError as error:
-            raise Missing(gettext_noop("The file of the snapshot is missing.")) from error
+            raise Missing(gettext_stored("The file of the snapshot is missing.")) from error
 
 
 def _restore(job: Restore, archive: Archive) -> None:

@@ -7,12 +7,12 @@ from typing import Any, BinaryIO
 
 from django.db import DatabaseError, models, transaction
 from django.utils import timezone
-from django.utils.translation import gettext_noop
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.common.database.replica import from_replica, reading_connection
 from apps.common.problems import Missing
+from apps.common.stored_texts import gettext_stored
 from apps.snapshots.archives import Manifest, Writer
 from apps.snapshots.models import Snapshot
 from apps.snapshots.tables import ONLY, Scope, Table
@@ -83,7 +83,7 @@ def _write_in_transaction(
             if moment:
                 _see(moment, cursor)
         if scope.chat_id and not Table("chats.Chat", scope).rows.exists():
-            raise Missing(gettext_noop("There is no such chat."))
+            raise Missing(gettext_stored("There is no such chat."))
         total = count_rows(scope)
         return write_archive(scope, file, lambda rows: on_progress(rows, total), at)
 

@@ -23,7 +23,6 @@ from benchmarks.__main__ import BENCHMARKS
 OF_FEW_VALUES = {
     "apps.llm.tokens.load_encoding",
     "apps.extraction.prompts.rendering._parts_of",
-    "apps.common.stored_texts._forms",
     "apps.common.http.rate_limits.Rate.parse",
     "apps.common.encryption._fernet",
     "apps.chats.api.guarded._fields_of",

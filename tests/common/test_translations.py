@@ -27,7 +27,16 @@ from tests.lanes import further
 
 LANGUAGES = {"de": "de", "zh-hans": "zh_Hans"}  # with their folders
 CATALOGUES = [(language, domain) for language in LANGUAGES for domain in ("django", "djangojs")]
-FUNCTIONS = {"gettext": 1, "gettext_lazy": 1, "gettext_noop": 1, "_": 1, "ngettext": 2, "ngettext_lazy": 2}
+FUNCTIONS = {
+    "gettext": 1,
+    "gettext_lazy": 1,
+    "gettext_noop": 1,
+    "gettext_stored": 1,
+    "_": 1,
+    "ngettext": 2,
+    "ngettext_lazy": 2,
+    "ngettext_stored": 2,
+}
 PLACEHOLDERS = re.compile(r"%\(\w+\)s|\{\w*\}|</?\w+[^>]*>|&[#\w]+;")
 Message = tuple[str | None, str]  # context and text
 

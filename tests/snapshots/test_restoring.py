@@ -10,12 +10,14 @@ import pytest
 from django.core.signing import Signer
 from django.db import connection
 from django.urls import get_resolver
+from django.utils import translation
 
 from apps.accounts.models import User
 from apps.chats.locking import Guard
 from apps.chats.models import Character, Chat, Message
 from apps.chats.operations import Patch, append_messages, branch_chat, delete_chat, patch_messages, purge_chat
 from apps.common.documents.patches import DocumentPatch
+from apps.common.stored_texts import gettext_stored
 from apps.extraction.models import ExtractionRun, MemorySettings
 from apps.extraction.settings.operations import change_settings
 from apps.extraction.settings.queries import stored_settings
@@ -274,3 +276,17 @@ def test_settings_that_wait_for_a_restore_are_saved_after_it(
         change(owner)
     assert replaced
     assert read(owner) == {"chunk": 12}
+
+
+def test_errors_of_runs_come_back_as_they_are_stored() -> None:
+    owner = UserFactory()
+    stored = gettext_stored("Its worker stopped %(times)s times at the same step.", times=5)
+    old = "Its worker stopped 4 times at the same step."
+    for error in (stored, old):
+        ExtractionRun.objects.create(owner=owner, chat=make_chat(owner), state="failed", error=error)
+    snapshot = made(owner)
+    wipe(owner)
+    assert restored(snapshot).state == "succeeded"
+    with translation.override("de"):
+        errors = set(ExtractionRun.objects.for_owner(owner).values_list("error", flat=True))
+    assert errors == {"Der Prozess ist 5 Mal am selben Schritt stehen geblieben.", old}

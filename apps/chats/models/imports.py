@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.models.characters import Character
-from apps.common.database.fields import OrderedJSONField
+from apps.common.database.fields import OrderedJSONField, StoredTextsField
 from apps.common.jobs import Job
 
 
@@ -30,7 +30,7 @@ class ImportJob(Job):
     title = models.CharField(max_length=MAX_NAME_LENGTH, blank=True, default="")
     character = models.ForeignKey(Character, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     messages = models.PositiveBigIntegerField(default=0, help_text="Read so far.")
-    report = OrderedJSONField(default=dict, blank=True)
+    report = StoredTextsField(default=dict, blank=True)
 
     class Meta:
         indexes = [

@@ -10,6 +10,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from apps.common.database.fields import StoredTextField
 from apps.common.scoping import OwnedManager, OwnedModel, OwnedQuerySet
 
 ACTIVE_STATES = ("queued", "running")
@@ -55,7 +56,7 @@ class Job(OwnedModel):
     state = models.CharField(max_length=16, choices=State.choices, default=State.QUEUED)
     done = models.PositiveBigIntegerField(default=0)
     total = models.PositiveBigIntegerField(default=0)
-    error = models.TextField(blank=True, default="")
+    error = StoredTextField(blank=True, default="")
     claim = models.UUIDField(null=True, blank=True, help_text="Identifies the worker that owns the job.")
     claims = models.PositiveIntegerField(default=0, help_text="Workers that claimed it since it last made progress.")
     claimed_at = models.DateTimeField(null=True, blank=True, help_text="When a worker last claimed it.")

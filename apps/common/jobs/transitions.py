@@ -15,7 +15,6 @@ from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 from django.dispatch import Signal
 from django.utils import timezone
-from django.utils.translation import gettext_noop
 from kombu.exceptions import ChannelError
 
 from apps.common.database.errors import is_disk_full, is_rolled_back
@@ -23,6 +22,7 @@ from apps.common.database.restriction import restrict
 from apps.common.jobs.models import ACTIVE_STATES, OPEN_STATES, Job, JobQuerySet, heartbeat_timeout, without_heartbeat
 from apps.common.metrics import count
 from apps.common.scoping import Owner, owner_id_of, system_scope
+from apps.common.stored_texts import gettext_stored
 
 MAX_CLAIMS = 5  # after this many claims without progress, a job fails
 SLICE_SECONDS = 10.0  # time after which a job gives way to others
@@ -55,7 +55,7 @@ def claim(model: type[J], job_id: UUID, **fields: Any) -> J | None:
         candidates = model.objects.filter(model.claimable(now), pk=job_id)
         candidates.filter(claims__gte=MAX_CLAIMS).update(
             state=Job.State.FAILED,
-            error=gettext_noop("Its worker stopped %(times)s times at the same step.") % {"times": MAX_CLAIMS},
+            error=gettext_stored("Its worker stopped %(times)s times at the same step.", times=MAX_CLAIMS),
             claim=None,
             finished_at=now,
             **model.idle_fields,
@@ -136,7 +136,7 @@ def fail_on_error(job: Job, *expected: type[Exception]) -> Iterator[None]:
     except Exception as error:
         # Else the job will be claimed again, as after other errors of the database.
         if not _is_worker_ending(error) and not is_rolled_back(error) and not is_disk_full(error):
-            end(job, Job.State.FAILED, gettext_noop("Something went wrong on our side. Try again later."))
+            end(job, Job.State.FAILED, gettext_stored("Something went wrong on our side. Try again later."))
         raise
 
 

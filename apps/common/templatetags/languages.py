@@ -8,8 +8,6 @@ from django.utils import timezone
 from django.utils.timesince import timesince
 from django.utils.translation import get_language, gettext
 
-from apps.common import stored_texts
-
 register = template.Library()
 
 NOUNS_ARE_CAPITALIZED = {"de"}
@@ -19,12 +17,6 @@ NOUNS_ARE_CAPITALIZED = {"de"}
 def inside(label: str) -> str:
     """Return a label as it is written inside a sentence: "open" for "Open", unless the language capitalizes nouns."""
     return str(label) if get_language() in NOUNS_ARE_CAPITALIZED else str(label).lower()
-
-
-@register.filter
-def translated(text: str) -> str:
-    """Return a text that was stored in English, such as the error of a job, in the reader's language."""
-    return stored_texts.translated(text)
 
 
 @register.filter

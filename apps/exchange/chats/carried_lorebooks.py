@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from django.utils.translation import gettext_noop
-
 from apps.chats.lorebook_entries import ParsedLorebook
 from apps.chats.message_data.layout import dump
 from apps.chats.message_data.namespaces import LOCI_NAMESPACE, namespace_of
 from apps.chats.models import Chat, Lorebook
 from apps.chats.operations import store_book
 from apps.chats.queries import lorebooks_in, lorebooks_of_chat
+from apps.common.stored_texts import gettext_stored, joined_texts
 from apps.exchange.formats.json_lines import MAX_LINE_BYTES
 from apps.exchange.formats.lorebooks import read, write
 from apps.exchange.formats.parsed import Report
@@ -57,8 +56,11 @@ def import_lorebooks(chat: Chat, values: Sequence[Any], report: Report) -> None:
     if len(values) > MAX_BOOKS:
         report.warn(
             1,
-            gettext_noop("The file has %(count)s lorebooks, of which %(max_books)s were read.")
-            % {"count": len(values), "max_books": MAX_BOOKS},
+            gettext_stored(
+                "The file has %(count)s lorebooks, of which %(max_books)s were read.",
+                count=len(values),
+                max_books=MAX_BOOKS,
+            ),
         )
 
 
@@ -80,7 +82,7 @@ def _document(book: Lorebook) -> dict[str, Any]:
 
 def _read(value: Any, report: Report, number: int) -> ParsedLorebook | None:
     def warn(text: str) -> None:
-        report.warn(1, f"Lorebook {number}: {text}")
+        report.warn(1, joined_texts(f"Lorebook {number}:", text))
 
     book = read(value, warn)
     if book is None:

@@ -11,7 +11,6 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext
 
 from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.locking import record_change
@@ -21,6 +20,7 @@ from apps.chats.operations import find_or_create_character, store_messages
 from apps.chats.quotas import require_room_for_chat
 from apps.common.problems import Invalid, TooLarge
 from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
+from apps.common.stored_texts import gettext_stored
 from apps.exchange.chats.branches import store_branches
 from apps.exchange.chats.carried import CarriedData
 from apps.exchange.chats.carried_lorebooks import import_lorebooks
@@ -188,8 +188,9 @@ def _check_size(file: BinaryIO) -> None:
     file.seek(0)
     if size > settings.IMPORT_MAX_BYTES:
         raise TooLarge(
-            gettext("The file is larger than %(import_max_bytes)s bytes.")
-            % {"import_max_bytes": settings.IMPORT_MAX_BYTES}
+            gettext_stored(
+                "The file is larger than %(import_max_bytes)s bytes.", import_max_bytes=settings.IMPORT_MAX_BYTES
+            )
         )
 
 

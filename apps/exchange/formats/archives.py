@@ -7,8 +7,7 @@ import zlib
 from pathlib import PurePosixPath
 from typing import IO, BinaryIO
 
-from django.utils.translation import gettext_noop
-
+from apps.common.stored_texts import gettext_stored
 from apps.exchange.formats.parsed import UnreadableFile
 
 SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")
@@ -32,13 +31,13 @@ class Archive:
         # Counted before it is opened: `zipfile` creates an object for each entry, of which there may be millions.
         if _count(file, _ENTRY_SIGNATURE) > MAX_FILES:
             raise UnreadableFile(
-                gettext_noop("There are more than %(max_files)s files in the archive.") % {"max_files": MAX_FILES}
+                gettext_stored("There are more than %(max_files)s files in the archive.", max_files=MAX_FILES)
             )
         file.seek(0)
         try:
             self._archive = zipfile.ZipFile(file)
         except _DAMAGE_ERRORS:
-            raise UnreadableFile(gettext_noop("The archive is damaged.")) from None
+            raise UnreadableFile(gettext_stored("The archive is damaged.")) from None
 
     def names(self) -> list[str]:
         """Return the names of the `conversations.json` files of an export, else of all JSON files."""
@@ -55,7 +54,7 @@ class Archive:
         with self.unpack(name) as file:
             content = file.read(limit + 1)
         if len(content) > limit:
-            raise UnreadableFile(gettext_noop("It is too large."))
+            raise UnreadableFile(gettext_stored("It is too large."))
         return content
 
     def is_card(self) -> bool:
@@ -72,14 +71,14 @@ class Archive:
             raise
         except _DAMAGE_ERRORS:
             target.close()
-            raise UnreadableFile(gettext_noop("It can't be unpacked: it is damaged or encrypted.")) from None
+            raise UnreadableFile(gettext_stored("It can't be unpacked: it is damaged or encrypted.")) from None
         target.seek(0)
         return target
 
     def _copy(self, name: str, target: IO[bytes]) -> None:
         # `zipfile` limits how much it unpacks at once only for these two methods.
         if self._archive.getinfo(name).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise UnreadableFile(gettext_noop("Its compression method is not supported."))
+            raise UnreadableFile(gettext_stored("Its compression method is not supported."))
         with self._archive.open(name) as source:
             while chunk := source.read(_CHUNK_BYTES):
                 self._remaining_bytes -= len(chunk)

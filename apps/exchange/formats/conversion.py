@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from django.utils.translation import gettext_noop
-
 from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.message_data.layout import dump
 from apps.chats.message_data.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.repairs import Warn, as_name
+from apps.common.stored_texts import gettext_stored
 from apps.exchange.formats.parsed import ParsedHeader, Report
 
 # The name of the user in formats that don't store one.
@@ -110,9 +109,9 @@ def objects_with_key(
     """Yield the numbered values that are objects with `key`. Report the others as skipped."""
     for number, value in values:
         if not isinstance(value, dict):
-            report.skip(number, gettext_noop("Not a JSON object."))
+            report.skip(number, gettext_stored("Not a JSON object."))
         elif key not in value:
-            report.skip(number, gettext_noop("It has no %(key)s.") % {"key": key})
+            report.skip(number, gettext_stored("It has no %(key)s.", key=key))
         else:
             yield number, value
 

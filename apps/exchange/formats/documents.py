@@ -6,9 +6,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, BinaryIO
 
-from django.utils.translation import gettext_noop
-
 from apps.chats.message_data.parsed import ParsedMessage
+from apps.common.stored_texts import gettext_stored, joined_texts
 from apps.exchange.formats.json_lines import MAX_LINE_BYTES, BrokenLine
 from apps.exchange.formats.json_stream import MAX_VALUE_BYTES, BrokenDocument, JsonStream, array_at
 from apps.exchange.formats.parsed import ParsedChat, Report, UnreadableFile
@@ -39,7 +38,7 @@ def read_array(
             except BrokenLine as broken:
                 report.skip(number, str(broken))
     except BrokenDocument as broken:
-        report.skip(number + 1, gettext_noop("%(reason)s The rest of the file was left out.") % {"reason": broken})
+        report.skip(number + 1, gettext_stored("%(reason)s The rest of the file was left out.", reason=broken))
 
 
 def read_other_fields(
@@ -71,14 +70,14 @@ def _read_field(stream: JsonStream, fields: dict[str, Any], key: str, report: Re
     except BrokenDocument:
         raise
     except BrokenLine:
-        report.warn(1, gettext_noop("Some data other than the messages was left out: it is damaged or too large."))
+        report.warn(1, gettext_stored("Some data other than the messages was left out: it is damaged or too large."))
 
 
 def parse_conversations(file: BinaryIO, path: Sequence[str], report: Report, parse: ChatParser) -> Iterator[ParsedChat]:
     """Yield the chats that `parse` makes of the objects at `path`. Report those without messages as skipped."""
     for number, value in read_array(file, path, report, MAX_VALUE_BYTES):
         if not isinstance(value, dict):
-            report.skip(number, gettext_noop("Not a JSON object."))
+            report.skip(number, gettext_stored("Not a JSON object."))
             continue
         try:
             yield require_messages(parse(value, Report(report.format, unit="message")))
@@ -91,7 +90,7 @@ def require_messages(chat: ParsedChat) -> ParsedChat:
     first = next(chat.messages, None)
     if first is None:
         reasons = [skip["reason"] for skip in chat.report.skipped_lines[:1]]
-        raise UnreadableFile(" ".join([gettext_noop("There is no message in it."), *reasons]))
+        raise UnreadableFile(joined_texts(gettext_stored("There is no message in it."), *reasons))
     return replace(chat, messages=_count_messages(first, chat.messages, chat.report))
 
 

@@ -6,8 +6,7 @@ from itertools import chain
 from pathlib import PurePosixPath
 from typing import BinaryIO, cast
 
-from django.utils.translation import gettext
-
+from apps.common.stored_texts import gettext_stored, joined_texts, msgid_of
 from apps.exchange.formats.archives import SIGNATURES, Archive, ArchiveTooLarge
 from apps.exchange.formats.conversion import title_of
 from apps.exchange.formats.parsed import ParsedChat, ParsedGroup, Report, UnknownFormat, UnreadableFile
@@ -50,11 +49,11 @@ def parse_file(file: BinaryIO, *, max_unpacked: int = MAX_UNPACKED_BYTES) -> Par
         parsed = _parse_archive(file, max_unpacked) if start in SIGNATURES else _parse_document(file)
         first = next(parsed, None)
     except UnknownFormat as error:
-        raise UnknownFormat(f"{error.reason} {supported_formats()}") from None
+        raise UnknownFormat(joined_texts(error.reason, supported_formats())) from None
     if first is None:
         reasons = [line["reason"] for line in parsed.report.skipped_lines[:1]]
         hints = [supported_formats()] if start in SIGNATURES else []  # the format of a document is known by now
-        raise UnreadableFile(" ".join([gettext("There is no chat in the file."), *reasons, *hints]))
+        raise UnreadableFile(joined_texts(gettext_stored("There is no chat in the file."), *reasons, *hints))
     return ParsedFile(parsed.report, chain([first], parsed))
 
 
@@ -69,7 +68,7 @@ def is_card(file: BinaryIO) -> bool:
             detect_format(file)
         return start == _PNG
     except UnreadableFile as error:
-        return error.reason in (gettext(CARD_REASON), gettext(LOREBOOK_REASON))
+        return msgid_of(error.reason) in (CARD_REASON, LOREBOOK_REASON)
     finally:
         file.seek(0)
 
@@ -91,7 +90,7 @@ def _parse_document(file: BinaryIO) -> ParsedFile:
 def _parse_archive(file: BinaryIO, limit: int) -> ParsedFile:
     archive = Archive(file, limit)
     if archive.is_card():
-        raise UnreadableFile(gettext(CARD_REASON))
+        raise UnreadableFile(gettext_stored(CARD_REASON))
     report = Report("zip", unit="file")
     return ParsedFile(report, _chats_of_archive(archive, report))
 
@@ -113,7 +112,7 @@ def _chats_of_archive(archive: Archive, report: Report) -> Iterator[ParsedChat]:
         except ArchiveTooLarge:
             raise
         except UnreadableFile as error:
-            report.skip(number, f"{path.name}: {error.reason}")
+            report.skip(number, joined_texts(f"{path.name}:", error.reason))
 
 
 def _named(chat: ParsedChat, path: PurePosixPath, group: ParsedGroup | None) -> ParsedChat:
@@ -126,4 +125,4 @@ def _reason_not_chat(file: BinaryIO) -> str:
     """Return why a PNG is not a chat. A card is a PNG with a text chunk of one of the known keywords."""
     content = file.read(_MAX_PICTURE_BYTES)
     is_card = any(keyword in content for keyword in _CARD_KEYWORDS)
-    return gettext(CARD_REASON) if is_card else gettext("It is a PNG image, not a chat.")
+    return gettext_stored(CARD_REASON) if is_card else gettext_stored("It is a PNG image, not a chat.")

@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, cast
 
-from django.utils.translation import gettext_noop
-
 from apps.chats.repairs import Warn
 from apps.common.documents.strict_json import has_more_values
+from apps.common.stored_texts import gettext_stored
 
 # Real messages reach a few megabytes, with many swipes and inline images.
 MAX_LINE_BYTES = 16 * 2**20
@@ -51,16 +50,16 @@ def loads(line: bytes, warn: Warn) -> Any:
     Raise BrokenLine if the line is not JSON, or is nested too deeply, or has too many values.
     """
     if has_more_values(line, MAX_VALUES):
-        raise BrokenLine(gettext_noop("It has more than %(max_values)s values.") % {"max_values": MAX_VALUES})
+        raise BrokenLine(gettext_stored("It has more than %(max_values)s values.", max_values=MAX_VALUES))
     text = _decode(line, warn)
     try:
         value = _parse(text, warn)
     except json.JSONDecodeError as error:
         raise BrokenLine(f"Not valid JSON: {error.msg} at column {error.colno}.") from None
     except RecursionError:
-        raise BrokenLine(gettext_noop("Nested too deeply.")) from None
+        raise BrokenLine(gettext_stored("Nested too deeply.")) from None
     if _is_deeper_than(value, MAX_DEPTH):
-        raise BrokenLine(gettext_noop("Nested too deeply."))
+        raise BrokenLine(gettext_stored("Nested too deeply."))
     return _replace_unstorable(value, warn) if "\\u" in text or "\0" in text else value
 
 

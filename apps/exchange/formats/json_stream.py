@@ -8,9 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
-from django.utils.translation import gettext_noop
-
 from apps.chats.repairs import Warn
+from apps.common.stored_texts import gettext_stored
 from apps.exchange.formats.json_lines import BrokenLine, loads
 
 # The size of one value. The largest conversations in exports reach some ten megabytes.
@@ -113,13 +112,13 @@ class JsonStream:
 
     def _broken_document(self) -> BrokenDocument:
         if not self.peek():
-            return BrokenDocument(gettext_noop("The file ends too early."))
-        return BrokenDocument(gettext_noop("The file is no longer valid JSON."))
+            return BrokenDocument(gettext_stored("The file ends too early."))
+        return BrokenDocument(gettext_stored("The file is no longer valid JSON."))
 
     def _read_raw(self, limit: int) -> bytes:
         length = self._skip_value(limit)
         if length > limit:
-            raise BrokenLine(gettext_noop("Larger than %(megabytes)s MB.") % {"megabytes": f"{limit / 2**20:g}"})
+            raise BrokenLine(gettext_stored("Larger than %(megabytes)s MB.", megabytes=f"{limit / 2**20:g}"))
         self.bytes_read += length
         return bytes(self._data[self._position - length : self._position])
 
@@ -152,7 +151,7 @@ class JsonStream:
                 self._position = token.start() if token else len(self._data)
                 dropped += self._drop(dropped, keep)
                 if not self._fill():
-                    raise BrokenDocument(gettext_noop("The file ends too early."))
+                    raise BrokenDocument(gettext_stored("The file ends too early."))
                 continue
             self._position = token.end()
             depth += 1 if text in (b"[", b"{") else -1 if text in (b"]", b"}") else 0

@@ -7,11 +7,10 @@ from functools import partial
 from itertools import chain
 from typing import Any, BinaryIO
 
-from django.utils.translation import gettext_noop
-
 from apps.chats.lorebook_entries import as_number
 from apps.chats.message_data.parsed import ParsedMessage
 from apps.chats.repairs import Warn
+from apps.common.stored_texts import gettext_stored
 from apps.exchange.formats import conversion as convert
 from apps.exchange.formats.documents import read_array, read_other_fields, require_messages
 from apps.exchange.formats.parsed import ParsedChat, Report
@@ -98,7 +97,7 @@ def _messages(
 ) -> Iterator[ParsedMessage]:
     for number, text in texts:
         if not isinstance(text, str):
-            report.skip(number, gettext_noop("It is not text."))
+            report.skip(number, gettext_stored("It is not text."))
             continue
         for speaker, part in splitter.split(text):
             yield convert.build_message(

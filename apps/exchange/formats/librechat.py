@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 
 from apps.chats.dates import parse_date
 from apps.chats.repairs import Warn
+from apps.common.stored_texts import gettext_stored
 from apps.exchange.formats import conversion as convert
 from apps.exchange.formats.documents import parse_conversations
 from apps.exchange.formats.parsed import ParsedChat, Report
@@ -42,7 +43,7 @@ def _chat(conversation: dict[str, Any], report: Report) -> ParsedChat:
     parents: dict[str, str] = {}
     for number, (line, parent) in enumerate(_lines(conversation), 1):
         if not isinstance(line, dict):
-            report.skip(number, "Not a JSON object.")
+            report.skip(number, gettext_stored("Not a JSON object."))
             continue
         own = line.get("messageId")
         key = own if isinstance(own, str) and own not in nodes else f"#{number}"

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, BinaryIO
 
-from django.utils.translation import gettext_noop
-
 from apps.chats.dates import parse_date
 from apps.chats.message_data.parsed import ParsedMessage
 from apps.chats.repairs import Warn
+from apps.common.stored_texts import gettext_stored
 from apps.exchange.formats import conversion as convert
 from apps.exchange.formats.conversion import USER, Version, build_header, build_message, other_chat_fields
 from apps.exchange.formats.documents import read_array, read_other_fields, require_messages
@@ -40,11 +39,11 @@ def parse_chats(file: BinaryIO, report: Report, key: str) -> Iterator[ParsedChat
 def _messages(file: BinaryIO, key: str, details: Mapping[str, Any], report: Report) -> Iterator[ParsedMessage]:
     for number, pair in _pairs(file, key, report):
         if not isinstance(pair, list) or len(pair) < 2:
-            report.skip(number, gettext_noop("It is not a pair of texts."))
+            report.skip(number, gettext_stored("It is not a pair of texts."))
             continue
         for side, text in zip(("user", "assistant"), pair, strict=False):
             if not isinstance(text, str | None):
-                report.warn(number, gettext_noop("A text was not a string: it was left out."))
+                report.warn(number, gettext_stored("A text was not a string: it was left out."))
                 continue
             known = convert.as_object(details.get(f"{side}_{number - 1}"))
             # An empty text marks the side that did not speak, as before the character's greeting.

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 
 from apps.chats.dates import parse_date
 from apps.chats.repairs import Warn
+from apps.common.stored_texts import gettext_stored
 from apps.exchange.formats import conversion as convert
 from apps.exchange.formats.documents import parse_conversations
 from apps.exchange.formats.parsed import ParsedChat, Report
@@ -47,7 +48,7 @@ def _chat(row: dict[str, Any], report: Report) -> ParsedChat:
     parents: dict[str, str] = {}
     for number, (key, value) in enumerate(lines.items(), 1):
         if not isinstance(value, dict):
-            report.skip(number, "Not a JSON object.")
+            report.skip(number, gettext_stored("Not a JSON object."))
             continue
         nodes[key] = _node(value, partial(report.warn, number))
         if isinstance(value.get("parentId"), str):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from apps.chats.message_data.parsed import ParsedMessage
+from apps.common.stored_texts import joined_texts
 
 # A report lists this many skipped lines and counts the rest: a damaged file may hold millions.
 MAX_LISTED_SKIPS = 1000
@@ -53,8 +54,9 @@ class Report:
         """Record that line number `line`, counted from 1, was skipped."""
         self.skipped += 1
         if self.skipped <= MAX_LISTED_SKIPS:
-            prefix = "" if self.unit == "line" else f"{self.unit.capitalize()} {line}: "
-            self.skipped_lines.append({"line": line, "reason": prefix + reason})
+            if self.unit != "line":
+                reason = joined_texts(f"{self.unit.capitalize()} {line}:", reason)
+            self.skipped_lines.append({"line": line, "reason": reason})
 
     def warn(self, line: int, text: str) -> None:
         """Record a repair on `line`. The same text is listed once, with a count."""
@@ -100,8 +102,8 @@ class Report:
 
 def _warning(text: str, first: str, count: int) -> str:
     if not first:
-        return text if count == 1 else f"{text} ({count} times)"
-    return f"{text} ({first})" if count == 1 else f"{text} ({count} times, first on {first})"
+        return text if count == 1 else joined_texts(text, f"({count} times)")
+    return joined_texts(text, f"({first})" if count == 1 else f"({count} times, first on {first})")
 
 
 @dataclass(frozen=True)

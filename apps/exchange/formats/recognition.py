@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import BinaryIO
 
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext_noop
 
 from apps.chats.message_data.layout import dump
+from apps.common.stored_texts import gettext_stored
 from apps.exchange.formats import (
     agnai,
     cai_tools,
@@ -155,7 +156,7 @@ UNKNOWN_REASON = gettext_noop("It is JSON, but not in a supported chat format.")
 def supported_formats() -> str:
     """Return a sentence that names the formats which are read."""
     labels = dict.fromkeys(format_.label for format_ in FORMATS)
-    return gettext("Supported are chats of %(programs)s.") % {"programs": ", ".join(labels)}
+    return gettext_stored("Supported are chats of %(programs)s.", programs=", ".join(labels))
 
 
 def detect_format(file: BinaryIO) -> Format:
@@ -168,7 +169,7 @@ def detect_format(file: BinaryIO) -> Format:
     with suppress(BrokenLine):  # the first of JSON lines may be broken
         detected = _detect(JsonStream(file))
     if isinstance(detected, str):
-        raise (UnknownFormat if detected == UNKNOWN_REASON else UnreadableFile)(gettext(detected))
+        raise (UnknownFormat if detected == UNKNOWN_REASON else UnreadableFile)(gettext_stored(detected))
     return detected
 
 

@@ -10,11 +10,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, BinaryIO
 
-from django.utils.translation import gettext_noop
-
 from apps.chats.dates import parse_date
 from apps.chats.message_data.parsed import ParsedMessage
 from apps.chats.repairs import Warn
+from apps.common.stored_texts import gettext_stored
 from apps.exchange.formats import conversion as convert
 from apps.exchange.formats.documents import parse_conversations, read_array, require_messages
 from apps.exchange.formats.parsed import ParsedBranch, ParsedChat, Report
@@ -97,7 +96,7 @@ def _marked(messages: Iterable[ParsedMessage]) -> list[ParsedMessage]:
 def _messages(values: Iterable[tuple[int, Any]], report: Report) -> Iterator[ParsedMessage]:
     for number, line in values:
         if not isinstance(line, dict):
-            report.skip(number, gettext_noop("Not a JSON object."))
+            report.skip(number, gettext_stored("Not a JSON object."))
             continue
         message = _message(line, partial(report.warn, number))
         if message:

@@ -9,10 +9,9 @@ from functools import partial
 from itertools import chain
 from typing import Any, BinaryIO
 
-from django.utils.translation import gettext, gettext_noop
-
 from apps.chats.limits import MAX_SWIPES
 from apps.chats.message_data.parsed import ParsedMessage
+from apps.common.stored_texts import gettext_stored
 from apps.exchange.formats.json_lines import MAX_LINE_BYTES, BrokenLine, bounded_lines, loads
 from apps.exchange.formats.parsed import ParsedChat, ParsedHeader, Report, UnknownFormat, UnreadableFile
 from apps.exchange.formats.signatures import binary_kind
@@ -56,9 +55,9 @@ def _chat(records: Iterator[Record], report: Report) -> ParsedChat:
     first = next(records, None)
     if first is None:
         if not report.skipped:
-            raise UnreadableFile(gettext("The file is empty."))
+            raise UnreadableFile(gettext_stored("The file is empty."))
         reason = report.skipped_lines[0]["reason"]
-        raise UnknownFormat(gettext("No line of the file is a chat message. Line 1: %(reason)s") % {"reason": reason})
+        raise UnknownFormat(gettext_stored("No line of the file is a chat message. Line 1: %(reason)s", reason=reason))
     number, line = first
     if _is_header(line):
         header = parse_header(line, partial(report.warn, number))
@@ -72,7 +71,7 @@ def _lines(source: BinaryIO | Iterable[bytes]) -> Iterator[Line]:
     for number, line in enumerate(bounded_lines(source), 1):
         if number == 1 and line is not None:
             if (kind := binary_kind(line)) is not None:
-                raise UnreadableFile(gettext("The file is not a chat: it is %(kind)s.") % {"kind": kind})
+                raise UnreadableFile(gettext_stored("The file is not a chat: it is %(kind)s.", kind=kind))
             line = line.removeprefix(b"\xef\xbb\xbf")
         if line is None or line.strip():
             yield number, line
@@ -93,7 +92,7 @@ def _records(lines: Iterator[Line], report: Report) -> Iterator[Record]:
 def _parse_lines(lines: Iterable[Line], report: Report) -> Iterator[tuple[int, Any]]:
     for number, line in lines:
         if line is None:
-            report.skip(number, gettext_noop("Longer than %(megabytes)s MB.") % {"megabytes": MAX_LINE_BYTES // 2**20})
+            report.skip(number, gettext_stored("Longer than %(megabytes)s MB.", megabytes=MAX_LINE_BYTES // 2**20))
             continue
         try:
             yield number, loads(line, partial(report.warn, number))
@@ -115,14 +114,14 @@ def _usable_records(values: Iterable[tuple[int, Any]], report: Report) -> Iterat
 
 def _reason_unusable(value: Any, may_be_header: bool) -> str | None:
     if not isinstance(value, dict):
-        return gettext_noop("Not a JSON object.")
+        return gettext_stored("Not a JSON object.")
     if _is_header(value):
-        return None if may_be_header else gettext_noop("A second header.")
+        return None if may_be_header else gettext_stored("A second header.")
     if not _is_message(value):
-        return gettext_noop("Neither a message nor a header: it has no mes.")
+        return gettext_stored("Neither a message nor a header: it has no mes.")
     swipes = value.get("swipes")
     if isinstance(swipes, list) and len(swipes) > MAX_SWIPES:
-        return gettext_noop("More than %(max_swipes)s swipes.") % {"max_swipes": MAX_SWIPES}
+        return gettext_stored("More than %(max_swipes)s swipes.", max_swipes=MAX_SWIPES)
     return None
 
 

@@ -14,12 +14,12 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Greatest
 from django.utils import timezone
-from django.utils.translation import gettext_noop
 
 from apps.chats.models import Chat
 from apps.common import jobs
 from apps.common.problems import Conflict
 from apps.common.scoping import Owner, owner_id_of
+from apps.common.stored_texts import gettext_stored
 from apps.extraction.models import EmbeddingJob
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import Embedder, EmbeddingUnavailable
@@ -43,7 +43,7 @@ def current_model(owner: Owner) -> str:
     try:
         return embedder_for(owner).model
     except EmbeddingUnavailable as error:
-        raise Conflict(gettext_noop("The embedding model is unavailable: %(error)s") % {"error": error}) from error
+        raise Conflict(gettext_stored("The embedding model is unavailable: %(error)s", error=error)) from error
 
 
 @transaction.atomic
@@ -93,9 +93,11 @@ def execute_claimed(
                     return True
         except EmbeddingUnavailable as error:
             if isinstance(error.__cause__, TransientFailure):
-                jobs.postpone(job, f"{error} It is tried again in a few minutes.", timezone.now() + RETRY_AFTER)
+                reason = gettext_stored("%(error)s It is tried again in a few minutes.", error=error)
+                jobs.postpone(job, reason, timezone.now() + RETRY_AFTER)
                 return False
-            jobs.end(job, EmbeddingJob.State.FAILED, f"{error} The remaining texts can only be found by their words.")
+            reason = gettext_stored("%(error)s The remaining texts can only be found by their words.", error=error)
+            jobs.end(job, EmbeddingJob.State.FAILED, reason)
         else:
             jobs.end(job, EmbeddingJob.State.SUCCEEDED, done=F("total"))
     return False

@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Character, Chat, Message
+from apps.common.database.fields import StoredTextField
 from apps.common.jobs import ACTIVE_STATES, OPEN_STATES, Job
 from apps.common.scoping import OwnedModel
 from apps.llm.models import Connection
@@ -114,7 +115,7 @@ class RunStep(OwnedModel):
     first = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, related_name="+")
     last = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, related_name="+")
     unused_lines = ArrayField(models.TextField(), default=list)
-    error = models.TextField(blank=True, default="", help_text="Why the model refused to read the messages.")
+    error = StoredTextField(blank=True, default="", help_text="Why the model refused to read the messages.")
     counts = models.JSONField(default=dict)
     finished_at = models.DateTimeField(default=timezone.now)
 
@@ -136,7 +137,7 @@ class ModelCall(OwnedModel):
     offered = models.JSONField(default=dict, help_text="Ids by the numbers that the prompt showed.")
     reply = models.TextField(blank=True, default="")
     reasoning = models.TextField(blank=True, default="")
-    error = models.TextField(blank=True, default="")
+    error = StoredTextField(blank=True, default="")
     unusable = models.BooleanField(default=False, help_text="Whether a reply came that can't be used.")
     prompt_tokens = models.PositiveIntegerField(default=0)
     completion_tokens = models.PositiveIntegerField(default=0)

@@ -12,12 +12,12 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F
-from django.utils.translation import gettext_noop
 
 from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Chat, ChatChange, Message
 from apps.common import jobs
 from apps.common.problems import Missing
+from apps.common.stored_texts import gettext_stored
 from apps.extraction import progress
 from apps.extraction.invalidation import invalidate_chat
 from apps.extraction.models import ExtractionProgress, ExtractionRun, RunStep
@@ -236,14 +236,14 @@ def _check_unchanged(context: Context, window: Window) -> None:
     """Lock the chat and check that no message that the step has read has changed. Raise MessagesChanged, Missing."""
     chat = lock_chat(context.owner_id, context.run.chat_id)
     if not _is_unchanged(context, window, chat):
-        raise MessagesChanged(gettext_noop("The messages kept changing while they were read."))
+        raise MessagesChanged(gettext_stored("The messages kept changing while they were read."))
 
 
 def _abort_if_changed(context: Context, window: Window) -> None:
     """Check as ``_check_unchanged`` does, without a lock, during a call of a model. Raise ReadingAborted."""
     chat = Chat.objects.for_owner(context.owner_id).filter(pk=context.run.chat_id).first()
     if chat is not None and chat.rev != context.read_rev and not _is_unchanged(context, window, chat):
-        raise ReadingAborted(gettext_noop("The messages kept changing while they were read."))
+        raise ReadingAborted(gettext_stored("The messages kept changing while they were read."))
 
 
 def _is_unchanged(context: Context, window: Window, chat: Chat) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from django.utils.translation import gettext_noop
 
 from apps.common import jobs
+from apps.common.stored_texts import gettext_stored, msgid_of
 from apps.extraction.models import ExtractionRun, ModelCall
 from apps.extraction.parsers.records import ParsedLines, is_mostly_unused
 from apps.extraction.parsers.text_cleanup import LEADING_MARKS
@@ -29,7 +30,6 @@ from apps.llm.generation import (
 MAX_STORED_REPLY = 200_000  # characters of a reply that are stored
 # A reasoning model's thoughts count towards the limit of tokens, so that a small one leaves no room for the reply.
 MIN_TOKENS, MIN_RETRY_TOKENS = 1024, 4096
-CUT_OFF = "The model's reply was cut off or empty twice, the second time within {} tokens."
 NOT_IN_FORM = gettext_noop("The model twice wrote no line in the form that it was asked for.")
 MOSTLY_UNUSED = gettext_noop("Most lines of the model's reply were not in the form that it was asked for.")
 REMINDERS = {
@@ -101,7 +101,7 @@ def _best_of(replies: Sequence[ModelCall], parse: Parse | None) -> str:
 
     Raise Refused if none can be used.
     """
-    readable = [call.reply for call in reversed(replies) if call.error in ("", MOSTLY_UNUSED)]
+    readable = [call.reply for call in reversed(replies) if msgid_of(call.error) in ("", MOSTLY_UNUSED)]
     if not readable:
         raise Refused(replies[-1].error)
     if parse is None or len(readable) == 1:
@@ -130,14 +130,14 @@ def _forms_in(request: GenerationRequest) -> str:
 def _corrected(request: GenerationRequest, call: ModelCall, parse: Parse | None) -> GenerationRequest:
     """Return the request to send after a reply that can't be used. It constrains nothing: that may be the reason."""
     request = replace(request, line_pattern="")
-    if call.error not in REMINDERS:
+    if msgid_of(call.error) not in REMINDERS:
         return replace(request, max_tokens=max(2 * request.max_tokens, MIN_RETRY_TOKENS), less_reasoning=True)
     shown = [f"The forms are:\n{forms}"] if (forms := _forms_in(request)) else []
     if parse and (unused := parse(call.reply).unused[:MAX_SHOWN_LINES]):
         shown.append("What could not be read:\n" + "\n".join(unused))
     answer: list[PromptMessage] = [
         {"role": "assistant", "content": call.reply},
-        {"role": "user", "content": "\n\n".join([REMINDERS[call.error], *shown])},
+        {"role": "user", "content": "\n\n".join([REMINDERS[msgid_of(call.error)], *shown])},
     ]
     return replace(request, messages=[*request.messages, *answer])
 
@@ -183,11 +183,14 @@ def _problem_of(completion: Completion, request: GenerationRequest, question: Qu
     if question.is_usable is takes_any:
         return ""
     if completion.cut_off or not completion.text.strip():
-        return CUT_OFF.format(request.max_tokens)
+        return gettext_stored(
+            "The model's reply was cut off or empty twice, the second time within %(tokens)s tokens.",
+            tokens=request.max_tokens,
+        )
     if not question.is_usable(completion.text):
-        return NOT_IN_FORM
+        return gettext_stored(NOT_IN_FORM)
     is_poor = question.parse is not None and is_mostly_unused(completion.text, question.parse(completion.text))
-    return MOSTLY_UNUSED if is_poor else ""
+    return gettext_stored(MOSTLY_UNUSED) if is_poor else ""
 
 
 def _store(run: ExtractionRun, call: ModelCall, completion: Completion, error: str, start: float) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from apps.common import jobs
 from apps.common.problems import Conflict, Invalid, Problem
@@ -24,8 +24,8 @@ from apps.llm.models import Connection
 
 MAX_TESTS = 20  # tests kept per owner; older ones are deleted
 HEARTBEAT_INTERVAL = 2.0  # seconds; a backend calls its watch function more often
-WORKER_LOST = "The worker stopped during the test. Start the test again."
-CONNECTION_DELETED = "The connection was deleted before the test started."
+WORKER_LOST = gettext_noop("The worker stopped during the test. Start the test again.")
+CONNECTION_DELETED = gettext_noop("The connection was deleted before the test started.")
 
 
 @transaction.atomic

@@ -8,11 +8,11 @@ from typing import Any
 from django.conf import settings
 from django.core.files.storage import Storage
 from django.utils import timezone
-from django.utils.translation import gettext_noop
 
 from apps.chats.models import Chat, ImportJob
 from apps.common.jobs import OPEN_STATES, Job
 from apps.common.scoping import system_scope
+from apps.common.stored_texts import gettext_stored
 from apps.snapshots.mirror import file_names, mirror_storage
 from apps.snapshots.models import MirrorDeletion, MirroredChat, Snapshot
 from apps.snapshots.storing import STRAY_RETENTION
@@ -68,7 +68,9 @@ def fail_imports(found: list[str]) -> None:
     with system_scope():
         jobs = ImportJob.objects.filter(pk__in=found, state__in=OPEN_STATES)
         jobs.update(
-            state=Job.State.FAILED, error=gettext_noop("Its file is gone. Import it again."), finished_at=timezone.now()
+            state=Job.State.FAILED,
+            error=gettext_stored("Its file is gone. Import it again."),
+            finished_at=timezone.now(),
         )
 
 

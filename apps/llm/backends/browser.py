@@ -7,6 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from apps.common.database.connections import release_connection
+from apps.common.stored_texts import gettext_stored
 from apps.llm.backends.connected import attach_partial_reply
 from apps.llm.browser import calls
 from apps.llm.generation import (
@@ -29,7 +30,9 @@ from apps.llm.usage.limits import check_limit
 
 POLL_INTERVAL = 0.25  # seconds between two looks at the call
 WATCH_INTERVAL = 1.0  # seconds between two calls of the watch
-NO_PAGE = "No page runs your model. Open Settings, Models, “In the browser”, load it, and keep the page open."
+NO_PAGE = gettext_noop(
+    "No page runs your model. Open Settings, Models, “In the browser”, load it, and keep the page open."
+)
 State = BrowserCall.State
 
 
@@ -88,7 +91,7 @@ def _wait(call: BrowserCall, timeout: float, reply: Reply, watch: Watch, listene
     while True:
         row = calls.current_call(call)
         if row is None:
-            raise Misconfigured(gettext_noop("The connection was deleted."))
+            raise Misconfigured(gettext_stored("The connection was deleted."))
         _copy(row, reply)
         if reply.finished:
             return
@@ -117,13 +120,13 @@ def _check(row: BrowserCall, silence: float, timeout: float) -> None:
     """Raise GenerationFailed if the call has failed, nothing came for too long, or no page is there to run it."""
     if row.state == State.FAILED:
         failure = Refused if row.refused else TransientFailure
-        raise failure(gettext_noop("The page could not run the model. It says: %(error)s") % {"error": row.error})
+        raise failure(gettext_stored("The page could not run the model. It says: %(error)s", error=row.error))
     if row.state == State.WITHDRAWN:
-        raise TransientFailure(gettext_noop("The call was withdrawn, since nobody seemed to wait for it."))
+        raise TransientFailure(gettext_stored("The call was withdrawn, since nobody seemed to wait for it."))
     if silence > timeout:
         raise TransientFailure(
-            gettext_noop("The page with your model was silent for %(timeout)s seconds.") % {"timeout": f"{timeout:g}"}
+            gettext_stored("The page with your model was silent for %(timeout)s seconds.", timeout=f"{timeout:g}")
         )
     is_held = row.claimed_until is not None and row.claimed_until > timezone.now()
     if not is_held and not calls.is_page_open(row.connection.page_seen_at):
-        raise TransientFailure(NO_PAGE)
+        raise TransientFailure(gettext_stored(NO_PAGE))

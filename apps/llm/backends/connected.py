@@ -7,8 +7,8 @@ from typing import Any
 
 import httpx2
 import numpy as np
-from django.utils.translation import gettext
 
+from apps.common.stored_texts import gettext_stored
 from apps.llm.apis import SERVER_APIS, Client
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.encryption import Undecryptable
@@ -52,7 +52,7 @@ def call_policy_of(connection: Connection) -> CallPolicy:
     except AddressNotAllowed as error:
         raise Misconfigured(str(error)) from error
     if isinstance(connection.api_key, Undecryptable):
-        raise Misconfigured(gettext("The stored key was encrypted with another SECRET_KEY. Enter it again."))
+        raise Misconfigured(gettext_stored("The stored key was encrypted with another SECRET_KEY. Enter it again."))
     return CallPolicy(connection.timeout, policy, connection.api_key)
 
 
@@ -244,19 +244,19 @@ class ConnectedEmbedder:
             vectors = np.array(rows, dtype=np.float32)
         except (ValueError, TypeError) as error:
             raise EmbeddingUnavailable(
-                gettext("The server's vectors are not lists of numbers of one length.")
+                gettext_stored("The server's vectors are not lists of numbers of one length.")
             ) from error
         if vectors.ndim != 2 or vectors.shape[0] != expected or not vectors.shape[1]:
             raise EmbeddingUnavailable(
-                gettext("The server did not return a vector for each of %(expected)s texts.") % {"expected": expected}
+                gettext_stored("The server did not return a vector for each of %(expected)s texts.", expected=expected)
             )
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not lengths.all():
-            raise EmbeddingUnavailable(gettext("The server returned a vector of zeros or with invalid numbers."))
+            raise EmbeddingUnavailable(gettext_stored("The server returned a vector of zeros or with invalid numbers."))
         if vectors.shape[1] != self.dimensions:
             if not record_dimensions(self._connection, vectors.shape[1]):
                 raise EmbeddingUnavailable(
-                    gettext("The server's vectors changed their length, so all are computed again.")
+                    gettext_stored("The server's vectors changed their length, so all are computed again.")
                 )
             self.dimensions = vectors.shape[1]
         return vectors / lengths

@@ -3,8 +3,7 @@
 import time
 from dataclasses import dataclass, field, replace
 
-from django.utils.translation import gettext
-
+from apps.common.stored_texts import gettext_stored
 from apps.llm.backends.connected import (
     REFUSING_STATUSES,
     ConnectedBackend,
@@ -73,7 +72,7 @@ def check_connection(connection: Connection) -> ConnectionTestResult:
     except GenerationFailed as failure:
         error = failure.detail
     except EmbeddingUnavailable as unavailable:
-        error = gettext("Search vectors: %(unavailable)s") % {"unavailable": unavailable}
+        error = gettext_stored("Search vectors: %(unavailable)s", unavailable=unavailable)
     else:
         error = ""
     record_check(connection, error, constrains)

@@ -13,12 +13,12 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Least
 from django.utils import timezone
-from django.utils.translation import gettext_noop
 
 from apps.common.database.rows import first_or_missing
 from apps.common.jobs import lock_owner
 from apps.common.problems import Conflict
 from apps.common.scoping import OwnedQuerySet, Owner, owner_id_of
+from apps.common.stored_texts import gettext_stored
 from apps.llm.events import announce_generation_change
 from apps.llm.generation import GenerationRequest, Misconfigured
 from apps.llm.models import BrowserCall, Connection
@@ -58,7 +58,7 @@ def create_call(connection: Connection, request: GenerationRequest, *, is_urgent
             awaited_until=now + AWAITED,
         )
     except IntegrityError as error:
-        raise Misconfigured(gettext_noop("The connection was deleted.")) from error
+        raise Misconfigured(gettext_stored("The connection was deleted.")) from error
 
 
 def current_call(call: BrowserCall) -> BrowserCall | None:

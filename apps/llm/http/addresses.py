@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, Self
 
-from django.utils.translation import gettext
+from apps.common.stored_texts import gettext_stored
 
 if TYPE_CHECKING:
     import httpx2
@@ -111,22 +111,24 @@ class AddressPolicy:
         try:
             parsed = httpx2.URL(url)
         except (httpx2.InvalidURL, ValueError, TypeError) as error:
-            raise AddressNotAllowed(gettext("This is not a URL.")) from error
+            raise AddressNotAllowed(gettext_stored("This is not a URL.")) from error
         if parsed.scheme not in ("http", "https"):
-            raise AddressNotAllowed(gettext("It must begin with http:// or https://."))
+            raise AddressNotAllowed(gettext_stored("It must begin with http:// or https://."))
         if parsed.userinfo:
             raise AddressNotAllowed(
-                gettext("It must not contain a user name or password; enter the key in its own field.")
+                gettext_stored("It must not contain a user name or password; enter the key in its own field.")
             )
         host = host_of(parsed)
         literal = literal_address(host)
         if literal is None and not HOST_NAME.fullmatch(host):
-            raise AddressNotAllowed(gettext("It has no valid host."))
+            raise AddressNotAllowed(gettext_stored("It has no valid host."))
         if parsed.port is not None and not 0 < parsed.port < 65536:
-            raise AddressNotAllowed(gettext("The port must be between 1 and 65535."))
+            raise AddressNotAllowed(gettext_stored("The port must be between 1 and 65535."))
         if self.ports and (parsed.port or DEFAULT_PORTS[parsed.scheme]) not in self.ports:
             raise AddressNotAllowed(
-                gettext("This installation does not allow the port. Whoever runs it can, with LLM_ALLOWED_PORTS.")
+                gettext_stored(
+                    "This installation does not allow the port. Whoever runs it can, with LLM_ALLOWED_PORTS."
+                )
             )
         if literal is not None and not self.permits(literal, host):
             raise AddressNotAllowed(refusal_message(host))
@@ -152,10 +154,11 @@ def is_local_url(url: str) -> bool:
 
 def refusal_message(host: str) -> str:
     """Return the error message for a host, without anything about the network behind this server."""
-    return gettext(
+    return gettext_stored(
         "%(host)s is not a public address, and this installation does not allow it. Whoever runs "
-        "it can, with LLM_ALLOWED_ADDRESSES."
-    ) % {"host": host}
+        "it can, with LLM_ALLOWED_ADDRESSES.",
+        host=host,
+    )
 
 
 def is_public(address: Address) -> bool:

@@ -12,9 +12,9 @@ from typing import Self, TypeVar
 
 import httpx2
 from django.utils import timezone
-from django.utils.translation import gettext
 
 from apps.common.database.connections import release_connection
+from apps.common.stored_texts import StoredText, gettext_stored
 from apps.llm.generation import GenerationFailed, Misconfigured, Refused, ServerSilent, TransientFailure, Watch
 from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy
 from apps.llm.http.transport import CONNECT_TIMEOUT, CancellationChecker, CheckedTransport
@@ -104,31 +104,34 @@ class CallPolicy:
         if isinstance(error, httpx2.TimeoutException):
             if not checker.remaining:
                 return ServerSilent(
-                    gettext("The reply was not complete after %(max_seconds)s seconds.")
-                    % {"max_seconds": f"{self.max_seconds:g}"}
+                    gettext_stored(
+                        "The reply was not complete after %(max_seconds)s seconds.", max_seconds=f"{self.max_seconds:g}"
+                    )
                 )
             if isinstance(error, httpx2.ConnectTimeout):
-                return ServerSilent(gettext("The server can't be reached: no connection within the time limit."))
+                return ServerSilent(gettext_stored("The server can't be reached: no connection within the time limit."))
             return ServerSilent(
-                gettext("The server was silent for %(timeout)s seconds.") % {"timeout": f"{self.timeout:g}"}
+                gettext_stored("The server was silent for %(timeout)s seconds.", timeout=f"{self.timeout:g}")
             )
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
-            return Misconfigured(gettext("This installation does not trust the server's certificate."))
+            return Misconfigured(gettext_stored("This installation does not trust the server's certificate."))
         if isinstance(error, httpx2.ConnectError):
             return TransientFailure(unreachable_message(error))
-        return TransientFailure(gettext("The connection to the server broke."))
+        return TransientFailure(gettext_stored("The connection to the server broke."))
 
     def redacted(self, text: str) -> str:
         """Return the text with the key masked: some servers quote it in their errors."""
-        return text.replace(self.key, "•••") if self.key else text
+        if not self.key:
+            return text
+        return text.mapped(self.redacted) if isinstance(text, StoredText) else text.replace(self.key, "•••")
 
 
 def unreachable_message(error: Exception) -> str:
     """Return why no connection was made, without the number that the operating system gives the error."""
     if f"[Errno {errno.ECONNREFUSED}]" in str(error):
-        return gettext("The server can't be reached: nothing answers at this address. Is the server running?")
+        return gettext_stored("The server can't be reached: nothing answers at this address. Is the server running?")
     reason = _ERROR_NUMBER.sub("", str(error))
-    return gettext("The server can't be reached: %(value)s") % {"value": excerpt_of(reason)}
+    return gettext_stored("The server can't be reached: %(value)s", value=excerpt_of(reason))
 
 
 def http_failure(status: int, message: str, codes: Set[str] = frozenset()) -> GenerationFailed:
@@ -141,47 +144,55 @@ def http_failure(status: int, message: str, codes: Set[str] = frozenset()) -> Ge
 
 
 def _classify(status: int, message: str, codes: Set[str]) -> GenerationFailed:
-    quoted = gettext(" It says: %(message)s") % {"message": message} if message else ""
+    quoted = gettext_stored(" It says: %(message)s", message=message) if message else ""
     if codes & FILTER_CODES:
         return Refused(
-            gettext("The server's content filter refuses the request (%(status)s).%(quoted)s")
-            % {"status": status, "quoted": quoted}
+            gettext_stored(
+                "The server's content filter refuses the request (%(status)s).%(quoted)s", status=status, quoted=quoted
+            )
         )
     if codes & CONNECTION_CODES:
         return Misconfigured(
-            gettext("The server refuses the key or the model (%(status)s).%(quoted)s")
-            % {"status": status, "quoted": quoted}
+            gettext_stored(
+                "The server refuses the key or the model (%(status)s).%(quoted)s", status=status, quoted=quoted
+            )
         )
     if status in (401, 403):
         return Misconfigured(
-            gettext("The server refuses the key, or the key lacks a permission (%(status)s).%(quoted)s")
-            % {"status": status, "quoted": quoted}
+            gettext_stored(
+                "The server refuses the key, or the key lacks a permission (%(status)s).%(quoted)s",
+                status=status,
+                quoted=quoted,
+            )
         )
     if status in (404, 405, 501):  # llama.cpp replies 501 to requests for vectors unless started for them
         return Misconfigured(
-            gettext("The server knows no such address or model (%(status)s).%(quoted)s")
-            % {"status": status, "quoted": quoted}
+            gettext_stored(
+                "The server knows no such address or model (%(status)s).%(quoted)s", status=status, quoted=quoted
+            )
         )
     if status == 402 or codes & NO_CREDIT_CODES:
         return Misconfigured(
-            gettext("The account at the server has no credit left (%(status)s).%(quoted)s")
-            % {"status": status, "quoted": quoted}
+            gettext_stored(
+                "The account at the server has no credit left (%(status)s).%(quoted)s", status=status, quoted=quoted
+            )
         )
     if status == 429:
         return TransientFailure(
-            gettext("The server is overloaded, or limits the rate of calls (429).%(quoted)s") % {"quoted": quoted}
+            gettext_stored("The server is overloaded, or limits the rate of calls (429).%(quoted)s", quoted=quoted)
         )
     if status >= 500 or status in (408, 409, 425):
         return TransientFailure(
-            gettext("The server failed (%(status)s).%(quoted)s") % {"status": status, "quoted": quoted}
+            gettext_stored("The server failed (%(status)s).%(quoted)s", status=status, quoted=quoted)
         )
     if 300 <= status < 400:
         return Misconfigured(
-            gettext("The server redirects elsewhere (%(status)s). Enter the address that it redirects to.")
-            % {"status": status}
+            gettext_stored(
+                "The server redirects elsewhere (%(status)s). Enter the address that it redirects to.", status=status
+            )
         )
     return Refused(
-        gettext("The server refuses the request (%(status)s).%(quoted)s") % {"status": status, "quoted": quoted}
+        gettext_stored("The server refuses the request (%(status)s).%(quoted)s", status=status, quoted=quoted)
     )
 
 

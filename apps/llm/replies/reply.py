@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
-from django.utils.translation import gettext
 
+from apps.common.stored_texts import gettext_stored
 from apps.llm.generation import (
     Completion,
     GenerationFailed,
@@ -84,7 +84,7 @@ class Reply:
                 raise
         if not self.finished:
             when = "half-way" if self.characters else "before the model said anything"
-            raise TransientFailure(gettext("The reply stopped %(when)s.") % {"when": when})
+            raise TransientFailure(gettext_stored("The reply stopped %(when)s.", when=when))
 
     def _add(self, delta: Delta) -> None:
         if delta.is_whole and self.texts and delta.text.startswith("".join(self.texts).rstrip()):
@@ -139,15 +139,16 @@ def unreadable_reply(error: NoDocument) -> GenerationFailed:
     """Return the failure for a response with a success status but without JSON."""
     excerpt = str(error)
     if not excerpt:
-        return TransientFailure(gettext("The server's reply is empty."))
+        return TransientFailure(gettext_stored("The server's reply is empty."))
     if error.is_web_page:
         failure = Misconfigured(
-            gettext("The server replies with %(excerpt)s, not as an API does. Is the address right?")
-            % {"excerpt": excerpt}
+            gettext_stored(
+                "The server replies with %(excerpt)s, not as an API does. Is the address right?", excerpt=excerpt
+            )
         )
         failure.wrong_address = True
         return failure
-    return TransientFailure(gettext("The server's reply is not JSON. It begins: %(excerpt)s") % {"excerpt": excerpt})
+    return TransientFailure(gettext_stored("The server's reply is not JSON. It begins: %(excerpt)s", excerpt=excerpt))
 
 
 def failure_in_document(document: dict[str, Any], message: str) -> GenerationFailed:
@@ -156,7 +157,7 @@ def failure_in_document(document: dict[str, Any], message: str) -> GenerationFai
     code = error.get("code") if isinstance(error, dict) else document.get("code")
     if type(code) is int and 400 <= code < 600:
         return http_failure(code, excerpt_of(message), error_codes(document))
-    return TransientFailure(gettext("The server failed. It says: %(value)s") % {"value": excerpt_of(message)})
+    return TransientFailure(gettext_stored("The server failed. It says: %(value)s", value=excerpt_of(message)))
 
 
 def _within_limit(chunks: Iterable[bytes]) -> Iterable[bytes]:
@@ -165,5 +166,7 @@ def _within_limit(chunks: Iterable[bytes]) -> Iterable[bytes]:
     for chunk in chunks:
         received += len(chunk)
         if received > MAX_BYTES:
-            raise Refused(gettext("The server's reply is larger than %(number)s MiB.") % {"number": MAX_BYTES // 2**20})
+            raise Refused(
+                gettext_stored("The server's reply is larger than %(number)s MiB.", number=MAX_BYTES // 2**20)
+            )
         yield chunk

@@ -5,9 +5,9 @@ import datetime as dt
 from django.conf import settings
 from django.db.models import F, Sum
 from django.utils import timezone
-from django.utils.translation import gettext
 
 from apps.common.scoping import Owner
+from apps.common.stored_texts import gettext_stored
 from apps.llm.generation import LimitReached
 from apps.llm.models import TokenLimit, Usage
 
@@ -52,6 +52,9 @@ def check_limit(owner: Owner) -> None:
     limit = effective_limit(owner)
     if limit is not None and (used := usage_today(owner)) >= limit:
         raise LimitReached(
-            gettext("The limit of %(limit)s tokens a day is reached (%(used)s used). It resets at midnight, UTC.")
-            % {"limit": f"{limit:,}", "used": f"{used:,}"}
+            gettext_stored(
+                "The limit of %(limit)s tokens a day is reached (%(used)s used). It resets at midnight, UTC.",
+                limit=f"{limit:,}",
+                used=f"{used:,}",
+            )
         )

@@ -14,7 +14,6 @@ from django.urls import reverse as path_of
 from django.utils.translation import gettext
 
 from apps.common.problems import Conflict, Problem
-from apps.common.stored_texts import translated
 from apps.moderation.admin import desk
 from apps.moderation.content import content_of
 from apps.moderation.forms import DecisionForm
@@ -41,7 +40,7 @@ class Acts:
         try:
             ACTIONS[action](request, case_id)
         except Problem as problem:
-            messages.error(request, translated(message_of(problem)))
+            messages.error(request, message_of(problem))
             return redirect(address_of(case_id, filters))
         if action not in ENDS:
             if action in SAYS:
@@ -67,7 +66,7 @@ class Acts:
         if done:
             messages.success(request, gettext("Undone: %(count)s.") % {"count": len(done)})
         for text in sorted(refusals):
-            messages.error(request, translated(text))
+            messages.error(request, text)
         return redirect(address_of(done[0]) if len(done) == 1 else _queue())
 
     def case_state(self, request: Any, case_id: UUID) -> HttpResponse:

@@ -17,7 +17,6 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.common.admin import OwnedAdmin
 from apps.common.problems import Problem
-from apps.common.stored_texts import translated
 from apps.moderation.admin import desk
 from apps.moderation.admin.acts import Acts, message_of, undo_tags
 from apps.moderation.admin.dashboard import dashboard
@@ -158,7 +157,7 @@ class CaseAdmin(Acts, OwnedAdmin):
         for text in sorted(set(refusals)):
             messages.error(
                 request,
-                gettext("Refused: %(count)s. %(reason)s") % {"count": refusals.count(text), "reason": translated(text)},
+                gettext("Refused: %(count)s. %(reason)s") % {"count": refusals.count(text), "reason": text},
             )
 
     def changelist_view(self, request: Any, extra_context: Any = None) -> HttpResponse:

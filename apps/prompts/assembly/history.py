@@ -4,10 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
-from django.utils.translation import gettext
-
 from apps.chats.models import Character, Chat
 from apps.common.problems import Invalid
+from apps.common.stored_texts import gettext_stored
 from apps.prompts.slots.budgets import CountFunction
 from apps.prompts.slots.definitions import IN_PROMPT
 from apps.prompts.slots.filled_slots import FilledSlot
@@ -45,9 +44,11 @@ class History:
         Raise Invalid if the newest one alone has more.
         """
         if self.newest_tokens() > budget:
-            detail = gettext(
-                "The last message alone has %(tokens)s tokens, and the rest of the prompt leaves it %(budget)s."
-            ) % {"tokens": self.newest_tokens(), "budget": max(budget, 0)}
+            detail = gettext_stored(
+                "The last message alone has %(tokens)s tokens, and the rest of the prompt leaves it %(budget)s.",
+                tokens=self.newest_tokens(),
+                budget=max(budget, 0),
+            )
             raise Invalid.at("/context_tokens", detail)
         return [item.message for item in self._fitting(budget)][::-1]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from apps.chats.images.pictures import BrokenPicture, media_type_of
@@ -15,6 +15,7 @@ from apps.chats.images.png import BrokenPNG, Chunk, is_png, read_chunks
 from apps.chats.lorebook_entries import ParsedLorebook
 from apps.chats.message_data.layout import dump
 from apps.chats.repairs import Warn
+from apps.common.stored_texts import gettext_stored
 from apps.exchange.formats import lorebooks
 from apps.exchange.formats.cards.charx import BrokenArchive, Charx
 from apps.exchange.formats.cards.document import V2, V3, as_version, check_version, format_of, is_card, read_fields
@@ -141,7 +142,7 @@ def _read_charx(archive: Charx, result: ParsedCardFile) -> None:
     if not is_card(card):
         raise UnreadableCard("The card.json in the archive is not a character card.")
     if len(archive.names) > 2:
-        result.warn(gettext_noop("Only the card's picture was kept of the archive's assets."))
+        result.warn(gettext_stored("Only the card's picture was kept of the archive's assets."))
     result.card = _parse_card(card, result.warn, _read_icon(archive, card, result.warn))
 
 
