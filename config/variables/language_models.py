@@ -20,6 +20,13 @@ settings of common servers.
 """,
     variables=(
         Variable(
+            "EMBEDDING_MODEL",
+            "`minilm`",
+            "The built-in embedding model: `minilm` (all-MiniLM-L6-v2, for English), or `multilingual` "
+            "(multilingual-e5-small, for a hundred languages), which needs a package. After a change, search vectors "
+            "are computed again in the background. See [models.md](models.md#the-built-in-embedding-model).",
+        ),
+        Variable(
             "EMBEDDING_THREADS",
             "one for each core",
             "Threads with which a worker runs the built-in embedding model; web processes use one.",
