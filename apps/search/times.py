@@ -6,7 +6,7 @@ from apps.memories.said_when import dated
 from apps.text.periods import period_lexemes
 from apps.text.words import folded
 
-MAX_CHARACTERS = 2_000  # of a query; a longer one tells a story, and asks about no time
+MAX_CHARACTERS = 300  # of a question; a longer text tells a story, whose "yesterday" may be of long ago
 
 
 def times_in(query: str, now: dt.datetime) -> frozenset[str]:

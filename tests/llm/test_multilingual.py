@@ -34,9 +34,9 @@ def test_minilm_is_the_default() -> None:
 def test_texts_of_one_meaning_are_near_in_whatever_language(multilingual: Any) -> None:
     said = multilingual.embed(["我养了一只橘猫。", "Ich habe eine orange Katze.", "The tax form is due in April."])
     (asked,) = multilingual.embed_queries(["Which cat does she have?"])
-    assert np.argsort(said @ asked).tolist()[0] == 2
+    assert np.argmin(said @ asked) == 2
     chinese, german, other = said
-    assert chinese @ german > 0.5 > chinese @ other
+    assert chinese @ german > 0.2 > chinese @ other
     assert get_embedder().model == "all-MiniLM-L6-v2"  # of the learned weights
 
 
