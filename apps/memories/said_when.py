@@ -70,9 +70,10 @@ _NUMBERS: Mapping[str, Mapping[str, int]] = {
 }  # fmt: skip
 _AGO: Mapping[str, str] = {
     "de": r"vor ({numbers}|\d{{1,3}}) ({units})",
-    "zh": r"({numbers}|\d{{1,3}})({units})(?:以前|之前|前)",
+    "zh": r"(?<![一二三四五六七八九十百\d])({numbers}|\d{{1,3}})({units})(?:以前|之前|前)",
 }
 _UNSPACED = ("zh", "ja")
+_NO_WEEK = "(?![末一二三四五六日天])"  # 上周三 is a day, which is not told
 _AMBIGUOUS = frozenset({"hier"})  # here, in German and Dutch
 
 
@@ -102,7 +103,10 @@ def _with_dates(text: str, said_on: dt.date, language: str) -> str:
 @cache
 def _pattern(language: str) -> re.Pattern[str]:
     words = {word for table in (_DAYS, _MONTHS, _YEARS, _WEEKS, _SEASONS) for word in _words(table, language)}
-    alternatives = "|".join(re.escape(one) for one in sorted(words, key=len, reverse=True))
+    weeks = _words(_WEEKS, language) if language in _UNSPACED else {}
+    alternatives = "|".join(
+        re.escape(one) + (_NO_WEEK if one in weeks else "") for one in sorted(words, key=len, reverse=True)
+    )
     if language in _AGO:
         alternatives = f"{_ago(language).pattern}|{alternatives}"
     before, after = ("", "") if language in _UNSPACED else (r"(?<![\w'’-])", r"(?![\w'’-])")
