@@ -1,4 +1,4 @@
-"""Weeks, seasons and times ago get their dates in German and Chinese statements, and what only looks like one gets none."""
+"""Weeks, seasons and times ago get their dates in German and Chinese; what only looks like one gets none."""
 
 import datetime as dt
 
