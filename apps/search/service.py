@@ -169,7 +169,7 @@ def find(owner_id: UUID, query: SearchQuery) -> FoundHits:
     if not vectors.rows and not _uses(preset, "lexical"):
         preset = PRESETS["bm25"]
     lexemes = lexemes_of(parsed.text) if _uses(preset, "lexical") else []
-    if len(parsed.times) == 1:  # a single day, by whose lexeme also a text is found that has no word of the query
+    if len(parsed.times) == 1:  # a day, or a month of any year: also a text of it without a word of the query is found
         lexemes += parsed.times - {*lexemes}
     names = [lexemes_of(name) for name in parsed.subjects] if parsed.is_dialogue else []
     terms = EncodedQuery(lexemes, vectors.model, vectors.rows, names, parsed.times)
