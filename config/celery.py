@@ -97,10 +97,10 @@ def load_before_forking(sender: Any, **kwargs: object) -> None:
 def load_embedding_model(**kwargs: object) -> None:
     """Load the embedding model where users wait for it. It has to be loaded after the fork, because of its threads."""
     if "interactive" in app.amqp.queues.consume_from:
-        from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
+        from apps.llm.embeddings import EmbeddingUnavailable, installation_embedder
 
         with suppress(EmbeddingUnavailable):
-            get_embedder()
+            installation_embedder()
 
 
 @task_postrun.connect

@@ -114,10 +114,10 @@ def _until_ended(part: Callable[[], object], ended: Event) -> None:
 
 
 def _load_embedding_model() -> None:
-    from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
+    from apps.llm.embeddings import EmbeddingUnavailable, installation_embedder
 
     with suppress(EmbeddingUnavailable):  # said where it is needed
-        get_embedder()
+        installation_embedder()
 
 
 if __name__ == "__main__":

@@ -259,6 +259,22 @@ def run_reembedding(*, job_id: str, **kwargs: Any) -> None:
     _run_next(EmbeddingJob, job_id, send_embedding_job)
 
 
+@shared_task
+def sweep_former_vectors(**kwargs: Any) -> None:
+    """Start jobs that recompute the vectors by the model that EMBEDDING_MODEL named before, each in its own task."""
+    with system_scope():
+        owner_ids = embedding_jobs.owners_of_former_model()
+    for owner_id in owner_ids:
+        recompute_vectors.delay(owner_id=str(owner_id))
+
+
+@shared_task
+def recompute_vectors(*, owner_id: str, **kwargs: Any) -> None:
+    """Start a job that recomputes an owner's vectors, unless one is active or no model is available."""
+    restrict(UUID(owner_id))
+    on_embedding_changed(UUID(owner_id))
+
+
 def send_embedding_job(job_id: UUID) -> None:
     """Enqueue a message for a job that recomputes embeddings."""
     _send(run_reembedding, EmbeddingJob, job_id=job_id)

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from apps.launcher import usage
+from apps.llm.embeddings import EmbeddingUnavailable, installation_embedder, installation_model
 
 
 @require_safe
@@ -21,6 +22,8 @@ def installation(request: HttpRequest) -> HttpResponse:
     context = {
         **admin.site.each_context(request),
         "title": _("Installation"),
+        "embedding_model": installation_model(),
+        "embedding_problem": _embedding_problem(),
         "programs": programs,
         "memory": sum(program.bytes for program in programs),
         "machine_memory": machine.total,
@@ -33,3 +36,12 @@ def installation(request: HttpRequest) -> HttpResponse:
         "full_megabytes": settings.DISK_FULL_MEGABYTES,
     }
     return TemplateResponse(request, "admin/installation.html", context)
+
+
+def _embedding_problem() -> str:
+    """Return why the installation's embedding model can't be loaded, or an empty string."""
+    try:
+        installation_embedder()
+    except EmbeddingUnavailable as error:
+        return str(error)
+    return ""

@@ -7,7 +7,7 @@ from contextlib import suppress
 from django.urls import get_resolver
 
 from apps.common.heap import give_back
-from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
+from apps.llm.embeddings import EmbeddingUnavailable, installation_embedder
 
 GIVE_BACK_INTERVAL = 60  # seconds
 
@@ -19,7 +19,7 @@ def warm_up() -> None:
     """
     _ = get_resolver().url_patterns
     with suppress(EmbeddingUnavailable):  # said where it is needed
-        get_embedder()
+        installation_embedder()
     gc.freeze()
 
 

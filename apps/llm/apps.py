@@ -7,8 +7,9 @@ class LlmConfig(AppConfig):
     name = "apps.llm"
 
     def ready(self) -> None:
-        """Register the built-in backend and check the setting of allowed addresses."""
+        """Register the built-in backend and the checks, and check the setting of allowed addresses."""
         from apps.common.on_demand import on_demand
+        from apps.llm import checks  # noqa: F401 - registers them
         from apps.llm.generation import BUILTIN, register_backend
         from apps.llm.http.addresses import AddressPolicy
 

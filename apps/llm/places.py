@@ -18,6 +18,7 @@ from uuid import UUID
 
 from apps.common import leases
 from apps.common.database.connections import release_connection
+from apps.common.stored_texts import gettext_stored
 from apps.llm.generation import Misconfigured, Watch
 from apps.llm.models import Connection
 

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from apps.common.problems import Problem
 from apps.llm import operations
 from apps.llm.backends.connection_check import check_connection, list_models
+from apps.llm.embeddings import installation_model
 from apps.llm.forms import ConnectionForm, LimitForm, UseForm
 from apps.llm.models import Connection
 from apps.llm.presets import PRESETS
@@ -40,6 +41,7 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
         "connections": connections,
         "generation_connection": next((connection for connection in connections if connection.for_generation), None),
         "embedding_connection": next((connection for connection in connections if connection.for_embeddings), None),
+        "local_embedding_model": installation_model(),
         "usage": usage,
         "limit_form": LimitForm(initial={"daily_tokens": usage.own_limit}),
     }

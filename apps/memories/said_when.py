@@ -41,7 +41,39 @@ _YEARS: Mapping[str, Mapping[str, int]] = {
     "pl": {"w zeszłym roku": -1, "w przyszłym roku": 1}, "ru": {"в прошлом году": -1, "в следующем году": 1},
     "zh": {"去年": -1, "明年": 1}, "ja": {"去年": -1, "来年": 1}, "ko": {"작년": -1, "내년": 1},
 }  # fmt: skip
+# Weeks from that of the day.
+_WEEKS: Mapping[str, Mapping[str, int]] = {
+    "de": {"letzte woche": -1, "letzter woche": -1, "vorige woche": -1, "nächste woche": 1, "nächster woche": 1},
+    "fr": {"la semaine dernière": -1, "la semaine prochaine": 1},
+    "es": {"la semana pasada": -1, "la semana que viene": 1, "la próxima semana": 1},
+    "it": {"la settimana scorsa": -1, "la settimana prossima": 1}, "pt": {"semana passada": -1, "semana que vem": 1},
+    "nl": {"vorige week": -1, "volgende week": 1}, "pl": {"w zeszłym tygodniu": -1, "w przyszłym tygodniu": 1},
+    "ru": {"на прошлой неделе": -1, "на следующей неделе": 1},
+    "zh": {"上周": -1, "上星期": -1, "上个星期": -1, "下周": 1, "下星期": 1, "下个星期": 1},
+    "ja": {"先週": -1, "来週": 1}, "ko": {"지난주": -1, "다음 주": 1},
+}  # fmt: skip
+# Seasons that are over, by the month in which they begin. Chinese names the year instead.
+_SEASONS: Mapping[str, Mapping[str, int]] = {
+    "de": {"letzten frühling": 3, "letztes frühjahr": 3, "letzten sommer": 6, "letzten herbst": 9,
+           "letzten winter": 12},
+}  # fmt: skip
+# Times ago: "vor zwei Wochen", 三天前. A number in words, or in figures; then a unit.
+_UNITS: Mapping[str, Mapping[str, str]] = {
+    "de": {"tag": "day", "tagen": "day", "woche": "week", "wochen": "week", "monat": "month", "monaten": "month",
+           "jahr": "year", "jahren": "year"},
+    "zh": {"天": "day", "周": "week", "个星期": "week", "星期": "week", "个月": "month", "年": "year"},
+}  # fmt: skip
+_NUMBERS: Mapping[str, Mapping[str, int]] = {
+    "de": {"einem": 1, "einer": 1, **{word: number for number, word in enumerate(
+        ("zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf"), 2)}},
+    "zh": {"两": 2, **{word: number for number, word in enumerate("一二三四五六七八九十", 1)}},
+}  # fmt: skip
+_AGO: Mapping[str, str] = {
+    "de": r"vor ({numbers}|\d{{1,3}}) ({units})",
+    "zh": r"(?<![一二三四五六七八九十百\d])({numbers}|\d{{1,3}})({units})(?:以前|之前|前)",
+}
 _UNSPACED = ("zh", "ja")
+_NO_WEEK = "(?![末一二三四五六日天])"  # 上周三 is a day, which is not told
 _AMBIGUOUS = frozenset({"hier"})  # here, in German and Dutch
 
 
@@ -70,10 +102,21 @@ def _with_dates(text: str, said_on: dt.date, language: str) -> str:
 
 @cache
 def _pattern(language: str) -> re.Pattern[str]:
-    words = {word for table in (_DAYS, _MONTHS, _YEARS) for word in _words(table, language)}
-    alternatives = "|".join(re.escape(one) for one in sorted(words, key=len, reverse=True))
+    words = {word for table in (_DAYS, _MONTHS, _YEARS, _WEEKS, _SEASONS) for word in _words(table, language)}
+    weeks = _words(_WEEKS, language) if language in _UNSPACED else {}
+    alternatives = "|".join(
+        re.escape(one) + (_NO_WEEK if one in weeks else "") for one in sorted(words, key=len, reverse=True)
+    )
+    if language in _AGO:
+        alternatives = f"{_ago(language).pattern}|{alternatives}"
     before, after = ("", "") if language in _UNSPACED else (r"(?<![\w'’-])", r"(?![\w'’-])")
     return re.compile(rf"{before}(?:{alternatives}){after}(?! ?[(（])", re.IGNORECASE)
+
+
+@cache
+def _ago(language: str) -> re.Pattern[str]:
+    numbers, units = ("|".join(sorted(each[language], key=len, reverse=True)) for each in (_NUMBERS, _UNITS))
+    return re.compile(_AGO[language].format(numbers=numbers, units=units))
 
 
 def _words(table: Mapping[str, Mapping[str, int]], language: str) -> dict[str, int]:
@@ -88,7 +131,29 @@ def _date_of(words: str, said_on: dt.date, language: str) -> str:
         return (said_on + dt.timedelta(days=days)).isoformat()
     if (months := _words(_MONTHS, language).get(words)) is not None:
         return _month(said_on, months)
+    if (weeks := _words(_WEEKS, language).get(words)) is not None:
+        monday = said_on + dt.timedelta(weeks=weeks, days=-said_on.weekday())
+        return f"{monday} – {monday + dt.timedelta(days=6)}"
+    if (begins := _words(_SEASONS, language).get(words)) is not None:
+        return _season(said_on, begins)
+    if language in _AGO and (match := _ago(language).fullmatch(words)):
+        return _date_ago(said_on, language, *match.groups())
     return str(said_on.year + _words(_YEARS, language)[words])
+
+
+def _season(said_on: dt.date, begins: int) -> str:
+    """Return the months of the last season that is over and begins in a month."""
+    steps = (begins - said_on.month) % 12 or 12
+    steps -= 12 if steps <= 9 else 24
+    return f"{_month(said_on, steps)} – {_month(said_on, steps + 2)}"
+
+
+def _date_ago(said_on: dt.date, language: str, number: str, unit: str) -> str:
+    """Return the day, or of months and years the month and the year, so long before a day."""
+    count, unit = _NUMBERS[language].get(number) or int(number), _UNITS[language][unit]
+    if unit in ("day", "week"):
+        return (said_on - dt.timedelta(days=count * (7 if unit == "week" else 1))).isoformat()
+    return _month(said_on, -count) if unit == "month" else str(said_on.year - count)
 
 
 def _month(said_on: dt.date, step: int) -> str:

@@ -25,6 +25,7 @@ from apps.search.questions import ParsedQuery, Speaker, mentions
 from apps.search.ranking import Hit, TurnPosition, recency, relative_length
 from apps.search.scan import SearchTable, best_rows
 from apps.text.lexemes import match_any_query, match_names_query
+from apps.text.periods import day_lexemes
 
 MESSAGES = "messages"
 JOURNAL = "journal"
@@ -34,7 +35,7 @@ PASSAGES = SearchTable(
     words={"lexical": ("", "p.length"), "window_lexical": ("window_", "p.window_length")},
     sampled="p.chat_id DESC",  # those of the newest chat
     columns="m.id, p.chat_id, p.session, m.index, p.speaker, p.is_user, p.is_question, p.length,"
-    " p.lexemes @@ %(names)s::tsquery AS names_subject,"
+    " p.lexemes @@ %(names)s::tsquery AS names_subject, p.lexemes @@ %(times)s::tsquery AS names_time,"
     " extract(epoch FROM now() - coalesce(m.sent_at, m.created_at))::float / 86400 AS age",
     joins="JOIN chats_message m ON m.id = p.message_id",
 )
@@ -44,7 +45,9 @@ MEMORIES = SearchTable(
     words={"lexical": ("", "length(p.lexemes)")},
     sampled="p.namespace, p.id DESC",  # of a namespace, the newest first
     columns="p.id, p.tier, p.text, p.importance, p.pinned, p.source_instance, p.participating_instances,"
+    " p.lexemes @@ %(times)s::tsquery AS names_time, coalesce(v.sent_at, p.created_at)::date AS day,"
     " extract(epoch FROM now() - p.created_at)::float / 86400 AS age",
+    joins="LEFT JOIN chats_message v ON v.id = p.valid_from_id",
 )
 SCANNED = ("id", "embedding", "embedding_model", "lexemes", "terms")  # columns of memories that a scan reads
 TERMS = RawSQL('"memories_memory"."terms"', ())  # no field of the model: nothing else reads them
@@ -53,7 +56,7 @@ ENTRIES = SearchTable(
     vectors={"vector": "embedding"},
     words={"lexical": ("", "length(p.lexemes)")},
     sampled="p.id DESC",
-    columns="p.id, p.granularity, p.text, p.instance, p.ends",
+    columns="p.id, p.granularity, p.text, p.instance, p.starts, p.ends, p.lexemes @@ %(times)s::tsquery AS names_time",
 )
 
 
@@ -101,13 +104,15 @@ class SearchScope:
 class EncodedQuery:
     """The query's lexemes, and the unit vectors of the whole query and of each sentence, by ``model``.
 
-    ``names`` are the lexemes of each name by which a text tells that it is about a subject of the query.
+    ``names`` are the lexemes of each name by which a text tells that it is about a subject of the query, ``times``
+    those by which it tells that it is about its time.
     """
 
     lexemes: Sequence[str]
     model: str = ""
     vectors: Sequence[np.ndarray] = ()
     names: Sequence[Sequence[str]] = ()
+    times: Collection[str] = ()
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -115,7 +120,7 @@ class EncodedQuery:
         texts = ["[" + ",".join(map(str, vector.tolist())) + "]" for vector in self.vectors]
         sentences = {f"sentence_{number}": text for number, text in enumerate(texts[1:])}
         common = {"lexemes": list(self.lexemes), "any": match_any_query(self.lexemes), "model": self.model}
-        common |= {"names": match_names_query(self.names)}
+        common |= {"names": match_names_query(self.names), "times": match_any_query(self.times)}
         return common | sentences | ({"whole": texts[0]} if texts else {})
 
 
@@ -156,6 +161,7 @@ def _mean_turn_lengths(speakers: Sequence[Speaker]) -> dict[bool, float]:
 def _message_hit(row: dict[str, Any], parsed: ParsedQuery, mean_lengths: dict[bool, float]) -> Hit:
     traits = {
         "subject": float(row["speaker"] in parsed.subjects or bool(row["names_subject"])),
+        "time": float(row["names_time"]),  # its lexemes have its own day
         "length": relative_length(row["length"], mean_lengths.get(row["is_user"], 0)),
         "question": float(row["is_question"]),
         "recency": recency(row["age"]),
@@ -183,6 +189,7 @@ def _memory_hit(row: dict[str, Any], parsed: ParsedQuery, entity_share: float, i
     window_retrievers = {f"window_{name}": value for name, value in row["retrievers"].items()}
     traits = {
         "subject": float(any(mentions(row["text"], name) for name in parsed.subjects)),
+        "time": float(row["names_time"] or not parsed.times.isdisjoint(day_lexemes(row["day"], row["day"]))),
         "recency": recency(row["age"]),
         "graph": entity_share,
         "instance": float(bool(instance) and instance in instances),
@@ -210,6 +217,7 @@ def _entry_hit(row: dict[str, Any], parsed: ParsedQuery, instance: str | None) -
     window_retrievers = {f"window_{name}": value for name, value in row["retrievers"].items()}
     traits = {
         "subject": float(any(mentions(row["text"], name) for name in parsed.subjects)),
+        "time": float(row["names_time"] or not parsed.times.isdisjoint(day_lexemes(row["starts"], row["ends"]))),
         "recency": recency((timezone.now().date() - row["ends"]).days),
         "instance": float(bool(instance) and instance == row["instance"]),
         "importance": float(row["granularity"] == Granularity.SIGNIFICANT),

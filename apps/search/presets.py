@@ -5,7 +5,7 @@ are ten times as long as the questions.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 RETRIEVERS = ("vector", "window_vector", "lexical", "window_lexical")  # by vectors or words, of a text or its window
@@ -18,6 +18,7 @@ class Preset:
     ``relative``: each retriever is divided by its best hit. ``separate_names``: speakers' names are removed from the
     query and matched as its subject. ``adaptive``: weight moves from words to vectors by ``vector_preference``.
     ``whole_query_share``: weight of the whole query's similarity; the rest is that of its best sentence.
+    ``time_weight``: weight of the signal ``time`` where the query asks about one.
     ``word_score``: how words are scored. ``b``: how strongly BM25 discounts long texts.
     """
 
@@ -26,6 +27,7 @@ class Preset:
     separate_names: bool = False
     adaptive: bool = False
     whole_query_share: float = 1.0
+    time_weight: float = 0.0
     word_score: Literal["bm25", "ts_rank"] = "bm25"
     b: float = 0.3
 
@@ -33,6 +35,10 @@ class Preset:
     def retrievers(self) -> list[str]:
         """Return the names of the retrievers with a weight."""
         return [name for name in RETRIEVERS if self.weights.get(name)]
+
+    def with_time(self) -> "Preset":
+        """Return the preset for a query that asks about a time."""
+        return replace(self, weights={**self.weights, "time": self.time_weight})
 
 
 PRESETS = {
@@ -57,6 +63,7 @@ PRESETS = {
         separate_names=True,
         adaptive=True,
         whole_query_share=0.5,
+        time_weight=0.25,
         b=0.75,
     ),
     # The published formula of entity-core, with the best of up to five sentences.

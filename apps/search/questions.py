@@ -41,12 +41,14 @@ class ParsedQuery:
     """A query: the ``text`` to search for, its ``sentences``, and the names of its ``subjects``.
 
     Of a dialogue the sentences are lines, and the subjects those who talk, whether or not they spoke in the messages.
+    ``times`` are the lexemes of the time that is asked about.
     """
 
     text: str
     sentences: tuple[str, ...]
     subjects: frozenset[str] = frozenset()
     is_dialogue: bool = False
+    times: frozenset[str] = frozenset()
 
 
 def parse_query(query: str, speakers: Sequence[Speaker], *, separate_names: bool) -> ParsedQuery:

@@ -7,6 +7,7 @@ The signals of a hit:
 - ``subject``: it is said by, or about, a subject of the query
 - ``answer``: match of the question that it answers
 - ``length``: its length against the mean of the user's turns, or of the others'
+- ``time``: it is of the time that the query asks about, or speaks of it
 - ``question``: it is a question, which seldom answers one
 - ``session``: the best score in its session
 - ``recency``, ``graph``, ``instance``, ``importance``, ``pinned``: its age, the share of the query's entities that
@@ -22,7 +23,7 @@ from apps.search.presets import RETRIEVERS, Preset
 RECENCY_DECAY = 0.007  # per day; from entity-core: half after about 143 days
 MAX_WEIGHT_SHIFT = 0.2  # share of the words' weight that moves to the vectors at a preference of 1
 LEXICAL_RETRIEVERS = ("lexical", "window_lexical")
-TRAITS = ("subject", "length", "question", "recency", "graph", "instance", "importance", "pinned")
+TRAITS = ("subject", "time", "length", "question", "recency", "graph", "instance", "importance", "pinned")
 SIGNALS = (*RETRIEVERS, *TRAITS, "answer", "session")
 NO_SIGNALS = dict.fromkeys(SIGNALS, 0.0)
 

@@ -10,6 +10,7 @@ LEAST_SHOWN = 0.01
 SIGNAL_LABELS = {
     "lexical": _("shares its words"),
     "subject": _("about the person asked for"),
+    "time": _("of the time asked for"),
     "graph": _("shares names"),
 }
 

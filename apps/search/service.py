@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -10,6 +10,7 @@ from uuid import UUID
 import numpy as np
 import structlog
 from django.db.models import Q
+from django.utils import timezone
 
 from apps.chats.models import Message
 from apps.chats.queries.keys import keys_of_id
@@ -34,6 +35,7 @@ from apps.search.presets import DIALOGUE, PRESETS, Preset
 from apps.search.questions import ParsedQuery, parse_query, vector_preference
 from apps.search.ranking import RankedHit, rank
 from apps.search.small_talk import says_any, small_talk_in
+from apps.search.times import times_in
 from apps.text.lexemes import lexemes_of
 
 TIERS = (*Memory.Tier.values, MESSAGES)  # of a prompt
@@ -161,12 +163,16 @@ def find(owner_id: UUID, query: SearchQuery) -> FoundHits:
     parsed = parse_query(query.query, speakers, separate_names=preset.separate_names)
     if parsed.is_dialogue:
         preset = DIALOGUE
+    elif preset.time_weight and (times := times_in(query.query, timezone.now())):
+        parsed, preset = replace(parsed, times=times), preset.with_time()
     vectors = _vectors(owner_id, parsed, preset) if _uses(preset, "vector") else NO_VECTORS
     if not vectors.rows and not _uses(preset, "lexical"):
         preset = PRESETS["bm25"]
     lexemes = lexemes_of(parsed.text) if _uses(preset, "lexical") else []
+    if len(parsed.times) == 1:  # a day, or a month of any year: also a text of it without a word of the query is found
+        lexemes += parsed.times - {*lexemes}
     names = [lexemes_of(name) for name in parsed.subjects] if parsed.is_dialogue else []
-    terms = EncodedQuery(lexemes, vectors.model, vectors.rows, names)
+    terms = EncodedQuery(lexemes, vectors.model, vectors.rows, names, parsed.times)
     memories, others = read_concurrently(
         partial(find_memories, scope, terms, preset, parsed, query.query),
         lambda: (find_messages(scope, terms, preset, parsed, speakers), find_entries(scope, terms, preset, parsed)),
@@ -187,7 +193,7 @@ def _vectors(owner_id: UUID, parsed: ParsedQuery, preset: Preset) -> QueryVector
     sentences = parsed.sentences if preset.whole_query_share < 1 else ()
     try:
         embedder = embedder_for(owner_id)
-        return QueryVectors(embedder.model, list(embedder.embed([parsed.text, *sentences])))
+        return QueryVectors(embedder.model, list(embedder.embed_queries([parsed.text, *sentences])))
     except EmbeddingUnavailable:
         log.warning("search_without_vectors")
         return NO_VECTORS

@@ -26,14 +26,40 @@ _MONTH_NAMES = """
     november/novembre/noviembre/novembro/ноябрь/ноября/ноябре
     december/dezember/decembre/diciembre/dicembre/dezembro/декабрь/декабря/декабре
 """
-_MONTHS = {
+MONTHS = {
     name: number for number, line in enumerate(_MONTH_NAMES.split(), 1) for name in line.split("/")
 }  # folded, in ten languages
 _ENGLISH = {line.split("/")[0] for line in _MONTH_NAMES.split()}
-_NAMED = re.compile(
-    rf"(?:(?<!\d)(\d{{1,2}})(?:\.|st|nd|rd|th|er|º)?\s+(?:of\s+|de\s+)?)?(?<!\w)({'|'.join(_MONTHS)})(?!\w)"
-    r"(?:\s+(\d{1,2})(?:st|nd|rd|th)?(?!\d))?"
+NAMED = re.compile(
+    rf"(?:(?<!\d)(\d{{1,2}})(?:\.|st|nd|rd|th|er|º)?\s+(?:of\s+|de\s+)?)?(?<!\w)({'|'.join(MONTHS)})(?!\w)"
+    r"(?:\s+(\d{1,2})(?:st|nd|rd|th)?(?!\d))?(?:,?\s+(?:de\s+)?(\d{4})(?!\d))?"
 )
+
+# Days in words, folded: "the third of May", "am dritten Mai", 五月三日.
+_ONES = "first second third fourth fifth sixth seventh eighth ninth".split()
+_TEENS = "tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth".split()
+_GERMAN = "ein zwei drei vier funf sechs sieben acht neun".split()
+_GERMAN_ONES = "erst zweit dritt viert funft sechst siebt acht neunt zehnt elft zwolft".split()
+_ORDINALS = {
+    **{word: number for number, word in enumerate([*_ONES, *_TEENS, "twentieth"], 1)},
+    **{f"twenty-{word}": number for number, word in enumerate(_ONES, 21)},
+    "thirtieth": 30,
+    "thirty-first": 31,
+    **{word: number for number, word in enumerate(_GERMAN_ONES, 1)},
+    **{
+        f"{word}zehnt": number
+        for number, word in enumerate(("drei", "vier", "funf", "sech", "sieb", "acht", "neun"), 13)
+    },
+    **{f"{word}undzwanzigst": number for number, word in enumerate(_GERMAN, 21)},
+    "zwanzigst": 20,
+    "dreissigst": 30,
+    "einunddreissigst": 31,
+}
+_ORDINAL = re.compile(
+    rf"(?<!\w)({'|'.join(sorted(_ORDINALS, key=len, reverse=True))})(?:e[nrs]?)?\s+(?:of\s+)?(?={'|'.join(MONTHS)})"
+)
+_CHINESE_DIGITS = {character: number for number, character in enumerate("零一二三四五六七八九十")}
+_CHINESE_NUMERAL = re.compile(r"[一二三四五六七八九十]{1,3}(?=[月日号號])")
 
 
 def date_lexemes(text: str) -> Iterator[str]:
@@ -41,26 +67,48 @@ def date_lexemes(text: str) -> Iterator[str]:
 
     Where month and day could be either, both are meant.
     """
-    for year, month, day in _dates(text):
+    text = in_figures(text)
+    for year, month, day in dates_in(text):
         yield from (f"@{month:02}", f"@{month:02}-{day:02}")
         if year:
             yield f"@{year}-{month:02}-{day:02}"
-    for before, name, after in _NAMED.findall(text):
-        month = _MONTHS[name]
+    for before, name, after, year in NAMED.findall(text):
+        month, day = MONTHS[name], int(before or after or 0)
         if name not in _ENGLISH:  # that name is found as a word
             yield f"@{month:02}"
-        if _exists(0, month, int(before or after or 0)):
-            yield f"@{month:02}-{int(before or after):02}"
+        if exists(0, month, day):
+            yield f"@{month:02}-{day:02}"
+        if year and (not day or exists(int(year), month, day)):
+            yield f"@{year}-{month:02}-{day:02}" if day else f"@{year}-{month:02}"
 
 
-def _dates(text: str) -> Iterator[tuple[int, int, int]]:
+def in_figures(text: str) -> str:
+    """Return a folded text with the days that stand in words before a month in figures, and Chinese months and days."""
+    text = _ORDINAL.sub(lambda match: f"{_ORDINALS[match[1]]} ", text)
+    return _CHINESE_NUMERAL.sub(lambda match: str(_chinese_number(match[0])), text)
+
+
+def _chinese_number(numeral: str) -> int:
+    tens, ten, ones = numeral.rpartition("十")
+    return (_CHINESE_DIGITS.get(tens, 1) * 10 if ten else 0) + (_CHINESE_DIGITS.get(ones[-1:], 0))
+
+
+def dates_in(text: str) -> Iterator[tuple[int, int, int]]:
+    """Yield the year, which may be 0, month and day of the dates in figures in a folded text."""
     found = [(int(y), int(m), int(d)) for y, m, d in _YEAR_FIRST.findall(text)]
     found += [(int(y or 0), int(m), int(d)) for y, m, d in _CHINESE.findall(text)]
     for first, mark, second, year in _YEAR_LAST.findall(text):
         found += _either(int(year) + (2000 if len(year) == 2 else 0), int(first), int(second), mark)
     for first, mark, second in _SHORT.findall(text):
         found += _either(0, int(first), int(second), mark)
-    yield from dict.fromkeys(date for date in found if _exists(*date))
+    yield from dict.fromkeys(date for date in found if exists(*date))
+
+
+def without_dates(text: str) -> str:
+    """Return a folded text without the dates of ``dates_in``."""
+    for pattern in (_YEAR_FIRST, _CHINESE, _YEAR_LAST, _SHORT):
+        text = pattern.sub(" ", text)
+    return text
 
 
 def _either(year: int, first: int, second: int, mark: str) -> list[tuple[int, int, int]]:
@@ -68,7 +116,8 @@ def _either(year: int, first: int, second: int, mark: str) -> list[tuple[int, in
     return [(year, second, first)] + ([] if mark == "." else [(year, first, second)])
 
 
-def _exists(year: int, month: int, day: int) -> bool:
+def exists(year: int, month: int, day: int) -> bool:
+    """Return whether there is such a day, in the year 0 in any year."""
     try:
         dt.date(year or _LEAP_YEAR, month, day)
     except ValueError:

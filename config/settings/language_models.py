@@ -7,6 +7,14 @@ from config.settings.database import IS_WEB_PROCESS
 from config.settings.installation import ALLOWED_HOSTS, LOCI_HOST
 from config.variables import Group
 
+EMBEDDING_MODEL = env.str(
+    "EMBEDDING_MODEL",
+    default="minilm",
+    group=Group.LANGUAGE_MODELS,
+    help="The built-in embedding model: `minilm` (all-MiniLM-L6-v2, for English), or `multilingual` "
+    "(multilingual-e5-small, for a hundred languages), which needs a package. After a change, search vectors are "
+    "computed again in the background. See [models.md](models.md#the-built-in-embedding-model).",
+)
 _threads = env.int(
     "EMBEDDING_THREADS",
     default=len(os.sched_getaffinity(0)),

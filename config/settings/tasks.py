@@ -62,6 +62,7 @@ CELERY_TASK_ROUTES = {
     "apps.chats.tasks.run_import_job": {"queue": "indexing"},
     "apps.snapshots.tasks.run_snapshot_job": {"queue": "indexing"},
     "apps.moderation.tasks.run_scan": {"queue": "indexing"},
+    "apps.extraction.tasks.recompute_vectors": {"queue": "indexing"},  # loads the model, as its jobs do
     "apps.extraction.tasks.run_reembedding": {"queue": "indexing"},
     "apps.extraction.tasks.index_chat": {"queue": "indexing"},
     "apps.replies.tasks.run_generation": {"queue": "replies"},
@@ -92,6 +93,7 @@ RUN_HEARTBEAT_TIMEOUT = env.int(
 CELERY_BEAT_SCHEDULE = {
     "sweep-runs": {"task": "apps.extraction.tasks.sweep_runs", "schedule": 30.0},
     "sweep-jobs": {"task": "apps.extraction.tasks.sweep_jobs", "schedule": 30.0},
+    "sweep-former-vectors": {"task": "apps.extraction.tasks.sweep_former_vectors", "schedule": 1800.0},
     "sweep-chats": {"task": "apps.extraction.tasks.sweep_chats", "schedule": 300.0},
     "sweep-imports": {"task": "apps.chats.tasks.sweep_import_jobs", "schedule": 60.0},
     "mirror-chats": {"task": "apps.snapshots.tasks.mirror_chats", "schedule": 60.0},

@@ -26,6 +26,7 @@ OF_FEW_VALUES = {
     "apps.common.http.rate_limits.Rate.parse",
     "apps.common.encryption._fernet",
     "apps.chats.api.guarded._fields_of",
+    "apps.memories.said_when._ago",
     "apps.memories.said_when._pattern",
 }
 

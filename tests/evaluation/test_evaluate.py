@@ -206,6 +206,8 @@ def test_the_table_is_aligned() -> None:
     assert len({len(line.rstrip()) for line in lines[:6]}) == 1
     assert lines[1].split()[-2:] == ["0.500", "±0.490"]
     assert [line.split()[0] for line in lines[6:9]] == ["question", "german", "han"]
+    assert lines[6].split()[1] == "(2)"
+    assert [line.split()[-1] for line in lines[6:9]] == ["±0.490", "±0.000", "±0.000"]
     assert lines[-1].startswith("2 queries")
 
 

@@ -4,6 +4,7 @@ import datetime as dt
 import io
 import uuid
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from apps.common.scoping import system_scope
 from apps.extraction import tasks
 from apps.extraction.jobs import embedding_jobs
 from apps.extraction.models import EmbeddingJob
-from apps.llm.backends import embedder_for
+from apps.llm.backends import embedder_for, selection
 from apps.llm.embeddings import get_embedder
 from apps.llm.http import endpoint
 from apps.llm.models import Connection
@@ -177,6 +178,40 @@ def test_a_job_gives_way_to_others_and_goes_on(owner: User, chat: Chat, monkeypa
     job.refresh_from_db()
     assert (job.state, job.done) == ("succeeded", job.total)
     assert turns > 3
+
+
+def test_vectors_by_the_installations_model_of_before_are_recomputed(
+    owner: User,
+    chat: Chat,
+    connection: Connection,
+    sent: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    settings: Any,
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    """Not by whom a server of their own does it, and not where a person has stopped it."""
+    monkeypatch.setattr(tasks.recompute_vectors, "delay", tasks.recompute_vectors)
+    served, stopped = UserFactory(), UserFactory()
+    for other in (served, stopped):
+        make_memory(make_chat(other), "Somebody else's.", embedding_model=LOCAL)
+    EmbeddingJob.objects.create(owner=stopped, model="multilingual-e5-small", state="cancelled")
+    use_for(create_connection(served, name="S", base_url=connection.base_url, embedding_model="v"), embeddings=True)
+    Memory.objects.for_owner(owner).update(embedding_model=LOCAL)
+    tasks.sweep_former_vectors()
+    assert not EmbeddingJob.objects.for_owner(owner)
+    settings.EMBEDDING_MODEL = "multilingual"
+    by_e5 = SimpleNamespace(model="multilingual-e5-small", embed=get_embedder().embed)
+    monkeypatch.setattr(selection, "installation_embedder", lambda: by_e5)
+    with django_capture_on_commit_callbacks(execute=True):
+        tasks.sweep_former_vectors()
+        tasks.sweep_former_vectors()
+    [job] = EmbeddingJob.objects.for_owner(owner)
+    assert (sent, job.model) == ([str(job.pk)], "multilingual-e5-small")
+    with system_scope():
+        assert EmbeddingJob.objects.filter(owner=stopped).count() == 1
+        assert not EmbeddingJob.objects.filter(owner=served, model="multilingual-e5-small")
+    assert done(job).state == "succeeded"
+    assert models_of(owner) == {"multilingual-e5-small"}
 
 
 def test_a_job_of_a_killed_worker_is_taken_up_where_it_was(

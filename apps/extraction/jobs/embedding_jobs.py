@@ -22,8 +22,9 @@ from apps.common.scoping import Owner, owner_id_of
 from apps.common.stored_texts import gettext_stored
 from apps.extraction.models import EmbeddingJob
 from apps.llm.backends import embedder_for
-from apps.llm.embeddings import Embedder, EmbeddingUnavailable
+from apps.llm.embeddings import LOCAL_MODELS, Embedder, EmbeddingUnavailable, installation_model
 from apps.llm.generation import TransientFailure
+from apps.llm.models import Connection
 from apps.memories.models import Arc, JournalEntry, Memory, Passage
 from apps.search.indexing import index_batches
 
@@ -44,6 +45,23 @@ def current_model(owner: Owner) -> str:
         return embedder_for(owner).model
     except EmbeddingUnavailable as error:
         raise Conflict(gettext_stored("The embedding model is unavailable: %(error)s", error=error)) from error
+
+
+def owners_of_former_model() -> list[UUID]:
+    """Return who has vectors by another model of Loci's own than EMBEDDING_MODEL names, which has been changed.
+
+    Leave out who stopped the job that recomputes them, and whose own server does. Call in a system scope.
+    """
+    model = installation_model()
+    former = [name for name in LOCAL_MODELS.values() if name != model]
+    found = {
+        owner_id
+        for table in EMBEDDED_TABLES
+        for owner_id in table.objects.filter(embedding_model__in=former).order_by().values_list("owner_id").distinct()
+    }
+    found -= set(EmbeddingJob.objects.filter(model=model, state=EmbeddingJob.State.CANCELLED).values_list("owner_id"))
+    found -= set(Connection.objects.filter(for_embeddings=True).values_list("owner_id"))
+    return sorted(owner_id for (owner_id,) in found)
 
 
 @transaction.atomic

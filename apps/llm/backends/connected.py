@@ -214,6 +214,10 @@ class ConnectedEmbedder:
         batches = [self._embed_batch(texts[i : i + BATCH_SIZE], is_query) for i in range(0, len(texts), BATCH_SIZE)]
         return np.concatenate(batches) if batches else np.zeros((0, self.dimensions), dtype=np.float32)
 
+    def embed_queries(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the vectors of ``embed``: the servers' APIs make no difference."""
+        return self.embed(texts)
+
     def _embed_batch(self, texts: Sequence[str], is_query: bool) -> np.ndarray:
         sent = [storable_text(text)[:MAX_EMBEDDED_CHARACTERS] or " " for text in texts]  # servers refuse an empty text
         try:

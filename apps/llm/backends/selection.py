@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from apps.common.scoping import Owner
-from apps.llm.embeddings import Embedder, get_embedder
+from apps.llm.embeddings import Embedder, installation_embedder
 from apps.llm.generation import GenerationBackend, get_backend
 from apps.llm.models import Connection
 from apps.llm.queries import embedding_connection, generation_connection
@@ -33,10 +33,10 @@ def backend_on(connection: Connection, *, is_urgent: bool = False) -> "BrowserBa
 
 
 def embedder_for(owner: Owner) -> Embedder:
-    """Return the owner's connection for embeddings, or the local model. Raise EmbeddingUnavailable."""
+    """Return the owner's connection for embeddings, or the installation's own model. Raise EmbeddingUnavailable."""
     connection = embedding_connection(owner)
     if connection is None:
-        return get_embedder()
+        return installation_embedder()
     from apps.llm.backends.connected import ConnectedEmbedder
 
     return ConnectedEmbedder(connection)

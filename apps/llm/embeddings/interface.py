@@ -6,6 +6,10 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     import numpy as np
 
+# The models that run inside Loci, as they are stored with vectors.
+MINILM, E5 = "all-MiniLM-L6-v2", "multilingual-e5-small"
+LOCAL_MODELS = {"minilm": MINILM, "multilingual": E5}  # by the value of EMBEDDING_MODEL
+
 
 class EmbeddingUnavailable(RuntimeError):
     """The backend can't compute vectors at present; the message says why."""
@@ -21,8 +25,12 @@ class Embedder(Protocol):
     dimensions: int
 
     def embed(self, texts: Sequence[str]) -> "np.ndarray":
-        """Return a float32 array of shape (len(texts), dimensions) whose rows have length 1.
+        """Return a float32 array of shape (len(texts), dimensions) whose rows have length 1, for texts to be stored.
 
         Raise EmbeddingUnavailable.
         """
+        ...
+
+    def embed_queries(self, texts: Sequence[str]) -> "np.ndarray":
+        """Return the same for texts that stored ones are searched for. Raise EmbeddingUnavailable."""
         ...

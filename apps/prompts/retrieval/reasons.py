@@ -39,6 +39,8 @@ def reasons(
         parts.append(f"similar {similarity}")
     elif signals.get("lexical", 0) > 0:
         parts.append("shares its words")
+    if signals.get("time", 0) > 0:
+        parts.append("of the time asked for")
     return " · ".join(parts) or "always included"
 
 
