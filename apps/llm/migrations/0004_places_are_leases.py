@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("llm", "0002_constrains_replies"),
+        ("llm", "0003_backends_by_name"),
         ("common", "0005_one_lease"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
