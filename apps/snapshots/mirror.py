@@ -104,9 +104,11 @@ def _changed_chats(now: dt.datetime) -> QuerySet[Chat]:
 def _contents() -> Iterator[QuerySet[Any]]:
     """Yield the rows, by table, that the files of a chat show and that changed since they were written."""
     since = OuterRef("mirrored__at")
-    for model in (*KINDS, Entity, Recall):
+    shown: tuple[type[Any], ...] = (*KINDS, Entity, Recall)
+    told_in_all_chats: tuple[type[Any], ...] = (*OF_CHARACTER, Entity)  # of the same character
+    for model in shown:
         yield model._base_manager.filter(owner=OuterRef("owner"), chat=OuterRef("pk"), updated_at__gt=since)
-    for model in (*OF_CHARACTER, Entity):  # those of one character are told in all of its chats
+    for model in told_in_all_chats:
         of_character = {"owner": OuterRef("owner"), "character": OuterRef("character")}
         yield model._base_manager.filter(**of_character, updated_at__gt=since)
     yield ExtractionRun._base_manager.filter(chat=OuterRef("pk"), finished_at__gt=since)

@@ -1,7 +1,5 @@
 """Change the memory mode of a chat: make it read-only, or make a fresh start."""
 
-from typing import Any
-
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
@@ -11,7 +9,7 @@ from apps.chats.models import Chat, Message
 from apps.common.scoping import Owner
 from apps.extraction.progress import mark_all_extracted
 from apps.extraction.runs.operations import cancel_open_runs
-from apps.memories.kinds import LAYERS
+from apps.memories.kinds import LAYERS, entries_of
 from apps.memories.models import RETIRED, ChatMemory, Inheritance, Memory, RetiredReason
 from apps.memories.operations.layer_entries import has_current_counterpart
 
@@ -58,10 +56,8 @@ def start_fresh(owner: Owner, chat: Chat) -> ChatMemory:
     inherited = Inheritance.objects.for_owner(owner).filter(chat=chat, memory__in=memories.values("pk"))
     inherited.filter(state=Memory.State.ACTIVE).update(**retired)
     for model in LAYERS:
-        rows: Any = model.objects.for_owner(owner).filter(chat=chat).exclude(state=RETIRED)
-        rows.exclude(model.life.outlives_fresh_start).update(
-            **retired, state_before=F("state"), updated_at=timezone.now()
-        )
+        rows = entries_of(model, chat).exclude(state=RETIRED).exclude(model.life.outlives_fresh_start)
+        rows.update(**retired, state_before=F("state"), updated_at=timezone.now())
     mark_all_extracted(chat)
     memory = ChatMemory.of_chat(chat)
     memory.fresh_start = _newest_message(chat)
@@ -87,8 +83,7 @@ def undo_fresh_start(owner: Owner, chat: Chat) -> ChatMemory:
     ).update(**active)
     own.update(**active, updated_at=timezone.now())
     for model in LAYERS:
-        entries: Any = model.objects.for_owner(owner).filter(chat=chat, **retired)
-        for row in entries:
+        for row in entries_of(model, chat).filter(**retired):
             row.state, row.state_before, row.retired_reason = row.state_before, "", ""
             if row.state == model.life.holds and has_current_counterpart(row):
                 row.state = model.life.replaced

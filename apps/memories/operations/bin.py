@@ -9,11 +9,11 @@ from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
 from apps.chats.models import Chat
-from apps.memories.kinds import LAYERS, NAMING
+from apps.memories.kinds import LAYERS, NAMING, entries_of
 from apps.memories.models import (
     Ending,
     Entity,
@@ -152,7 +152,7 @@ def _delete_layers(chat: Chat) -> None:
     """Delete the layers of a chat, except those of its character that are kept."""
     named: set[UUID] = set()
     for model in LAYERS:
-        rows: QuerySet[Any] = model.objects.for_owner(chat.owner_id).filter(chat=chat)
+        rows = entries_of(model, chat)
         if chat.keeps_memories:
             rows = rows.exclude(model.life.outlives_chat)
         for name in model.life.names:

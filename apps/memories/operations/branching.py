@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Q
 
 from apps.chats.models import Chat, Message, Swipe
-from apps.memories.kinds import LAYERS
+from apps.memories.kinds import LAYERS, entries_of
 from apps.memories.models import (
     RETIRED,
     Ending,
@@ -120,7 +120,7 @@ def _inheritance(
 
 def _entries_up_to(model: type[LayerEntry], parent: Chat, at: int) -> list[Any]:
     """Return the entries that began up to index ``at``, ended or not, but not retired; of versions the last one."""
-    rows: QuerySet[Any] = model.objects.for_owner(parent.owner_id).filter(model.has_begun(at), chat=parent)
+    rows = entries_of(model, parent).filter(model.has_begun(at))
     rows = rows.exclude(Q(state=RETIRED) & ~model.life.ended)
     if not model.life.versioned:
         return list(rows.order_by("pk"))

@@ -14,7 +14,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from apps.chats.models import Chat, Message
-from apps.memories.kinds import LAYERS
+from apps.memories.kinds import LAYERS, entries_of
 from apps.memories.models import (
     RETIRED,
     Inheritance,
@@ -52,7 +52,7 @@ def invalidate(chat: Chat, changed: list[UUID]) -> None:
     _retire_memories(chat)
     _retire_inherited(chat, changed)
     for model in LAYERS:
-        rows: QuerySet[Any] = model.objects.for_owner(chat.owner_id).filter(chat=chat)
+        rows = entries_of(model, chat)
         if model.life.versioned:
             _retire_versions(rows, chat, changed)
         else:

@@ -54,8 +54,8 @@ def restore_entry(entry: Entry, *, editor: str) -> Entry:
 def has_current_counterpart(entry: LayerEntry) -> bool:
     """Return whether another entry of the chat holds in the same slot, such as a field of the ledger."""
     life = entry.life
-    same = {name: getattr(entry, name) for name in ("chat_id", *life.slot)}
-    rows = type(entry).objects.for_owner(entry.owner_id).filter(state=life.holds, **same)
+    same = {name: getattr(entry, name) for name in ("chat_id", *life.slot)} | {"state": life.holds}
+    rows = type(entry).objects.for_owner(entry.owner_id).filter(**same)
     return bool(life.slot) and rows.exclude(pk=entry.pk).exists()
 
 
