@@ -50,7 +50,9 @@ class Task:
     @property
     def preview_material(self) -> Mapping[str, Any]:
         """Return the material for previews of the template."""
-        return {**MATERIAL, **(self.example() if callable(self.example) else self.example)}
+        used = {*self.required, *self.optional, "turns" if "transcript" in self.required else ""}
+        example = self.example() if callable(self.example) else self.example
+        return {**{name: value for name, value in MATERIAL.items() if name in used}, **example}
 
 
 # All tasks by name, in the order of pages. The tiers declare theirs, and are loaded when a task is first looked up.
