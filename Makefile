@@ -11,7 +11,7 @@ RUN := $(VENV)/bin/python
 LINTERS := lint-types lint-style lint-imports lint-templates lint-migrations lint-scripts
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
 
-.PHONY: up test test-system test-explore lint $(LINTERS) format docs bench load e2e e2e-model e2e-clients mutants web-llm chromium axe redis compose clean
+.PHONY: up test test-system test-explore lint $(LINTERS) static format docs bench load e2e e2e-model e2e-clients mutants web-llm chromium axe redis compose clean
 
 up: $(VENV)/.installed
 	@exec $(RUN) manage.py up
@@ -72,6 +72,11 @@ lint-migrations:
 
 lint-scripts:
 	npm run --silent lint
+
+# What all pages load: one script and one style sheet, of the files in static/js and static/css. The result is part of the
+# project, since running Loci needs no npm; `make lint` says if it is out of date.
+static: node_modules/.installed
+	npm run --silent build
 
 format: $(VENV)/.installed-dev
 	$(RUN) -m ruff check --fix .
@@ -152,7 +157,7 @@ $(CLIENTS)/.installed: Makefile
 	@touch $@
 
 node_modules/.installed: package-lock.json
-	@echo "Installing linters of scripts and styles, and axe-core ..."
+	@echo "Installing linters of scripts and styles, esbuild, and axe-core ..."
 	@npm ci --silent --no-progress
 	@touch $@
 

@@ -2,7 +2,7 @@ import js from "@eslint/js";
 import globals from "globals";
 
 export default [
-  { ignores: ["static/vendor/", "staticfiles/"] },
+  { ignores: ["static/built/", "static/vendor/", "staticfiles/"] },
   js.configs.recommended,
   {
     files: ["static/js/**/*.js"],

@@ -12,7 +12,6 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
@@ -32,7 +31,6 @@ from apps.launcher.services import web
 from config.celery import app
 from config.env import ROOT
 from tests import postgres
-from tests.bundles import write_bundles
 from tests.costs import CostReporter
 from tests.database import empty_tables
 from tests.live_requests import keep_templates_apart, requests_under_way
@@ -280,7 +278,7 @@ class WebServer:
 
 
 @pytest.fixture(scope="session")
-def kept_web_server(django_db_setup: None, bundles: Path) -> Iterator[WebServer]:
+def kept_web_server(django_db_setup: None) -> Iterator[WebServer]:
     """A web server that stays up from test to test, since most of such a test's time is its start."""
     server = WebServer()
     yield server
@@ -350,18 +348,7 @@ def page(page: Page, transactional_db: None) -> Iterator[Page]:
     wait_for_idle_database()
 
 
-@pytest.fixture(scope="session")
-def bundles() -> Path:
-    """The folder of the scripts and styles that every page loads, which the web server of the tests serves too."""
-    folder = settings.LOCI_HOME / "bundles"
-    write_bundles(folder)
-    return folder
-
-
 @pytest.fixture
-def browser_context_args(
-    browser_context_args: dict[str, Any], live_server: LiveServer, bundles: Path
-) -> Iterator[dict[str, Any]]:
+def browser_context_args(browser_context_args: dict[str, Any], live_server: LiveServer) -> dict[str, Any]:
     """Pages are given as paths below the live server: `page.goto("/")`."""
-    with override_settings(STATICFILES_DIRS=[bundles, *settings.STATICFILES_DIRS]):
-        yield {**browser_context_args, "base_url": live_server.url}
+    return {**browser_context_args, "base_url": live_server.url}

@@ -3,10 +3,9 @@
 from copy import deepcopy
 
 from tests.settings import *  # noqa: F403
-from tests.settings import DATABASES, LOCI_HOME, STATICFILES_DIRS
+from tests.settings import DATABASES
 
 WHITENOISE_USE_FINDERS = True
-STATICFILES_DIRS = [LOCI_HOME / "bundles", *STATICFILES_DIRS]
 # A copy: a test may import these settings too, and keeps its own.
 DATABASES = deepcopy(DATABASES)
 DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": 8}

@@ -60,7 +60,13 @@ def take(key: str, holder: UUID, lifetime: dt.timedelta, *, limit: int | None = 
 
     Return None if ``limit`` others hold it. ``first`` puts a new holder before those who hold it already.
     """
-    parameters = {"key": key, "holder": holder, "lifetime": lifetime, "limit": limit, "first": first}
+    parameters: dict[str, Any] = {
+        "key": key,
+        "holder": holder,
+        "lifetime": lifetime,
+        "limit": limit,
+        "first": first,
+    }
     with connection.cursor() as cursor:
         cursor.execute(TAKE, parameters)
         row = cursor.fetchone()

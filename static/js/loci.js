@@ -1,4 +1,5 @@
 // What the pages do beyond links and forms. Each module looks for its own data attributes and minds nothing else.
+// Served as one file with all that is imported: `make static`.
 import "./theme.js";
 import "./menus.js";
 import "./requests.js";

@@ -1,1 +1,1 @@
-"""Parts of the pages: static files and bundles, the manifest, the theme, pages of problems."""
+"""Parts of the pages: static files, the manifest, the theme, pages of problems."""

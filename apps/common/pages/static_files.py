@@ -1,26 +1,17 @@
 """Storage class of static files, and their collection when they have changed."""
 
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
-from django.contrib.staticfiles.finders import find, get_finders
+from django.contrib.staticfiles.finders import get_finders
 from django.contrib.staticfiles.storage import HashedFilesMixin
 from django.core.management import call_command
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-from apps.common.pages.bundles import bundled_css, bundled_js
-
-BUNDLES = {"css/site.css": bundled_css, "js/loci.js": bundled_js}
-
 
 class HashedStaticFiles(CompressedManifestStaticFilesStorage):
-    """Compressed files with content hashes in their names, also in the imports of our own ES modules (`static/js`).
-
-    What all pages load is joined with what it imports.
-    """
+    """Compressed files with content hashes in their names, also in the imports of our own ES modules (`static/js`)."""
 
     support_js_module_import_aggregation = True
     # A module's hash changes with those of the modules it imports: one pass for each level of imports.
@@ -35,18 +26,6 @@ class HashedStaticFiles(CompressedManifestStaticFilesStorage):
             if "import\\(" not in pattern[0]
         ),
     )
-
-    def post_process(self, paths: dict[str, Any], dry_run: bool = False, **options: Any) -> Iterator[Any]:
-        """Write the bundles, then hash and compress all files. ``paths`` are storage and path by name."""
-        if not dry_run:
-            for name, bundled in BUNDLES.items():
-                Path(self.path(name)).write_text(bundled(name, _source))
-                paths[name] = self, name
-        yield from super().post_process(paths, dry_run, **options)
-
-
-def _source(name: str) -> str:
-    return Path(str(find(name))).read_text()
 
 
 def collect_if_changed() -> None:
