@@ -161,7 +161,7 @@ def _mean_turn_lengths(speakers: Sequence[Speaker]) -> dict[bool, float]:
 def _message_hit(row: dict[str, Any], parsed: ParsedQuery, mean_lengths: dict[bool, float]) -> Hit:
     traits = {
         "subject": float(row["speaker"] in parsed.subjects or bool(row["names_subject"])),
-        "time": float(row["names_time"]),  # its lexemes have its own day
+        "time": float(bool(row["names_time"])),  # its lexemes have its own day
         "length": relative_length(row["length"], mean_lengths.get(row["is_user"], 0)),
         "question": float(row["is_question"]),
         "recency": recency(row["age"]),
@@ -189,7 +189,7 @@ def _memory_hit(row: dict[str, Any], parsed: ParsedQuery, entity_share: float, i
     window_retrievers = {f"window_{name}": value for name, value in row["retrievers"].items()}
     traits = {
         "subject": float(any(mentions(row["text"], name) for name in parsed.subjects)),
-        "time": float(row["names_time"] or not parsed.times.isdisjoint(day_lexemes(row["day"], row["day"]))),
+        "time": float(bool(row["names_time"]) or not parsed.times.isdisjoint(day_lexemes(row["day"], row["day"]))),
         "recency": recency(row["age"]),
         "graph": entity_share,
         "instance": float(bool(instance) and instance in instances),
@@ -217,7 +217,7 @@ def _entry_hit(row: dict[str, Any], parsed: ParsedQuery, instance: str | None) -
     window_retrievers = {f"window_{name}": value for name, value in row["retrievers"].items()}
     traits = {
         "subject": float(any(mentions(row["text"], name) for name in parsed.subjects)),
-        "time": float(row["names_time"] or not parsed.times.isdisjoint(day_lexemes(row["starts"], row["ends"]))),
+        "time": float(bool(row["names_time"]) or not parsed.times.isdisjoint(day_lexemes(row["starts"], row["ends"]))),
         "recency": recency((timezone.now().date() - row["ends"]).days),
         "instance": float(bool(instance) and instance == row["instance"]),
         "importance": float(row["granularity"] == Granularity.SIGNIFICANT),
