@@ -173,7 +173,9 @@ def find_memories(scope: SearchScope, terms: EncodedQuery, preset: Preset, parse
         return []
     scanned, values = named_sql(_memories_in(scope).annotate(terms=TERMS).order_by().values(*SCANNED), "scope")
     sampled = f"memories_memory p WHERE {_namespace_condition(scope)}"
-    rows = best_rows(MEMORIES, f"({scanned}) p", preset, scope.parameters | terms.parameters | values, sampled=sampled)
+    shown, of_shown = named_sql(_without_copies(scope), "shown") if not scope.chat else ("", {})
+    parameters = scope.parameters | terms.parameters | values | of_shown
+    rows = best_rows(MEMORIES, f"({scanned}) p", preset, parameters, sampled=sampled, shown=shown)
     entity_shares = _entity_shares(scope, text, [row["id"] for row in rows])
     return [_memory_hit(row, parsed, entity_shares.get(row["id"], 0.0), scope.instance) for row in rows]
 
@@ -296,8 +298,17 @@ def _entries_condition(scope: SearchScope) -> str:
     return " AND ".join(conditions)
 
 
+def _without_copies(scope: SearchScope) -> Any:
+    """Return the ids of the memories ``first`` of the scan that are no copies, which those of one chat never are."""
+    first = Memory.objects.for_owner(scope.owner_id).filter(pk__in=RawSQL("SELECT id FROM first", ()))
+    return first.without_copies(scope.owner_id).order_by().values("pk")
+
+
 def _memories_in(scope: SearchScope) -> MemoryQuerySet:
-    """Return the memories of the scope that may be found: active ones, as the chat has them if it names one."""
+    """Return the memories of the scope: active ones, as the chat has them if it names one.
+
+    Without a chat, copies are among them.
+    """
     rows: MemoryQuerySet = Memory.objects.for_owner(scope.owner_id).present()
     rows = rows.filter(tier__in=scope.tiers, hidden=False)
     if scope.chat and scope.character:
@@ -305,7 +316,7 @@ def _memories_in(scope: SearchScope) -> MemoryQuerySet:
     elif scope.chat:
         rows = rows.learnt_in(scope.chat).filter(state_here=Memory.State.ACTIVE)
     else:
-        rows = rows.active().without_copies()
+        rows = rows.active()
         if scope.character:
             rows = rows.filter(character=scope.character)
         elif scope.namespace is not None:
