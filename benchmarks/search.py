@@ -101,7 +101,7 @@ def nearest(owner: User, vector: np.ndarray) -> set[UUID]:
     """Return the ids of the memories of the owner that are nearest to a vector, by a computation without Postgres."""
     rows = Memory.objects.for_owner(owner).values_list("pk", "embedding")
     ids, vectors = zip(*rows, strict=True)
-    scores = np.stack([each.to_numpy() for each in vectors]).astype(np.float32) @ vector
+    scores = np.stack([np.array(each, np.float32) for each in vectors]) @ vector
     return {ids[number] for number in np.argsort(-scores)[:NEAREST]}
 
 

@@ -109,7 +109,9 @@ said = st.sampled_from(
 learnt = st.tuples(
     said,
     st.sampled_from(["home", "home", "branch", "sibling", "elsewhere", "gone"]),
-    st.fixed_dictionaries(
+    st.just({})
+    | st.just({})
+    | st.fixed_dictionaries(
         {},
         optional={
             "tier": st.sampled_from(Memory.Tier.values),
@@ -128,7 +130,7 @@ learnt = st.tuples(
 @pytest.mark.django_db
 @settings(max_examples=2 * WITH_DATABASE, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    st.lists(learnt, max_size=24),
+    st.lists(learnt, min_size=8, max_size=24),
     st.lists(st.sampled_from(WORDS[:5]), unique=True, max_size=5),
     st.lists(vectors, max_size=1),
     st.booleans(),
@@ -136,7 +138,7 @@ learnt = st.tuples(
 def test_copies_are_left_out_as_by_the_plain_rule(monkeypatch, memories, lexemes, query_vectors, of_character):
     """Also where all that is ranked first are copies, so that more has to be looked at."""
     monkeypatch.setattr(scan, "HITS_PER_RETRIEVER", LIMIT)
-    monkeypatch.setattr(scan, "FIRST_ROWS", LIMIT + 1)
+    monkeypatch.setattr(scan, "FIRST_ROWS", LIMIT)
     owner = UserFactory()
     home = make_chat(owner, "Hello.", "Hello.", character=make_character(owner))
     chats = {name: branch_chat(owner, home.pk, 0) for name in ("branch", "sibling")}
