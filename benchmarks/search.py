@@ -98,11 +98,11 @@ def recall(owner: User) -> float:
 
 
 def nearest(owner: User, vector: np.ndarray) -> set[UUID]:
-    """Return the ids of the memories of the owner that are nearest to a vector, by a computation without Postgres."""
-    rows = Memory.objects.for_owner(owner).values_list("pk", "embedding")
-    ids, vectors = zip(*rows, strict=True)
-    scores = np.stack([np.array(each, np.float32) for each in vectors]) @ vector
-    return {ids[number] for number in np.argsort(-scores)[:NEAREST]}
+    """Return the ids of the memories of the owner that are nearest to a vector, by an exact scan."""
+    sql = "SELECT id FROM memories_memory WHERE owner_id = %s ORDER BY embedding <#> %s::halfvec LIMIT %s"
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [owner.pk, str(vector.tolist()), NEAREST])
+        return {pk for (pk,) in cursor.fetchall()}
 
 
 def store_memories(owner: User, fields: Callable[[int], dict[str, Any]] = lambda number: {}) -> None:

@@ -14,6 +14,7 @@ from django.db.models.functions import Coalesce, TruncDate
 from django.utils import timezone
 
 from apps.chats.queries.keys import ChatOrKeys
+from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.database.replica import reading_connection
 from apps.common.scoping import OWN_NAMESPACE
 from apps.memories.journal.periods import Granularity
@@ -48,6 +49,16 @@ MEMORIES = SearchTable(
 )
 SCANNED = ("id", "embedding", "embedding_model", "lexemes", "terms")  # columns of memories that a scan reads
 TERMS = RawSQL('"memories_memory"."terms"', ())  # no field of the model: nothing else reads them
+# The memories ``first`` of a scan that are no copies, as those of one chat never are. Its only parameter is the owner.
+WITHOUT_COPIES: CompiledQuery[Memory] = CompiledQuery(
+    lambda owner: (
+        Memory.objects.for_owner(owner)
+        .filter(pk__in=RawSQL("SELECT id FROM first", ()))
+        .without_copies(owner)
+        .order_by()
+        .values("pk")
+    )
+)
 ENTRIES = SearchTable(
     table="memories_journalentry",
     vectors={"vector": "embedding"},
@@ -173,8 +184,8 @@ def find_memories(scope: SearchScope, terms: EncodedQuery, preset: Preset, parse
         return []
     scanned, values = named_sql(_memories_in(scope).annotate(terms=TERMS).order_by().values(*SCANNED), "scope")
     sampled = f"memories_memory p WHERE {_namespace_condition(scope)}"
-    shown, of_shown = named_sql(_without_copies(scope), "shown") if not scope.chat else ("", {})
-    parameters = scope.parameters | terms.parameters | values | of_shown
+    shown = "" if scope.chat else WITHOUT_COPIES.sql(scope.owner_id)[0].replace("%s", "%(owner)s")
+    parameters = scope.parameters | terms.parameters | values
     rows = best_rows(MEMORIES, f"({scanned}) p", preset, parameters, sampled=sampled, shown=shown)
     entity_shares = _entity_shares(scope, text, [row["id"] for row in rows])
     return [_memory_hit(row, parsed, entity_shares.get(row["id"], 0.0), scope.instance) for row in rows]
@@ -296,12 +307,6 @@ def _entries_condition(scope: SearchScope) -> str:
     conditions += ["p.ends >= %(since)s"] if scope.since else []
     conditions += ["p.starts <= %(until)s"] if scope.until else []
     return " AND ".join(conditions)
-
-
-def _without_copies(scope: SearchScope) -> Any:
-    """Return the ids of the memories ``first`` of the scan that are no copies, which those of one chat never are."""
-    first = Memory.objects.for_owner(scope.owner_id).filter(pk__in=RawSQL("SELECT id FROM first", ()))
-    return first.without_copies(scope.owner_id).order_by().values("pk")
 
 
 def _memories_in(scope: SearchScope) -> MemoryQuerySet:
