@@ -4,12 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apps.chats.operations import branch_chat
 from apps.memories.models import Memory
+from apps.memories.visibility import is_copy
 from apps.search import scan
 from apps.search.hits import EncodedQuery, SearchScope, find_memories
 from apps.search.presets import PRESETS
@@ -149,7 +151,8 @@ def test_copies_are_left_out_as_by_the_plain_rule(monkeypatch, memories, lexemes
         by_id[pk] = row | {"embedding_model": "m"}
         if place == "gone":
             Memory.with_bin.for_owner(owner).filter(pk=pk).update(chat=None)
-    rows = Memory.objects.for_owner(owner).active().without_copies(owner).filter(hidden=False)
+    first = Memory._base_manager.filter(is_copy(), pk__lt=OuterRef("pk"), deleted_at=None, in_bin=False)
+    rows = Memory.objects.for_owner(owner).active().filter(~Exists(first), hidden=False)
     rows = rows.filter(character=home.character) if of_character else rows
     query = EncodedQuery(lexemes, "m", [np.array(vector) for vector in query_vectors])
     scope = SearchScope(owner.pk, tuple(Memory.Tier.values), character=home.character_id if of_character else None)
