@@ -12,13 +12,13 @@ from typing import Any, Self
 from uuid import UUID
 
 from django.db import models
-from django.db.models import Case, Exists, F, FilteredRelation, OuterRef, Q, Subquery, Value, When
+from django.db.models import Case, Count, Exists, F, FilteredRelation, OuterRef, Q, Subquery, Value, When
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, Now
 
-from apps.chats.models import Message
+from apps.chats.models import Chat, Message
 from apps.chats.queries.keys import ChatOrKeys
-from apps.common.scoping import OwnedManager, OwnedQuerySet
+from apps.common.scoping import OwnedManager, OwnedQuerySet, Owner, owner_id_of
 
 # The ids of memories whose row is superseded by another story.
 SUPERSEDED_BY_ANOTHER_STORY_SQL = """
@@ -136,10 +136,19 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         """Exclude superseded, retired and deleted memories."""
         return self.present().filter(state="active")
 
-    def without_copies(self) -> Self:
-        """Exclude copies in branches of one story, except the first of each: to people they are one memory."""
+    def without_copies(self, owner: Owner) -> Self:
+        """Exclude copies in branches of one story, except the first of each: to people they are one memory.
+
+        Told is also the owner of all of the rows, since few stories have branches: only in those is looked.
+        """
         first = self.model._base_manager.filter(is_copy(), pk__lt=OuterRef("pk"), deleted_at=None, in_bin=False)
-        return self.filter(~Exists(first))
+        return self.filter(~Exists(first.filter(story__in=self._stories_with_branches(owner_id_of(owner)))))
+
+    def _stories_with_branches(self, owner_id: UUID) -> models.QuerySet[Any, Any]:
+        """Return the stories of several chats, and those that had more: a memory is left of a chat that is gone."""
+        chats = Chat._base_manager.filter(owner=owner_id).order_by().values("story").alias(chats=Count("pk"))
+        left = self.model._base_manager.filter(owner=owner_id, chat=None, story__isnull=False).order_by()
+        return chats.filter(chats__gt=1).values("story").union(left.values("story"))
 
     def as_in(self, chat: ChatOrKeys) -> Self:
         """Join what the chat inherited, and add aliases for lookups: how each memory stands in the chat.

@@ -14,6 +14,7 @@ from django.db.models.functions import Coalesce, TruncDate
 from django.utils import timezone
 
 from apps.chats.queries.keys import ChatOrKeys
+from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.database.replica import reading_connection
 from apps.common.scoping import OWN_NAMESPACE
 from apps.memories.journal.periods import Granularity
@@ -51,6 +52,16 @@ MEMORIES = SearchTable(
 )
 SCANNED = ("id", "embedding", "embedding_model", "lexemes", "terms")  # columns of memories that a scan reads
 TERMS = RawSQL('"memories_memory"."terms"', ())  # no field of the model: nothing else reads them
+# The memories ``first`` of a scan that are no copies, as those of one chat never are. Its only parameter is the owner.
+WITHOUT_COPIES: CompiledQuery[Memory] = CompiledQuery(
+    lambda owner: (
+        Memory.objects.for_owner(owner)
+        .filter(pk__in=RawSQL("SELECT id FROM first", ()))
+        .without_copies(owner)
+        .order_by()
+        .values("pk")
+    )
+)
 ENTRIES = SearchTable(
     table="memories_journalentry",
     vectors={"vector": "embedding"},
@@ -179,7 +190,9 @@ def find_memories(scope: SearchScope, terms: EncodedQuery, preset: Preset, parse
         return []
     scanned, values = named_sql(_memories_in(scope).annotate(terms=TERMS).order_by().values(*SCANNED), "scope")
     sampled = f"memories_memory p WHERE {_namespace_condition(scope)}"
-    rows = best_rows(MEMORIES, f"({scanned}) p", preset, scope.parameters | terms.parameters | values, sampled=sampled)
+    shown = "" if scope.chat else WITHOUT_COPIES.sql(scope.owner_id)[0].replace("%s", "%(owner)s")
+    parameters = scope.parameters | terms.parameters | values
+    rows = best_rows(MEMORIES, f"({scanned}) p", preset, parameters, sampled=sampled, shown=shown)
     entity_shares = _entity_shares(scope, text, [row["id"] for row in rows])
     return [_memory_hit(row, parsed, entity_shares.get(row["id"], 0.0), scope.instance) for row in rows]
 
@@ -305,7 +318,10 @@ def _entries_condition(scope: SearchScope) -> str:
 
 
 def _memories_in(scope: SearchScope) -> MemoryQuerySet:
-    """Return the memories of the scope that may be found: active ones, as the chat has them if it names one."""
+    """Return the memories of the scope: active ones, as the chat has them if it names one.
+
+    Without a chat, copies are among them.
+    """
     rows: MemoryQuerySet = Memory.objects.for_owner(scope.owner_id).present()
     rows = rows.filter(tier__in=scope.tiers, hidden=False)
     if scope.chat and scope.character:
@@ -313,7 +329,7 @@ def _memories_in(scope: SearchScope) -> MemoryQuerySet:
     elif scope.chat:
         rows = rows.learnt_in(scope.chat).filter(state_here=Memory.State.ACTIVE)
     else:
-        rows = rows.active().without_copies()
+        rows = rows.active()
         if scope.character:
             rows = rows.filter(character=scope.character)
         elif scope.namespace is not None:

@@ -6,7 +6,10 @@
 3. ``asked``: these weights as a sparse vector, as shares of the sum of those ``known``, which the sample has.
 4. ``scanned``: all rows of the scope with the score of each retriever. A vector's is a dot product with the query's; so
    is that of words, over the row's ``terms``, which Postgres computes from its lexemes (see below).
-5. ``best``: the best rows of each retriever, few enough to read their columns one by one.
+5. ``first_NAME``: the rows that the retriever of that name ranks first.
+6. ``shown``: those of them that may be found: of what costs more to tell than a row's own columns do, only these are
+   asked. Where too few remain, the statement is repeated with all rows of the scope as the first ones.
+7. ``best``: the best of these for each retriever, few enough to read their columns one by one.
 
 Vectors are compared exactly: an approximate index loses hits under a filter.
 
@@ -26,6 +29,8 @@ from apps.common.database.replica import reading_connection
 from apps.search.presets import Preset
 
 HITS_PER_RETRIEVER = 100  # more hits didn't change the results in conversations of 700 turns
+FIRST_ROWS = 200  # of each retriever, where not all of them may be found
+ALL_FIRST = "SELECT id FROM first"
 SAMPLE = 1000  # rows; where there are no more, document frequencies are exact
 K1 = 1.2  # BM25's saturation of repeated words, at its usual value; the database's function search_terms has it too
 
@@ -48,45 +53,78 @@ class SearchTable:
 
 
 def best_rows(
-    table: SearchTable, rows: str, preset: Preset, parameters: Mapping[str, Any], *, sampled: str = ""
+    table: SearchTable,
+    rows: str,
+    preset: Preset,
+    parameters: Mapping[str, Any],
+    *,
+    sampled: str = "",
+    shown: str = "",
 ) -> list[dict[str, Any]]:
     """Return the rows that a retriever ranks among its best, by column, with their scores under ``retrievers``.
 
     ``rows`` is what follows FROM, and names some rows of the table ``p``; likewise ``sampled``, by default the same
-    rows. ``parameters`` are those of the rows, ``owner``, ``lexemes``, ``any`` (a tsquery that matches any of them),
-    ``model``, ``whole``, ``sentence_0`` and so on.
+    rows. ``shown`` selects the ids of those of the rows ``first`` that may be shown, by default all. ``parameters`` are
+    those of the rows, ``owner``, ``lexemes``, ``any`` (a tsquery that matches any of them), ``model``, ``whole``,
+    ``sentence_0`` and so on.
     """
     scores = _scores(table, preset, parameters)
     if not scores:
         return []
     weights = _word_weights_sql(table, sampled or rows) if any(name in table.words for name in scores) else ""
-    sql = best_rows_sql(table, rows, scores, weights)
+    sql = best_rows_sql(table, rows, scores, weights, shown or ALL_FIRST)
+    values = {**parameters, "hits": HITS_PER_RETRIEVER, "sample": SAMPLE}
+    best = _fetch(sql, {**values, "first": FIRST_ROWS if shown else HITS_PER_RETRIEVER})
+    if best[0]["are_too_few"]:
+        best = _fetch(sql, {**values, "first": None})
+    return [row | {"retrievers": {name: row[f"score_{name}"] or 0.0 for name in scores}} for row in best if row["id"]]
+
+
+def _fetch(sql: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
     with reading_connection().cursor() as cursor:
-        cursor.execute(sql, {**parameters, "hits": HITS_PER_RETRIEVER, "sample": SAMPLE})
+        cursor.execute(sql, parameters)
         names = [column.name for column in cursor.description]
-        found = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-    return [row | {"retrievers": {name: row[f"score_{name}"] or 0.0 for name in scores}} for row in found]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
-def best_rows_sql(table: SearchTable, rows: str, scores: Mapping[str, str], weights: str) -> str:
+def best_rows_sql(table: SearchTable, rows: str, scores: Mapping[str, str], weights: str, shown: str) -> str:
     """Return the statement. ``scores`` are the SQL of each retriever's score; null if it doesn't find the row.
 
+    Each row tells whether too few of the first rows may be found; where none may, one without an id tells it.
     ``weights`` are the first steps, or empty where no words are searched.
     """
     values = ", ".join(f"{sql} AS {name}" for name, sql in scores.items())
-    best = " UNION ".join(
-        f"(SELECT id FROM scanned WHERE {name} IS NOT NULL ORDER BY {name} DESC, id LIMIT %(hits)s)" for name in scores
-    )
     # A lexeme that is in no sampled row may outweigh all others: then the best row has the whole score.
     shares = {name: f" / greatest(max(best.{name}) OVER (), 1)" for name in scores if name in table.words}
     returned = ", ".join(f"best.{name}{shares.get(name, '')} AS score_{name}" for name in scores)
+    first = "".join(
+        f"""
+        first_{name} AS MATERIALIZED (
+            SELECT * FROM scanned WHERE {name} IS NOT NULL ORDER BY {name} DESC, id LIMIT %(first)s
+        ),"""
+        for name in scores
+    )
+    each_first = " UNION ".join(f"SELECT id FROM first_{name}" for name in scores)
+    shown_of = {name: f"FROM first_{name} WHERE id IN (SELECT id FROM shown)" for name in scores}
+    best = " UNION ".join(f"(SELECT * {of} ORDER BY {name} DESC, id LIMIT %(hits)s)" for name, of in shown_of.items())
+    too_few = " OR ".join(
+        f"(SELECT count(*) FROM first_{name}) = %(first)s AND (SELECT count(*) {of}) < %(hits)s"
+        for name, of in shown_of.items()
+    )
     return f"""
         WITH {weights}
+        -- 4. the scores of all rows of the scope
         scanned AS MATERIALIZED (SELECT p.id, {values} FROM {rows}),
-        best AS MATERIALIZED (SELECT * FROM scanned WHERE id IN ({best}))
-        SELECT {returned}, {table.columns}
-        FROM best JOIN {table.table} p ON p.id = best.id {table.joins}
-        WHERE p.owner_id = %(owner)s"""
+        -- 5. the first rows of each retriever{first}
+        first AS MATERIALIZED ({each_first}),
+        -- 6. those of them that may be found
+        shown (id) AS MATERIALIZED ({shown}),
+        -- 7. the best of these for each retriever, with their columns
+        best AS MATERIALIZED ({best})
+        SELECT are_too_few, {returned}, {table.columns}
+        FROM (SELECT {too_few} AS are_too_few) AS outcome LEFT JOIN (
+            best JOIN {table.table} p ON p.id = best.id AND p.owner_id = %(owner)s {table.joins}
+        ) ON true"""
 
 
 def _word_weights_sql(table: SearchTable, rows: str) -> str:
@@ -98,6 +136,7 @@ def _word_weights_sql(table: SearchTable, rows: str) -> str:
     lengths = ", ".join(f"{length} AS {prefix}length" for prefix, length in words)
     means = ", ".join(f"greatest(avg({prefix}length), 1)::float8 AS {prefix}length" for prefix, _ in words)
     return f"""
+        -- 1. a sample, which tells how common words are
         sampled AS MATERIALIZED (
             SELECT p.lexemes, {lengths} FROM {rows} ORDER BY {table.sampled} LIMIT %(sample)s
         ),
@@ -109,6 +148,7 @@ def _word_weights_sql(table: SearchTable, rows: str) -> str:
                 ELSE ts_filter(setweight(lexemes, 'A', %(lexemes)s::text[]), '{{a}}') END
             ) GROUP BY lexeme
         ),
+        -- 2. the weights of the lexemes of the query
         weighted AS (
             SELECT lexeme, n, ln(1 + (mean.rows - n + 0.5) / (n + 0.5)) AS weight
             FROM unnest(%(lexemes)s::text[]) AS lexeme LEFT JOIN found USING (lexeme), mean,
@@ -118,6 +158,7 @@ def _word_weights_sql(table: SearchTable, rows: str) -> str:
         known AS (  -- the others may be in no row at all, so that no row could reach the sum
             SELECT coalesce(sum(weight) FILTER (WHERE n > 0), sum(weight)) AS weight FROM weighted
         ),
+        -- 3. these as a vector
         asked AS MATERIALIZED (
             SELECT search_query(array_agg(lexeme), array_agg(weighted.weight / known.weight)) AS terms
             FROM weighted, known

@@ -4,17 +4,21 @@ import math
 
 import numpy as np
 import pytest
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from apps.chats.operations import branch_chat
 from apps.memories.models import Memory
+from apps.memories.visibility import is_copy
 from apps.search import scan
 from apps.search.hits import EncodedQuery, SearchScope, find_memories
 from apps.search.presets import PRESETS
 from apps.search.questions import parse_query
 from apps.search.scan import K1
 from apps.text.lexemes import Lexemes
-from tests.factories import UserFactory, make_chat, make_memory
+from tests.factories import UserFactory, make_character, make_chat, make_memory
 from tests.properties import WITH_DATABASE
 
 WORDS = [f"w{number}" for number in range(10)]
@@ -31,10 +35,10 @@ stored = st.fixed_dictionaries(
 )
 
 
-def remember(chat, counts, embedding, embedding_model):
+def remember(chat, counts, embedding, embedding_model, **fields):
     text = " ".join(" ".join([word] * count) for word, count in zip(WORDS, counts or [], strict=False))
     vector = {"embedding": np.array(embedding), "embedding_model": embedding_model} if embedding else {}
-    return make_memory(chat, text, lexemes=None if counts is None else Lexemes(text), **vector).pk
+    return make_memory(chat, text, lexemes=None if counts is None else Lexemes(text), **vector, **fields).pk
 
 
 def similarities(rows, query, preset):
@@ -63,6 +67,22 @@ def word_scores(rows, query, preset):
             yield pk, sum(weight * share for weight, share in zip(weights, times, strict=True)) / sum(weights)
 
 
+def assert_hits(hits, rows, query, preset, found):
+    """Check that the hits are the best of the rows ``found``, with their scores."""
+    expected = {"vector": dict(similarities(rows, query, preset)), "lexical": dict(word_scores(rows, query, preset))}
+    expected = {name: {pk: score for pk, score in scores.items() if pk in found} for name, scores in expected.items()}
+    most = max([*expected["lexical"].values(), 1])
+    expected["lexical"] = {pk: score / most for pk, score in expected["lexical"].items()}
+    expected = {name: scores for name, scores in expected.items() if name in preset.retrievers}
+    best = {
+        pk for scores in expected.values() for pk in sorted(scores, key=lambda pk: (-round(scores[pk], 9), pk))[:LIMIT]
+    }
+    assert {hit.id for hit in hits} == best
+    for hit in hits:
+        for name, scores in expected.items():
+            assert hit.retrievers.get(name, 0.0) == pytest.approx(scores.get(hit.id, 0.0), abs=1e-6)
+
+
 @pytest.mark.django_db
 @settings(max_examples=WITH_DATABASE, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
@@ -76,16 +96,66 @@ def test_the_hits_are_those_of_a_plain_computation(monkeypatch, rows, lexemes, q
     chat, preset = make_chat(UserFactory()), PRESETS[preset_name]
     by_id = {remember(chat, **row): row for row in rows}
     query = EncodedQuery(lexemes, "m", [np.array(vector) for vector in query_vectors])
-    expected = {"vector": dict(similarities(by_id, query, preset)), "lexical": dict(word_scores(by_id, query, preset))}
-    most = max([*expected["lexical"].values(), 1])
-    expected["lexical"] = {pk: score / most for pk, score in expected["lexical"].items()}
-    expected = {name: scores for name, scores in expected.items() if name in preset.retrievers}
-    best = {
-        pk for scores in expected.values() for pk in sorted(scores, key=lambda pk: (-round(scores[pk], 9), pk))[:LIMIT]
-    }
     scope = SearchScope(chat.owner_id, tuple(Memory.Tier.values))
     hits = find_memories(scope, query, preset, parse_query("", [], separate_names=False), "")
-    assert {hit.id for hit in hits} == best
-    for hit in hits:
-        for name, scores in expected.items():
-            assert hit.retrievers.get(name, 0.0) == pytest.approx(scores.get(hit.id, 0.0), abs=1e-6)
+    assert_hits(hits, by_id, query, preset, by_id)
+
+
+# Few texts, so that many memories are copies, of which any may be out of sight while the others are not.
+said = st.sampled_from(
+    [
+        {"counts": [number % 3] * number + [0] * (10 - number), "embedding": [1.0, 0.5, number / 2 - 1]}
+        for number in (1, 2, 4)
+    ]
+)
+learnt = st.tuples(
+    said,
+    st.sampled_from(["home", "home", "branch", "sibling", "elsewhere", "gone"]),
+    st.just({})
+    | st.just({})
+    | st.fixed_dictionaries(
+        {},
+        optional={
+            "tier": st.sampled_from(Memory.Tier.values),
+            "kind": st.sampled_from(["fact", "event"]),
+            "state": st.sampled_from(["active", "superseded"]),
+            "hidden": st.booleans(),
+            "in_bin": st.booleans(),
+            "deleted_at": st.just(timezone.now()),
+            "expires_at": st.just(timezone.now()),
+            "character": st.none(),
+        },
+    ),
+)
+
+
+@pytest.mark.django_db
+@settings(max_examples=2 * WITH_DATABASE, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(learnt, min_size=8, max_size=24),
+    st.lists(st.sampled_from(WORDS[:5]), unique=True, max_size=5),
+    st.lists(vectors, max_size=1),
+    st.booleans(),
+)
+def test_copies_are_left_out_as_by_the_plain_rule(monkeypatch, memories, lexemes, query_vectors, of_character):
+    """Also where all that is ranked first are copies, so that more has to be looked at."""
+    monkeypatch.setattr(scan, "HITS_PER_RETRIEVER", LIMIT)
+    monkeypatch.setattr(scan, "FIRST_ROWS", LIMIT)
+    owner = UserFactory()
+    home = make_chat(owner, "Hello.", "Hello.", character=make_character(owner))
+    chats = {name: branch_chat(owner, home.pk, 0) for name in ("branch", "sibling")}
+    chats |= {"home": home, "elsewhere": make_chat(owner, character=home.character)}
+    by_id = {}
+    for row, place, fields in memories:
+        pk = remember(chats.get(place, home), **row, embedding_model="m", **fields)
+        by_id[pk] = row | {"embedding_model": "m"}
+        if place == "gone":
+            Memory.with_bin.for_owner(owner).filter(pk=pk).update(chat=None)
+    first = Memory._base_manager.filter(is_copy(), pk__lt=OuterRef("pk"), deleted_at=None, in_bin=False)
+    rows = Memory.objects.for_owner(owner).active().filter(~Exists(first), hidden=False)
+    rows = rows.filter(character=home.character) if of_character else rows
+    query = EncodedQuery(lexemes, "m", [np.array(vector) for vector in query_vectors])
+    scope = SearchScope(owner.pk, tuple(Memory.Tier.values), character=home.character_id if of_character else None)
+    preset = PRESETS["default"]
+    hits = find_memories(scope, query, preset, parse_query("", [], separate_names=False), "")
+    assert_hits(hits, by_id, query, preset, set(rows.values_list("pk", flat=True)))

@@ -1,6 +1,7 @@
 """Queries that are compiled to SQL once, for paths where compiling and planning one takes longer than running it.
 
-The server prepares them: it parses and plans each once for a connection.
+The server prepares them: it parses and plans each once for a connection. With querysets that are built for each call
+instead, alternating in one run, a prompt took 1.4 to 1.6 times as long, an edit of a message 1.46 and an append 1.15.
 """
 
 import re

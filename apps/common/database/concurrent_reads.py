@@ -1,4 +1,8 @@
-"""Reads that run at the same time, each on a connection of its own."""
+"""Reads that run at the same time, each on a connection of its own.
+
+One after the other, alternating in one run on two cores, a prompt took 1.2 to 1.4 times as long, a search of everything
+1.34, a search in a chat 1.15.
+"""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor

@@ -155,6 +155,7 @@ class Memory(StoryModel, Remembered):
         on_delete=models.SET_NULL,
         null=True,
         blank=True,
+        db_index=False,  # few memories are parts: their index has no others
         related_name="parts",
         help_text="The memory that a person split into this one and others.",
     )
@@ -236,6 +237,10 @@ class Memory(StoryModel, Remembered):
                 condition=Q(tier="long_term") & IS_VISIBLE,
             ),
             models.Index("owner", "tier", name="memory_pinned", condition=Q(pinned=True)),
+            # Copies are looked for in stories that have, or had, several chats.
+            models.Index("owner", "story", name="memory_story", condition=Q(story__isnull=False)),
+            models.Index("owner", "story", name="memory_left_of_story", condition=Q(chat=None, story__isnull=False)),
+            models.Index("split_from", name="memory_split_from", condition=Q(split_from__isnull=False)),
             # Read by the database's function memories_with_trigger. Without a list of what is to be indexed, which each
             # search would have to read.
             GinIndex(Func("owner", "triggers", function="trigger_keys"), name="memory_trigger_keys", fastupdate=False),

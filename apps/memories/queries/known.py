@@ -61,7 +61,7 @@ def known_about(owner: Owner, names: Sequence[str], character: Character | None 
     """Return what memories say about somebody with these names; with a ``character``, only in its registry."""
     entities = _entities(owner, names, character)
     namespace = character.namespace if character else OWN_NAMESPACE
-    rows = Memory.objects.for_owner(owner).in_namespace(namespace).active().without_copies()
+    rows = Memory.objects.for_owner(owner).in_namespace(namespace).active().without_copies(owner)
     rows = rows.filter(pk__in=rows.filter(entities__in=entities).values("pk"), kind__in=list(SECTIONS))
     found = _each_once(rows.with_history().order_by("-pinned", "-importance", "-confidence", "-pk")[:MAX_READ])
     sections = []

@@ -76,7 +76,7 @@ class MemoryBook:
     def active(self, memories: MemoryQuerySet, at: int | None = None) -> MemoryQuerySet:
         """Narrow memories to those that are active now, or were after the message at index ``at`` of the chat."""
         if self.chat is None:
-            return memories.active().without_copies()
+            return memories.active().without_copies(self.owner_id)
         if at is None:
             return memories.active_in(self.chat)
         return memories.valid_at(self.chat, at)

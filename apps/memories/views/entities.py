@@ -61,7 +61,7 @@ def detail(request: HttpRequest, entity_id: UUID) -> HttpResponse:
         else:
             messages.success(request, gettext("Saved."))
             return redirect("memories:entity", entity_id=entity.pk)
-    named = Memory.objects.for_owner(request.user).active().without_copies().filter(entities=entity)
+    named = Memory.objects.for_owner(request.user).active().without_copies(request.user).filter(entities=entity)
     named = named.with_history().order_by("-pk")
     book = MemoryBook(entity.owner_id, entity.chat, entity.character)
     context = {

@@ -43,7 +43,7 @@ def index(request: HttpRequest) -> HttpResponse:
     own_memories = Memory.objects.for_owner(request.user).own()
     rows = form.apply(own_memories.with_history()).order_by("-pinned", "-pk")
     if not form.values().get("chat"):
-        rows = rows.without_copies()
+        rows = rows.without_copies(request.user)
     page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     page.object_list = add_witness_names(list(page.object_list))
     chat_id = form.values().get("chat")
