@@ -57,13 +57,9 @@ class NumberField(serializers.FloatField):
 
 def number_field(setting: Setting, **options: Any) -> serializers.Field[Any, Any, Any, Any]:
     """Return the field of a declared number, which may be null if its default is None."""
-    return (StrictIntegerField if setting.kind is int else NumberField)(
-        min_value=setting.low,
-        max_value=setting.high,
-        required=False,
-        allow_null=setting.default is None,
-        **options,
-    )
+    limits: dict[str, Any] = {"min_value": setting.low, "max_value": setting.high}
+    field = StrictIntegerField if setting.kind is int else NumberField
+    return field(required=False, allow_null=setting.default is None, **limits, **options)
 
 
 class StrictUUIDField(serializers.UUIDField):

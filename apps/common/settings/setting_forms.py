@@ -79,7 +79,12 @@ def number_field(setting: Setting, **options: Any) -> forms.Field:
 
 
 def _field(setting: Setting, inherited: Any) -> forms.Field:
-    shared = {"label": setting.label, "help_text": setting.help, "required": False, "show_hidden_initial": True}
+    shared: dict[str, Any] = {
+        "label": setting.label,
+        "help_text": setting.help,
+        "required": False,
+        "show_hidden_initial": True,
+    }
     choices = {"on": gettext("On"), "off": gettext("Off")} if setting.kind is bool else setting.choices
     if choices is not None:
         inherit = gettext("%(choice)s (inherited)") % {"choice": choices[_initial(inherited)]}
