@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from apps.accounts.models import User
 from apps.common.problems import Invalid
 from apps.replies.models import GenerationPreset
-from apps.replies.sillytavern import NUMBERS, read_preset
+from apps.replies.sillytavern import KEYS as READ_KEYS
+from apps.replies.sillytavern import read_preset
 from tests.factories import UserFactory
 
 URL = "/settings/presets/import/"
@@ -60,9 +61,7 @@ NESTED = VALUES | st.lists(VALUES, max_size=2)
 JSON = VALUES | st.lists(
     VALUES | st.dictionaries(st.sampled_from(["identifier", "content", "order"]), NESTED), max_size=3
 )
-KEYS = st.sampled_from(
-    [key for keys, _, _ in NUMBERS.values() for key in keys] + ["prompts", "prompt_order", "content"]
-)
+KEYS = st.sampled_from([key for keys in READ_KEYS.values() for key in keys] + ["prompts", "prompt_order", "content"])
 
 
 @pytest.fixture

@@ -68,12 +68,12 @@ class SettingsForm(forms.Form):
 
 def number_field(setting: Setting, **options: Any) -> forms.Field:
     """Return the field of a number in a form that inherits nothing. It is required unless the default is None."""
+    limits: dict[str, Any] = {"min_value": setting.low, "max_value": setting.high}
     return (forms.IntegerField if setting.kind is int else forms.FloatField)(
-        min_value=setting.low,
-        max_value=setting.high,
         required=setting.default is not None,
         label=setting.label,
         help_text=setting.help,
+        **limits,
         **options,
     )
 
