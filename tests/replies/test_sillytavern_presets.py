@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from apps.accounts.models import User
 from apps.common.problems import Invalid
 from apps.replies.models import GenerationPreset
+from apps.replies.preset_numbers import NUMBERS
 from apps.replies.sillytavern import KEYS as READ_KEYS
 from apps.replies.sillytavern import read_preset
 from tests.factories import UserFactory
@@ -125,8 +126,8 @@ def test_any_document_gives_a_valid_preset_or_a_reason(document: dict[str, Any])
         found = read_preset("x", document)
     except Invalid:
         return
-    for name, (_, low, high) in NUMBERS.items():
-        assert name not in found.fields or low <= found.fields[name] <= high
+    for name, number in NUMBERS.items():
+        assert name not in found.fields or number.low <= found.fields[name] <= number.high
 
 
 def upload(site: Client, *files: tuple[str, bytes]) -> Any:
