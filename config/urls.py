@@ -19,7 +19,7 @@ from apps.launcher.metrics import metrics
 from apps.launcher.views import installation
 from apps.memories import urls as memories
 from apps.search import urls as search
-from apps.sync import sillytavern
+from apps.sync import sillytavern_extension
 
 admin.autodiscover()
 # Who is not signed in is sent to the usual page, whose attempts are counted.
@@ -40,7 +40,7 @@ urlpatterns = [
     path("settings/webhooks/", include("apps.webhooks.urls")),
     path("settings/models/", include("apps.llm.urls")),
     path("settings/moderation/", include("apps.moderation.urls")),
-    path("settings/tokens/sillytavern.zip", sillytavern.download, name="sillytavern-extension"),
+    path("settings/tokens/sillytavern.zip", sillytavern_extension.download, name="sillytavern-extension"),
     path("settings/", include("apps.extraction.settings_urls")),
     path("settings/", include("apps.accounts.urls")),
     path(f"{settings.ADMIN_PATH}installation/", admin.site.admin_view(installation), name="installation"),

@@ -12,11 +12,17 @@ from config.env import ROOT
 from config.settings_page import page as settings_page
 
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
+DECISIONS = (ROOT / "docs" / "decisions.md").read_text()
+MAX_ROWS = 45  # of tables, with their heads: what names of files tell needs no row
 APPS = {path.parent.name for path in (ROOT / "apps").glob("*/__init__.py")}
 
 
 def test_every_app_stands_in_the_table_and_the_reverse() -> None:
     assert set(re.findall(r"^\| `apps/(\w+)`", ARCHITECTURE, re.MULTILINE)) == APPS
+
+
+def test_the_page_of_the_architecture_is_short() -> None:
+    assert sum(line.startswith("|") for line in ARCHITECTURE.splitlines()) <= MAX_ROWS
 
 
 def test_every_app_stands_in_the_drawing() -> None:
@@ -30,7 +36,7 @@ def named_paths(text: str) -> set[str]:
     return {path for path in re.findall(rf"`((?:{starts})/[\w./]*)`", text) if "NAME" not in path}
 
 
-@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("page", ["docs/architecture.md", "docs/decisions.md", "CONTRIBUTING.md"])
 def test_every_path_exists(page: str) -> None:
     missing = [path for path in named_paths((ROOT / page).read_text()) if not _exists(path)]
     assert not missing
@@ -42,8 +48,8 @@ def _exists(path: str) -> bool:
 
 
 def test_every_name_stands_in_the_module_that_the_page_gives() -> None:
-    named = re.findall(r"`(?:\w+\.)?(\w+)` of\s+`([\w/]+\.py)`", ARCHITECTURE)
-    assert len(named) > 30
+    named = re.findall(r"`(?:\w+\.)?(\w+)` of\s+`([\w/]+\.py)`", ARCHITECTURE + DECISIONS)
+    assert len(named) > 15
     assert not [(name, path) for name, path in named if not _is_defined(name, path)]
 
 
@@ -95,5 +101,12 @@ def test_what_the_page_for_users_names_is_on_pages() -> None:
 
 def test_the_readme_links_the_pages() -> None:
     readme = (ROOT / "README.md").read_text()
-    pages = ("docs/using.md", "docs/architecture.md", "docs/glossary.md", "docs/models.md", "CONTRIBUTING.md")
+    pages = (
+        "docs/using.md",
+        "docs/architecture.md",
+        "docs/decisions.md",
+        "docs/glossary.md",
+        "docs/models.md",
+        "CONTRIBUTING.md",
+    )
     assert all(f"({page})" in readme for page in pages)

@@ -154,7 +154,8 @@ def check_instance(request: Any, name: str) -> str:
 class TokenScope(BasePermission):
     """Permission that refuses writes with a token whose scope is ``read``.
 
-    A token that is bound to a namespace is only for views that keep to it, which say so by ``keeps_to_namespace``.
+    A token that is bound to a namespace is only for views that keep to it, which say so by ``keeps_to_namespace``. Each
+    of them narrows its rows by ``namespace_of``.
     """
 
     message = "This token may only read."

@@ -1,4 +1,8 @@
-"""Find the sentences of turns that are worth remembering, whole and with what they need to be understood."""
+"""Find the sentences of turns that are worth remembering, whole and with what they need to be understood.
+
+A learned model (``worth``) judges sentences of any language. In English, ``salience`` and ``self_descriptions`` count
+besides. What the user asks to remember comes first; what is only imagined is left out. The number is not limited.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -21,7 +21,7 @@ from apps.evaluation.json_lines import read_json_lines
 from apps.extraction.settings.schema import DEFAULTS
 from apps.extraction.tiers.memories import Candidate, parse_memories
 from apps.llm.generation import GenerationRequest
-from apps.memories.said_when import dated
+from apps.memories.relative_dates import dated
 
 TASKS = {LONG_TERM: selection.long_term, SESSION: selection.session}
 ALL = "all"

@@ -1,4 +1,8 @@
-"""Celery tasks of the journal."""
+"""Celery tasks of the journal.
+
+It is kept when an hour begins in the owner's time zone, and at start-up: dailies of days that are over, then weeks,
+months and years that are due (``due_at`` of ``periods``) or stale.
+"""
 
 import datetime as dt
 from functools import partial

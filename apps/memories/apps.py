@@ -6,11 +6,11 @@ class MemoriesConfig(AppConfig):
 
     def ready(self) -> None:
         from apps.chats import signals
-        from apps.chats.attachments import Attachment, attachments
+        from apps.chats.restorable_rows import RestorableRows, restorable_rows
         from apps.common.on_demand import on_demand
 
-        attachments.register(
-            Attachment(
+        restorable_rows.register(
+            RestorableRows(
                 "sources",
                 on_demand("apps.memories.operations.restoring:save_sources"),
                 on_demand("apps.memories.operations.restoring:restore_sources"),

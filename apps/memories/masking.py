@@ -1,6 +1,7 @@
 """Replace keys, passwords and card numbers of a message by a mask. Without database access.
 
-Extractors read messages with the mask, so that no memory has a secret in the clear. The message itself stays as it is.
+Extractors read messages with the mask, so that no memory has a secret in the clear. Whoever quotes a
+message in a recap or a memory masks it too. The message itself stays as it is.
 """
 
 import re

@@ -2,7 +2,8 @@
 
 from django.dispatch import Signal
 
-# A memory was deleted by hand or by an instance, or restored. Receivers get ``owner_id``.
+# A memory was deleted by hand or by an instance, or restored. Receivers get ``owner_id``. Open pages and clients learn
+# of it by the event stream of ``sync``; a client that was away asks for ``tombstones``.
 tombstones_changed = Signal()
 
 # Memories were changed by a statement that sends no signals of its own. Receivers get ``owner_id`` and ``ids``.

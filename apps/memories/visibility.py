@@ -129,7 +129,7 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         return self.filter(deleted_at=None)
 
     def present(self) -> Self:
-        """Exclude tombstones and what has expired."""
+        """Exclude tombstones and what has expired. The API still returns that by its id, and with ``expired=true``."""
         return self.undeleted().filter(is_unexpired())
 
     def active(self) -> Self:

@@ -8,14 +8,14 @@ class PromptsConfig(AppConfig):
     label = "injection"
 
     def ready(self) -> None:
-        from apps.chats.attachments import Attachment, attachments
         from apps.chats.pages.plugins import panels
+        from apps.chats.restorable_rows import RestorableRows, restorable_rows
         from apps.chats.signals import characters_merged, chat_branched, chat_changed, chat_committed
         from apps.common.on_demand import on_demand
         from apps.common.pages.settings_index import indexed_settings
 
-        attachments.register(
-            Attachment(
+        restorable_rows.register(
+            RestorableRows(
                 "recalls",
                 on_demand("apps.prompts.operations:save_recalls"),
                 on_demand("apps.prompts.operations:restore_recalls"),

@@ -5,15 +5,15 @@ class RepliesConfig(AppConfig):
     name = "apps.replies"
 
     def ready(self) -> None:
-        from apps.chats.attachments import Attachment, attachments
+        from apps.chats.restorable_rows import RestorableRows, restorable_rows
         from apps.chats.signals import chat_deleted
         from apps.common.jobs import job_changed
         from apps.common.on_demand import on_demand
         from apps.prompts.assembly.previews import register_preview
         from apps.replies.models import Generation
 
-        attachments.register(
-            Attachment(
+        restorable_rows.register(
+            RestorableRows(
                 "generations",
                 on_demand("apps.replies.restoring:save_generations"),
                 on_demand("apps.replies.restoring:restore_generations"),

@@ -2,7 +2,7 @@
 
 import datetime as dt
 
-from apps.memories.said_when import dated
+from apps.memories.relative_dates import dated
 from apps.text.periods import period_lexemes
 from apps.text.words import folded
 

@@ -1,6 +1,7 @@
 """The moment at which a snapshot of an account was asked for, kept until a worker has written it.
 
 A transaction of the process that was asked exports what it sees; the worker's transaction sees the same.
+A snapshot of a chat needs none: the request writes it.
 """
 
 import time

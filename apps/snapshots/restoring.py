@@ -1,4 +1,8 @@
-"""Put the rows of an archive in the place of an owner's."""
+"""Put the rows of an archive in the place of an owner's.
+
+In one transaction, ``identifiers`` gives rows of another account new ids, ``rows`` deletes and inserts, and
+``references`` settles references to rows that are gone.
+"""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which tables a snapshot holds, and which rows of them."""
+"""Which tables a snapshot holds, and which rows of them. Every table with an owner is held or in LEFT_OUT."""
 
 from dataclasses import dataclass
 from functools import cached_property, reduce

@@ -26,8 +26,8 @@ OF_FEW_VALUES = {
     "apps.common.http.rate_limits.Rate.parse",
     "apps.common.encryption._fernet",
     "apps.chats.api.guarded._fields_of",
-    "apps.memories.said_when._ago",
-    "apps.memories.said_when._pattern",
+    "apps.memories.relative_dates._ago",
+    "apps.memories.relative_dates._pattern",
 }
 
 

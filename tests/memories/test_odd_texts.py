@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from apps.chats.dates import day_of
 from apps.english.requests import without_handed_over
-from apps.memories.said_when import dated
+from apps.memories.relative_dates import dated
 from apps.memories.trigger_words import words_said
 from apps.search.questions import parse_query
 from tests.contract.conftest import client_of

@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from apps.memories.said_when import dated
+from apps.memories.relative_dates import dated
 
 FRIDAY = dt.datetime(2026, 11, 27, 12, tzinfo=dt.UTC)
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 
 from apps.accounts.models import User
 from apps.chats.models import Chat, Message
-from apps.sync.sillytavern import extension_archive
+from apps.sync.sillytavern_extension import extension_archive
 from tests.conftest import WebServer
 from tests.factories import make_character, make_chat, make_memory
 from tests.llm.scripted_server import ScriptedServer

@@ -13,8 +13,8 @@ from apps.accounts.models import User
 from apps.common.problems import Invalid
 from apps.replies.models import GenerationPreset
 from apps.replies.preset_numbers import NUMBERS
-from apps.replies.sillytavern import KEYS as READ_KEYS
-from apps.replies.sillytavern import read_preset
+from apps.replies.sillytavern_presets import KEYS as READ_KEYS
+from apps.replies.sillytavern_presets import read_preset
 from tests.factories import UserFactory
 
 URL = "/settings/presets/import/"

@@ -12,7 +12,7 @@ import pytest
 from django.test import Client
 
 from apps.accounts.models import User
-from apps.sync.sillytavern import SOURCE
+from apps.sync.sillytavern_extension import SOURCE
 from config.env import ROOT
 from tests.contract.conftest import client_of
 

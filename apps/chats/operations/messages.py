@@ -8,7 +8,6 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from apps.chats.attachments import saved_attachments
 from apps.chats.locking import (
     NO_INTEGRITY,
     Guard,
@@ -28,6 +27,7 @@ from apps.chats.operations.patching import Batch
 from apps.chats.operations.rows import message_row, participant_ids, save_order, swipe_rows, with_date
 from apps.chats.queries.changes import Changes, HistoryGone, changes_since, rev_of
 from apps.chats.quotas import require_room_for_messages
+from apps.chats.restorable_rows import saved_rows
 from apps.common.metrics import count
 from apps.common.problems import Invalid
 from apps.common.scoping import Owner
@@ -153,7 +153,7 @@ def patch_messages(owner: Owner, chat_id: UUID, patches: Sequence[Patch], guard:
         return PatchResult(chat, batch.targets, skipped=len(patches))
     before: dict[str, Any] = {"messages": batch.states_before()}
     if gone := batch.removed_swipe_ids:
-        before["attachments"] = saved_attachments(chat, list(batch.deleted), gone)
+        before["attachments"] = saved_rows(chat, list(batch.deleted), gone)
     messages = _save_batch(chat, batch)
     chat.last_active = timezone.now()
     record_change(

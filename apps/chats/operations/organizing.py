@@ -1,4 +1,7 @@
-"""Pin, archive and tag chats, put them into folders, and apply one action to several of them."""
+"""Pin, archive and tag chats, put them into folders, and apply one action to several of them.
+
+None of this is a write to a chat: it changes no integrity and stands in no change log.
+"""
 
 from collections.abc import Collection
 from enum import StrEnum

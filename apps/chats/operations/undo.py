@@ -11,7 +11,6 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from apps.chats.attachments import restore_attachments
 from apps.chats.dates import parse_date
 from apps.chats.locking import (
     Guard,
@@ -29,6 +28,7 @@ from apps.chats.operations.details import changed_details, details_state, restor
 from apps.chats.operations.metadata import metadata_change
 from apps.chats.operations.rows import ordered_ids, save_order
 from apps.chats.queries.changes import Changes, HistoryGone
+from apps.chats.restorable_rows import restore_rows
 from apps.chats.signals import change_undone
 from apps.common.problems import Conflict, Invalid, ProblemType
 from apps.common.scoping import Owner
@@ -87,7 +87,7 @@ def undo_change(owner: Owner, chat_id: UUID, guard: Guard, rev: int | None = Non
     since = _changes_in_effect_since(chat, change)
     _check_unchanged(chat, change, since)
     restored, reordered = _restore_messages(chat, change)
-    restore_attachments(chat, change.before.get("attachments", {}))
+    restore_rows(chat, change.before.get("attachments", {}))
     restore_details(chat, change.before)
     metadata = _restore_metadata(chat, change)
     chat.last_active = timezone.now()

@@ -19,7 +19,7 @@ from apps.chats.views.access import own_message, wants_partial
 from apps.common.pages.forms import refused_into
 from apps.memories import operations
 from apps.memories.forms.memories import NewMemoryForm
-from apps.memories.said_when import dated
+from apps.memories.relative_dates import dated
 from apps.memories.views.access import own_book
 from apps.memories.views.memories import change_response
 

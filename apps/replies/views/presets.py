@@ -20,7 +20,7 @@ from apps.exchange.views.uploads import received_files, shown_name
 from apps.replies.forms import PresetForm
 from apps.replies.models import GenerationPreset
 from apps.replies.presets import access_preset, create_preset, list_presets, update_preset
-from apps.replies.sillytavern import ReadPreset, read_preset
+from apps.replies.sillytavern_presets import ReadPreset, read_preset
 
 MAX_FILES = 20  # of one import
 MAX_FILE_BYTES = 1024 * 1024

@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.sync.sillytavern import extension_version
+from apps.sync.sillytavern_extension import extension_version
 
 
 class ExtensionSerializer(serializers.Serializer[None]):

@@ -7,7 +7,7 @@ from functools import cache
 
 from apps.chats.dates import day_of
 from apps.common.text_languages import ENGLISH, language_of
-from apps.english.dates import with_dates
+from apps.english.relative_dates import with_dates
 
 # Days from the day on which it was said, by language.
 _DAYS: Mapping[str, Mapping[str, int]] = {

@@ -1,4 +1,4 @@
-"""Add dates to words such as "yesterday". Without database access."""
+"""Add dates to words such as "yesterday" in English. Without database access."""
 
 import datetime as dt
 import re

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.english.dates import with_dates
+from apps.english.relative_dates import with_dates
 
 TUESDAY = dt.date(2024, 3, 5)
 
