@@ -1,4 +1,8 @@
-"""How full the disks are that hold the data folder and the embedded database, and what follows from it."""
+"""How full the disks are that hold the data folder and the embedded database.
+
+On a full disk ``common.http.disk_space`` refuses writes, and jobs wait (``jobs.turns``). What the database finds no
+space for is a DiskFull; ``launcher`` keeps a reserve to start it again.
+"""
 
 import shutil
 from enum import StrEnum

@@ -1,4 +1,8 @@
-"""What hiding a thing does: models don't get it, nothing is recalled of it, and its owner can't change that."""
+"""What hiding a thing does: models don't get it, nothing is recalled of it, and its owner can't change that.
+
+Readers leave out withheld messages by ``told`` and ``remembered``, memories as ``hidden``; ``prompts.assembly.frame``
+leaves out withheld characters, personas and lorebooks.
+"""
 
 from typing import Any
 from uuid import UUID
