@@ -78,9 +78,9 @@ format: $(VENV)/.installed-dev
 	$(RUN) -m ruff format .
 	$(RUN) -m djlint templates --reformat --quiet
 
-# The page of variables, from their descriptions in config/variables/.
+# The page of variables, from their descriptions where the settings read them.
 docs: $(VENV)/.installed
-	$(RUN) -m config.variables > docs/configuration.new
+	$(RUN) -m config.configuration_page > docs/configuration.new
 	mv docs/configuration.new docs/configuration.md
 
 # All benchmarks, or some: e.g. make bench ARGS="sync page"

@@ -1,4 +1,4 @@
-"""Environment variables: each is read from ``NAME``, or from the file that ``NAME_FILE`` names."""
+"""The environment of this process, and settings that follow from more than one variable of it."""
 
 import secrets
 from collections.abc import Mapping
@@ -6,31 +6,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import environ
 from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from apps.launcher import embedded_postgres
+from config.variables import Environment, Group
 
 DJANGO_KEYS = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
 ROOT = Path(__file__).resolve().parent.parent
 LOOPBACK_HOSTS = {"localhost", "127.0.0.1", "[::1]", "::1"}
-
-
-class StrippedFiles(environ.FileAwareMapping):
-    """Mapping that strips whitespace from values: files usually end in a line break."""
-
-    def __getitem__(self, key: str) -> str:
-        return super().__getitem__(key).strip()
-
-
-class Environment(environ.FileAwareEnv):
-    """Reader of the environment that prefers ``NAME_FILE`` to ``NAME``."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ENVIRON: Mapping[str, str] = StrippedFiles()
-
 
 env = Environment()
 
@@ -44,19 +28,38 @@ def one_of(name: str, value: str, *choices: str) -> str:
 
 def loci_home() -> Path:
     """Return the absolute path of the data folder, which may not exist yet."""
-    return Path(env.str("LOCI_HOME", default="") or ROOT / "var").expanduser().absolute()
+    folder = env.str(
+        "LOCI_HOME",
+        shown="`./var`",
+        group=Group.INSTALLATION,
+        help="The data folder: embedded database, generated secrets, collected static files, files that are being "
+        "imported, and snapshots. Made when it is missing.",
+    )
+    return Path(folder or ROOT / "var").expanduser().absolute()
+
+
+def database_url() -> str:
+    """Return ``DATABASE_URL``, which is empty for the embedded server."""
+    return env.str(
+        "DATABASE_URL",
+        shown="the embedded server",
+        group=Group.DATABASE,
+        help="A Postgres of your own, 16 or newer, with [pgvector](https://github.com/pgvector/pgvector) 0.8 or newer "
+        "available: `postgres://user:password@host:5432/name`. The user owns the tables, and may create roles; or "
+        "create the role `loci_restricted` beforehand and grant it to the user. No embedded server is started then.",
+    )
 
 
 def database_home() -> Path | None:
     """Return the data folder of the embedded database, or None if ``DATABASE_URL`` is set."""
-    return None if env.str("DATABASE_URL", default="") else loci_home()
+    return None if database_url() else loci_home()
 
 
 def database() -> dict[str, Any]:
     """Return Django's database settings, from ``DATABASE_URL`` or for the embedded server."""
     home = database_home()
     return django_database(
-        conninfo_to_dict(env.str("DATABASE_URL"))
+        conninfo_to_dict(database_url())
         if home is None
         else {
             "dbname": embedded_postgres.DATABASE,
@@ -72,7 +75,13 @@ def replica_database() -> dict[str, Any] | None:
 
     A server that does not answer costs a process two seconds, now and then.
     """
-    url = env.str("DATABASE_REPLICA_URL", default="")
+    url = env.str(
+        "DATABASE_REPLICA_URL",
+        group=Group.DATABASE,
+        help="A streaming replica of that database, in the same form: one server, not several behind a balancer. It "
+        "answers searches and exports once it has replayed what is committed; where it is behind, down or fails, the "
+        "primary answers. See [scaling.md](scaling.md#read-replicas).",
+    )
     return django_database({"connect_timeout": "2"} | conninfo_to_dict(url)) if url else None
 
 
@@ -103,32 +112,67 @@ def with_timeouts(database: dict[str, Any], seconds: Mapping[str, float]) -> dic
 
 def mirror_storage() -> dict[str, Any] | None:
     """Return the entry of STORAGES for readable copies of chats: a folder, a bucket, or None without a mirror."""
-    if folder := env.str("MIRROR_FOLDER", default=""):
+    folder = env.str(
+        "MIRROR_FOLDER",
+        group=Group.INSTALLATION,
+        help="A folder into which each chat is written, as SillyTavern's JSONL and what is remembered as Markdown, "
+        "once it has not changed for a minute. Its files are named by the ids of user and chat.",
+    )
+    bucket = env.str(
+        "MIRROR_BUCKET",
+        group=Group.INSTALLATION,
+        help='The same in an S3-compatible bucket. It needs `pip install "django-storages[s3]"`; keys are read from '
+        "`AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, the region from `AWS_DEFAULT_REGION`. The bucket has to be "
+        "there. Writing, overwriting and deleting were tried with django-storages and boto3 at moto's S3 server, not "
+        "at Amazon's.",
+    )
+    endpoint = env.str(
+        "MIRROR_ENDPOINT", group=Group.INSTALLATION, help="The address of the bucket's server, if it is not Amazon's."
+    )
+    if folder:
         options: dict[str, Any] = {"location": folder, "allow_overwrite": True}
         return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
-    if bucket := env.str("MIRROR_BUCKET", default=""):
-        endpoint = env.str("MIRROR_ENDPOINT", default="") or None
-        options = {"bucket_name": bucket, "endpoint_url": endpoint, "file_overwrite": True, "default_acl": None}
+    if bucket:
+        options = {"bucket_name": bucket, "endpoint_url": endpoint or None, "file_overwrite": True, "default_acl": None}
         return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
     return None
 
 
 def secret_key() -> str:
     """Return ``SECRET_KEY``, or a random key that is generated once and kept in the data folder."""
-    configured = env.str("SECRET_KEY", default="")
+    configured = env.str(
+        "SECRET_KEY",
+        shown="generated",
+        group=Group.SAFETY,
+        help="Signs sessions and password reset links. Without it one is made and kept in `LOCI_HOME/secret_key`. "
+        "Several servers must share one. It also seals the keys of users' connections and their second factors: with "
+        "another one they can't be opened and have to be entered again, unless the former is named below; then "
+        "`manage.py rotate_keys` seals them with the current one.",
+    )
     return configured or embedded_postgres.private_file(loci_home() / "secret_key", secrets.token_urlsafe(64))
 
 
 def demo_password() -> str:
     """Return ``DEMO_PASSWORD``, or a random one that is generated once and kept in the data folder."""
-    configured = env.str("DEMO_PASSWORD", default="")
+    configured = env.str(
+        "DEMO_PASSWORD",
+        shown="generated",
+        group=Group.INSTALLATION,
+        help="The demo account's password. Without it one is made and kept in `LOCI_HOME/demo_password`.",
+    )
     return configured or embedded_postgres.private_file(loci_home() / "demo_password", secrets.token_urlsafe(9))
 
 
 def public_hosts(url: str) -> list[str]:
     """Return the allowed host names: ``ALLOWED_HOSTS``, the host of ``url``, and those of the local machine."""
-    public_host = urlsplit(url).hostname or ""
-    return [*env.list("ALLOWED_HOSTS", default=[]), public_host, "localhost", "127.0.0.1", "[::1]"]
+    more = env.list(
+        "ALLOWED_HOSTS",
+        default=[],
+        group=Group.INSTALLATION,
+        help="More host names to answer to, separated by commas. The host of `LOCI_URL` and the loopback are always "
+        "among them.",
+    )
+    return [*more, urlsplit(url).hostname or "", "localhost", "127.0.0.1", "[::1]"]
 
 
 def is_local(listens_on: str, hosts: list[str]) -> bool:
@@ -140,4 +184,14 @@ def allowed_addresses(listens_on: str, hosts: list[str]) -> list[str]:
     """Return ``LLM_ALLOWED_ADDRESSES``; without it, private addresses if only this machine reaches the installation.
     ``hosts`` are the names that it answers to.
     """
-    return env.list("LLM_ALLOWED_ADDRESSES", default=["private"] if is_local(listens_on, hosts) else [])
+    return env.list(
+        "LLM_ALLOWED_ADDRESSES",
+        default=["private"] if is_local(listens_on, hosts) else [],
+        shown="`private` on one machine, else none",
+        group=Group.LANGUAGE_MODELS,
+        help="What may be called besides public addresses, separated by commas: networks (`127.0.0.0/8`, "
+        "`10.1.2.0/24`), host names whatever they lead to (`ollama.internal`), `private` for all private and loopback "
+        "addresses, or `*` for everything. The metadata services of clouds are never called. Allow nothing, or single "
+        "hosts, where people sign up whom you don't know; an empty value allows public addresses only on one machine "
+        "too.",
+    )

@@ -5,6 +5,7 @@ Each module has one purpose. Django reads the names in capitals of all of them h
 
 # ruff: noqa: F403 - each module gives all of its settings
 
+from config.env import env
 from config.settings.accounts import *
 from config.settings.api import *
 from config.settings.applications import *
@@ -19,3 +20,5 @@ from config.settings.mail import *
 from config.settings.moderation import *
 from config.settings.security import *
 from config.settings.tasks import *
+
+ENVIRONMENT_VARIABLES = sorted(env.variables)  # all that were read, by name

@@ -3,6 +3,7 @@
 from config.env import env
 from config.settings.installation import REACHED_BY_OTHERS, SERVED_OVER_TLS
 from config.settings.mail import EMAIL_BACKEND
+from config.variables import Group
 
 AUTH_USER_MODEL = "accounts.User"
 SILENCED_SYSTEM_CHECKS = ["auth.W004"]  # a case-insensitive constraint makes e-mail addresses unique
@@ -28,16 +29,28 @@ CACHES = {
         "OPTIONS": {"MAX_ENTRIES": 1_000_000},  # above it, counters that are still needed would be deleted
     }
 }
-_sign_in = env.str("RATE_LIMIT_SIGN_IN", default="30/m")
-_sign_in_failed = env.str("RATE_LIMIT_SIGN_IN_FAILED", default="5/5m")
-_sign_up = env.str("RATE_LIMIT_SIGN_UP", default="20/m")
+_sign_in = env.str(
+    "RATE_LIMIT_SIGN_IN", default="30/m", group=Group.LIMITS, help="Attempts to sign in from one address."
+)
+_sign_in_failed = env.str(
+    "RATE_LIMIT_SIGN_IN_FAILED",
+    default="5/5m",
+    group=Group.LIMITS,
+    help="Failed attempts to sign in as one user. The admin site is entered by the same page.",
+)
+_sign_up = env.str("RATE_LIMIT_SIGN_UP", default="20/m", group=Group.LIMITS, help="New accounts from one address.")
 ACCOUNT_RATE_LIMITS = {
     "login": f"{_sign_in}/ip",
     "login_failed": f"{_sign_in}/ip,{_sign_in_failed}/key",
     "signup": f"{_sign_up}/ip",
 }
-# How many proxies stand in front and append to X-Forwarded-For: without them, the header is not believed.
-ALLAUTH_TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)
+ALLAUTH_TRUSTED_PROXY_COUNT = env.int(
+    "TRUSTED_PROXY_COUNT",
+    default=0,
+    group=Group.LIMITS,
+    help="How many proxies stand in front of Loci and append the address of who called them to `X-Forwarded-For`. With "
+    "`0` the header is ignored, and all who come through a proxy count as one address.",
+)
 
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
@@ -63,13 +76,32 @@ USERSESSIONS_TRACK_ACTIVITY = True  # by LastSeenMiddleware
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Loci] "
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGOUT_REDIRECT_URL
-# How long a user can keep an account that they asked to delete.
-ACCOUNT_DELETION_DAYS = env.int("ACCOUNT_DELETION_DAYS", default=14)
+ACCOUNT_DELETION_DAYS = env.int(
+    "ACCOUNT_DELETION_DAYS",
+    default=14,
+    group=Group.INSTALLATION,
+    help="How many days a person can keep an account that they asked to delete.",
+)
 
 # Nobody who signs up is told to open a mail that no server delivers.
 _verification = "none" if EMAIL_BACKEND.endswith("console.EmailBackend") else "mandatory"
-ACCOUNT_EMAIL_VERIFICATION = env.str("EMAIL_VERIFICATION", default=_verification)
+ACCOUNT_EMAIL_VERIFICATION = env.str(
+    "EMAIL_VERIFICATION",
+    default=_verification,
+    shown="`mandatory`; `none` without `EMAIL_URL`",
+    group=Group.MAIL,
+    help="`mandatory`: nobody signs in before confirming their address, and who signs up does not learn whether the "
+    "address has an account; `optional`: the message is sent, and that is all; `none`: no message. With these two, the "
+    "sign-up says so where an address has an account: where others reach Loci, it can’t be open then.",
+)
 MFA_ALLOW_UNVERIFIED_EMAIL = ACCOUNT_EMAIL_VERIFICATION != "mandatory"
 # Who signs up without opening a mail learns whether the address has an account.
 _is_told = REACHED_BY_OTHERS and ACCOUNT_EMAIL_VERIFICATION != "mandatory"
-SIGN_UP = env.str("SIGN_UP", default="invitation" if _is_told else "open")
+SIGN_UP = env.str(
+    "SIGN_UP",
+    default="invitation" if _is_told else "open",
+    shown="`open`; `invitation` where others reach Loci and addresses aren’t verified",
+    group=Group.INSTALLATION,
+    help="Who may create an account: `open`: everybody; `invitation`: who has the link of an invitation, which "
+    "administrators make in the admin site for one person each; `closed`: nobody. See also `EMAIL_VERIFICATION`.",
+)

@@ -5,9 +5,30 @@ import os
 from config.env import allowed_addresses, env
 from config.settings.database import IS_WEB_PROCESS
 from config.settings.installation import ALLOWED_HOSTS, LOCI_HOST
+from config.variables import Group
 
-LLM_ALLOWED_ADDRESSES = allowed_addresses(LOCI_HOST, ALLOWED_HOSTS)
-LLM_ALLOWED_PORTS = [int(port) for port in env.list("LLM_ALLOWED_PORTS", default=[])]  # none: all
+_threads = env.int(
+    "EMBEDDING_THREADS",
+    default=len(os.sched_getaffinity(0)),
+    shown="one for each core",
+    group=Group.LANGUAGE_MODELS,
+    help="Threads with which a worker runs the built-in embedding model; web processes use one.",
+)
 # In a web process a long query of one user would else hold all cores, and with them the requests of all others.
-EMBEDDING_THREADS = 1 if IS_WEB_PROCESS else env.int("EMBEDDING_THREADS", default=len(os.sched_getaffinity(0)))
-LLM_DAILY_TOKENS = env.int("LLM_DAILY_TOKENS", default=2_000_000)  # 0: no limit
+EMBEDDING_THREADS = 1 if IS_WEB_PROCESS else _threads
+LLM_ALLOWED_ADDRESSES = allowed_addresses(LOCI_HOST, ALLOWED_HOSTS)
+_ports = env.list(
+    "LLM_ALLOWED_PORTS",
+    default=[],
+    shown="all",
+    group=Group.LANGUAGE_MODELS,
+    help="The ports that connections may use, separated by commas, such as `443,11434`.",
+)
+LLM_ALLOWED_PORTS = [int(port) for port in _ports]  # none: all
+LLM_DAILY_TOKENS = env.int(
+    "LLM_DAILY_TOKENS",
+    default=2_000_000,
+    group=Group.LANGUAGE_MODELS,
+    help="How many tokens a user's connections may take on a day (UTC), sent and received together; `0` is no limit. "
+    "The admin site sets other limits for single users. Calls under way when it is reached are completed.",
+)

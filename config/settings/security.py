@@ -4,6 +4,7 @@ from csp.constants import NONE, SELF
 
 from config.env import env
 from config.settings.installation import SERVED_OVER_TLS
+from config.variables import Group
 
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
@@ -27,7 +28,13 @@ CONTENT_SECURITY_POLICY = {
 }
 
 # Pages of other origins may use the API and the proxy with a token, and never with a session: no cookie is taken.
-CORS_ALLOWED_ORIGINS = env.list("CORS_ORIGINS", default=[])
+CORS_ALLOWED_ORIGINS = env.list(
+    "CORS_ORIGINS",
+    default=[],
+    group=Group.INSTALLATION,
+    help="Origins whose pages may call the API and the proxy from a browser, separated by commas, such as "
+    "`https://chat.example.org,http://localhost:3000`. They need a token: a session isn't taken from them.",
+)
 CORS_URLS_REGEX = r"^/(api/|v1/|mem0/|mcp|oauth/(token|register|revoke)|\.well-known/oauth)"
 CORS_ALLOW_HEADERS = ["*", "authorization"]  # SDKs send headers of their own, and "*" alone leaves out the token's
 CORS_EXPOSE_HEADERS = ["*"]

@@ -5,9 +5,22 @@ from kombu import Queue
 
 from config.env import env
 from config.settings.database import BROKER_CONNINFO
+from config.variables import Group
 
-CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="") or "pgmq://localhost"
-CELERY_VISIBILITY_TIMEOUT = env.int("CELERY_VISIBILITY_TIMEOUT", default=900)
+_broker_url = env.str(
+    "CELERY_BROKER_URL",
+    shown="queues in the database",
+    group=Group.DATABASE,
+    help="Another broker, such as `redis://host:6379/0` or `amqp://user:password@host/`.",
+)
+CELERY_BROKER_URL = _broker_url or "pgmq://localhost"
+CELERY_VISIBILITY_TIMEOUT = env.int(
+    "CELERY_VISIBILITY_TIMEOUT",
+    default=900,
+    group=Group.DATABASE,
+    help="Seconds after which a task that a vanished worker had taken is given to another. A task may run a minute "
+    "less than that.",
+)
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": CELERY_VISIBILITY_TIMEOUT}
 BROKER_IN_DATABASE = CELERY_BROKER_URL.startswith("pgmq:")
 if BROKER_IN_DATABASE:
@@ -30,7 +43,14 @@ CELERY_TASK_ACKS_LATE = True
 QUEUES = ("interactive", "extraction", "indexing", "scheduled", "replies", "models")
 # Their tasks wait most of the time, and not for this machine: threads cost little, so that there are enough of them.
 WAITING_QUEUES = ("replies", "models")
-MODEL_PLACES = env.int("MODEL_PLACES", default=32)
+MODEL_PLACES = env.int(
+    "MODEL_PLACES",
+    default=32,
+    group=Group.INSTALLATION,
+    help="How many replies of models to chats are awaited at a time, and how many jobs that call users’ servers run. "
+    "They are threads, of two processes in the large form. One user has at most a quarter of each, so that servers "
+    "that never answer take no place from those that do.",
+)
 MODEL_PLACES_OF_OWNER = max(MODEL_PLACES // 4, 1)  # the share of one user's tasks in each queue
 CELERY_TASK_DEFAULT_QUEUE = "scheduled"
 # A migration creates those in the database; in other brokers the workers and those who publish do.
@@ -54,11 +74,21 @@ CELERY_TASK_TIME_LIMIT = CELERY_VISIBILITY_TIMEOUT - 60
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_PROC_ALIVE_TIMEOUT = 60.0  # seconds; a worker's process may load the embedding model before it is up
-WORKER_CONCURRENCY = env.int("WORKER_CONCURRENCY", default=2)
-CELERY_WORKER_CONCURRENCY = WORKER_CONCURRENCY
+WORKER_CONCURRENCY = CELERY_WORKER_CONCURRENCY = env.int(
+    "WORKER_CONCURRENCY",
+    default=2,
+    group=Group.INSTALLATION,
+    help="Processes that extract memories, and as many for what users wait for; threads in the small form. Imports and "
+    "indexing have one, scheduled tasks another.",
+)
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"  # in memory: a static schedule needs no file
-# A job without a heartbeat for this many seconds has lost its worker and is claimed by another one.
-RUN_HEARTBEAT_TIMEOUT = env.int("RUN_HEARTBEAT_TIMEOUT", default=60)
+RUN_HEARTBEAT_TIMEOUT = env.int(
+    "RUN_HEARTBEAT_TIMEOUT",
+    default=60,
+    group=Group.DATABASE,
+    help="Seconds without a heartbeat after which a background job (extraction, import, embeddings) is claimed by "
+    "another worker.",
+)
 CELERY_BEAT_SCHEDULE = {
     "sweep-runs": {"task": "apps.extraction.tasks.sweep_runs", "schedule": 30.0},
     "sweep-jobs": {"task": "apps.extraction.tasks.sweep_jobs", "schedule": 30.0},
