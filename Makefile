@@ -78,10 +78,11 @@ format: $(VENV)/.installed-dev
 	$(RUN) -m ruff format .
 	$(RUN) -m djlint templates --reformat --quiet
 
-# The page of variables, from their descriptions where the settings read them.
+# The pages of variables and of users' settings, from their declarations.
 docs: $(VENV)/.installed
-	$(RUN) -m config.configuration_page > docs/configuration.new
-	mv docs/configuration.new docs/configuration.md
+	for page in configuration settings; do \
+	  $(RUN) -m config.$${page}_page > docs/$$page.new && mv docs/$$page.new docs/$$page.md || exit 1; \
+	done
 
 # All benchmarks, or some: e.g. make bench ARGS="sync page"
 bench: $(VENV)/.installed-dev

@@ -9,6 +9,7 @@ import pytest
 from apps.llm.api.serializers import PURPOSES, ConnectionUpdateSerializer
 from apps.llm.presets import PRESETS
 from config.env import ROOT
+from config.settings_page import page as settings_page
 
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
 APPS = {path.parent.name for path in (ROOT / "apps").glob("*/__init__.py")}
@@ -74,6 +75,10 @@ def test_every_setting_of_a_call_stands_in_the_page_of_models() -> None:
     described = set(re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`[^|]*) \|", page, re.MULTILINE))))
     elsewhere = {"name", "backend", "base_url", "api_key", "model", "embedding_model", *PURPOSES}
     assert described == set(ConnectionUpdateSerializer().fields) - elsewhere
+
+
+def test_the_page_of_settings_is_what_is_declared() -> None:
+    assert (ROOT / "docs" / "settings.md").read_text() == settings_page(), "run `make docs`"
 
 
 def test_what_the_page_for_users_names_is_on_pages() -> None:

@@ -71,7 +71,7 @@ def test_every_setting_and_every_page_says_what_it_does() -> None:
     mute += [str(page.label) for group in GROUPS for page in group.pages if not page.about]
     assert mute == []
     for name in ("canon", "profile", "extract_every"):
-        assert len(str(SETTINGS[name]["help"]).split()) >= 5
+        assert len(str(SETTINGS[name].help).split()) >= 5
 
 
 def test_each_page_of_the_overview_is_there(site: Client, alice: User) -> None:

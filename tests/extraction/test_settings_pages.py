@@ -16,7 +16,7 @@ from apps.extraction.prompts.rendering import TASKS, default_template, render
 from apps.extraction.settings.operations import change_settings
 from apps.extraction.settings.presets import PRESETS, preset_values
 from apps.extraction.settings.queries import settings_of, stored_settings
-from apps.extraction.settings.schema import GROUPS, SETTINGS, validate
+from apps.extraction.settings.schema import SETTINGS, validate
 from apps.llm.operations import create_connection
 from apps.memories.models import ChatMemory, Memory
 from tests.factories import UserFactory, make_character, make_chat, make_memory
@@ -112,10 +112,6 @@ def test_the_values_of_each_preset_are_valid_and_differ(profile: str) -> None:
     for one in values:
         validate(one)
     assert len({tuple(one.items()) for one in values}) == len(PRESETS)
-
-
-def test_no_group_of_settings_is_missing_or_empty() -> None:
-    assert {metadata["group"] for metadata in SETTINGS.values()} == set(GROUPS)
 
 
 def test_the_form_shows_every_setting_with_its_value_and_origin(site: Client, chat: Chat) -> None:

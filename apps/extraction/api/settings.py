@@ -1,11 +1,12 @@
 """API of memory settings and of the memory mode of a chat."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
-from drf_spectacular.utils import extend_schema, extend_schema_view
+from drf_spectacular.utils import extend_schema, extend_schema_field, extend_schema_view, inline_serializer
 from rest_framework import serializers
 from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
@@ -23,25 +24,30 @@ from apps.common.api.serializer_fields import (
     read_body,
 )
 from apps.common.problems import FieldError, Invalid
+from apps.common.settings.declarations import Schema
+from apps.common.settings.openapi import changes_schema, values_schema
 from apps.extraction.settings import modes
 from apps.extraction.settings.operations import MEMORY_SETTINGS
 from apps.extraction.settings.queries import settings_of, settings_of_owner
+from apps.extraction.settings.schema import SETTINGS
 from apps.extraction.settings.stores import SettingsStore, integrity_of
 from apps.memories.models import ChatMemory
 
-CHANGES = {
-    "type": "object",
-    "properties": {"integrity": {"type": "string", "format": "uuid", "nullable": True}},
-    "additionalProperties": True,
-}
 
-
-class MemorySettingsSerializer(serializers.Serializer[Any]):
-    """``effective`` are the settings that apply; ``own`` those set here, without inherited ones."""
-
-    integrity = serializers.UUIDField(help_text="Names the state of `own`.")
-    effective = JSONObjectField()
-    own = JSONObjectField()
+def described(name: str, settings: Schema) -> Callable[[type[APIView]], type[APIView]]:
+    """Describe the bodies and replies of a settings view in the OpenAPI document; ``name`` is that of the replies."""
+    effective = values_schema(settings, "The settings that apply.")
+    own = values_schema(settings, "Those set here, without inherited ones.")
+    fields = {
+        "integrity": serializers.UUIDField(help_text="Names the state of `own`."),
+        "effective": extend_schema_field(effective)(type("EffectiveField", (JSONObjectField,), {}))(),
+        "own": extend_schema_field(own)(type("OwnField", (JSONObjectField,), {}))(),
+    }
+    replies = inline_serializer(name, fields)
+    changes = {"application/json": changes_schema(settings)}
+    return extend_schema_view(
+        get=extend_schema(responses=replies), patch=extend_schema(request=changes, responses=replies)
+    )
 
 
 class SettingsGuardSerializer(serializers.Serializer[Any]):
@@ -67,11 +73,9 @@ class SettingsView(APIView, ABC):
         own = self.store.stored(request.user, **scope)
         return Response({"integrity": str(integrity_of(own)), "effective": self.effective(**scope), "own": own})
 
-    @extend_schema(responses=MemorySettingsSerializer)
     def get(self, request: Request, **kwargs: UUID) -> Response:
         return self._response(request, self.get_scope())
 
-    @extend_schema(request={"application/json": CHANGES}, responses=MemorySettingsSerializer)
     def patch(self, request: Request, **kwargs: UUID) -> Response:
         """Change the settings in the body; null resets one to its inherited value.
 
@@ -100,6 +104,7 @@ class OfChat(SettingsView):
         return {"chat": access_chat(self.request.user, self.kwargs["chat_id"])}
 
 
+@described("MemorySettings", SETTINGS)
 class MemorySettingsView(SettingsView):
     """Memory settings of the requester; subclasses serve those of a character or a chat."""
 

@@ -4,10 +4,10 @@ from typing import Any
 
 from apps.chats.models import Character
 from apps.extraction.models import MemorySettings
-from apps.extraction.settings.schema import SCHEMA_VERSION, SETTINGS, validate
+from apps.extraction.settings.schema import SETTINGS
 from apps.extraction.settings.stores import SettingsStore
 
-MEMORY_SETTINGS = SettingsStore(MemorySettings, SETTINGS, validate, SCHEMA_VERSION)
+MEMORY_SETTINGS = SettingsStore(MemorySettings, SETTINGS)
 change_settings = MEMORY_SETTINGS.change
 
 

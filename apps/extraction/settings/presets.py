@@ -6,8 +6,8 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
+from apps.common.settings.inheritance import SettingValue
 from apps.common.words import Words
-from apps.extraction.settings.inheritance import SettingValue
 from apps.extraction.settings.schema import defaults
 
 

@@ -5,27 +5,13 @@ chat's overrides both. Some defaults depend on the hardware profile: A for small
 extractor, B for large hosted models.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
-from functools import partial
-from typing import Any, get_type_hints
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from apps.common.problems import FieldError, Invalid
-from apps.common.words import Words
-
-SCHEMA_VERSION = 1
-
-
-@dataclass(frozen=True)
-class Group:
-    """Group of settings on the settings pages, folded unless one of its settings was set."""
-
-    title: Words
-    about: Words
-
+from apps.common.settings.declarations import Group, Schema, declared, setting
 
 READING = Group(_("Reading"), _("Which messages are read, and when."))
 KEPT = Group(_("What is kept"), _("Each kind can be switched off. Its existing entries stay."))
@@ -40,26 +26,13 @@ CONFIDENCE = Group(
     _("From 0 to 1, shown as a bar. Memories that the chat repeats gain; others lose, but are kept."),
 )
 WINDOWS = Group(_("Windows"), _("How much text a model is given at once."))
-GROUPS = (READING, KEPT, LIMITS, STORY, MERGING, SIMILARITY, CONFIDENCE, WINDOWS)
-
-
-def _setting(default: Any, group: Group, label: Words, help: Words, *, b: Any = None, **limits: Any) -> Any:
-    """Declare a setting; ``b`` is its default for profile B, if it differs from profile A's."""
-    metadata = {"group": group, "label": label, "help": help, "b": default if b is None else b}
-    return field(default=default, metadata=metadata | limits)
-
-
-def _number(
-    default: float, low: float, high: float, group: Group, label: Words, help: Words = "", *, b: Any = None
-) -> Any:
-    return _setting(default, group, label, help, b=b, low=low, high=high)
 
 
 @dataclass(frozen=True)
 class Settings:
     """Settings that apply to one chat."""
 
-    profile: str = _setting(
+    profile: str = setting(
         "auto",
         READING,
         _("Size of the model"),
@@ -70,10 +43,10 @@ class Settings:
             "B": _("Large, as of a service"),
         },
     )
-    extract_every: int = _number(
-        3, 1, 200, READING, _("Read every"), _("New messages after which memories are extracted.")
+    extract_every: int = setting(
+        3, READING, _("Read every"), _("New messages after which memories are extracted."), low=1, high=200
     )
-    reading: str = _setting(
+    reading: str = setting(
         "auto",
         READING,
         _("Calls of the model"),
@@ -89,124 +62,146 @@ class Settings:
             "small": _("Plain questions about a few messages"),
         },
     )
-    chunk: int = _number(
-        20, 2, 200, READING, _("Messages at a time"), _("Messages that a model reads in one call."), b=30
+    chunk: int = setting(
+        20, READING, _("Messages at a time"), _("Messages that a model reads in one call."), low=2, high=200, large=30
     )
-    ask_above: int = _number(
+    ask_above: int = setting(
         200_000,
-        0,
-        1_000_000_000,
         READING,
         _("Ask above"),
         _("Tokens to send to a connected model above which you are asked before messages are read."),
+        low=0,
+        high=1_000_000_000,
     )
-    index_messages: bool = _setting(True, READING, _("Index messages"), _("Make the text of messages searchable."))
-    dates: bool = _setting(
+    index_messages: bool = setting(True, READING, _("Index messages"), _("Make the text of messages searchable."))
+    dates: bool = setting(
         True,
         READING,
         _("Dates"),
         _("“Yesterday” in a memory gets its date. Switch it off for stories with a calendar of their own."),
     )
-    witnesses_only: bool = _setting(
+    witnesses_only: bool = setting(
         True, READING, _("Only what was witnessed"), _("Group members learn only what they saw.")
     )
 
-    session: bool = _setting(True, KEPT, _("Memories of this chat"), _("What only this chat needs."))
-    long_term: bool = _setting(True, KEPT, _("Lasting memories"), _("What a character keeps in all chats."))
-    scenes: bool = _setting(True, KEPT, _("Scenes"), _("Scenes of the chat, each summarised in a few sentences."))
-    arcs: bool = _setting(True, KEPT, _("Story arcs"), _("Open threads of the story."))
-    ledger: bool = _setting(True, KEPT, _("State ledger"), _("The current state of characters, objects and places."))
-    epistemic: bool = _setting(
+    session: bool = setting(True, KEPT, _("Memories of this chat"), _("What only this chat needs."))
+    long_term: bool = setting(True, KEPT, _("Lasting memories"), _("What a character keeps in all chats."))
+    scenes: bool = setting(True, KEPT, _("Scenes"), _("Scenes of the chat, each summarised in a few sentences."))
+    arcs: bool = setting(True, KEPT, _("Story arcs"), _("Open threads of the story."))
+    ledger: bool = setting(True, KEPT, _("State ledger"), _("The current state of characters, objects and places."))
+    epistemic: bool = setting(
         True, KEPT, _("Who knows what"), _("What each character knows, suspects, believes or hides.")
     )
-    summary: bool = _setting(
+    summary: bool = setting(
         True, KEPT, _("Summary so far"), _("Summary of the messages that no longer fit the context.")
     )
-    profiles: bool = _setting(True, KEPT, _("Profiles"), _("The present state of each character."))
-    canon: bool = _setting(
+    profiles: bool = setting(True, KEPT, _("Profiles"), _("The present state of each character."))
+    canon: bool = setting(
         False,
         KEPT,
         _("Canon"),
         _("The history of a character as told so far, in one text. Rewritten when a thread of the story ends."),
-        b=True,
+        large=True,
     )
-    continuity: bool = _setting(False, KEPT, _("Continuity check"), _("Checks every reply for contradictions."), b=True)
-    continuity_repair: bool = _setting(False, KEPT, _("Repair note"), _("A note that resolves a contradiction."))
+    continuity: bool = setting(
+        False, KEPT, _("Continuity check"), _("Checks every reply for contradictions."), large=True
+    )
+    continuity_repair: bool = setting(False, KEPT, _("Repair note"), _("A note that resolves a contradiction."))
 
-    new_per_kind: int = _number(
-        2, 1, 50, LIMITS, _("New entries of a kind"), _("The most important that a model adds per extraction."), b=4
+    new_per_kind: int = setting(
+        2,
+        LIMITS,
+        _("New entries of a kind"),
+        _("The most important that a model adds per extraction."),
+        low=1,
+        high=50,
+        large=4,
     )
-    long_term_cap: int = _number(
-        25, 4, 5000, LIMITS, _("Lasting memories"), _("Of a character; at most a quarter of each kind.")
+    long_term_cap: int = setting(
+        25, LIMITS, _("Lasting memories"), _("Of a character; at most a quarter of each kind."), low=4, high=5000
     )
-    session_cap: int = _number(30, 4, 5000, LIMITS, _("Memories of a chat"), _("Those kept for this chat only."))
-    arcs_cap: int = _number(10, 1, 500, LIMITS, _("Open arcs"), _("Arcs that a model is shown as open."))
+    session_cap: int = setting(
+        30, LIMITS, _("Memories of a chat"), _("Those kept for this chat only."), low=4, high=5000
+    )
+    arcs_cap: int = setting(10, LIMITS, _("Open arcs"), _("Arcs that a model is shown as open."), low=1, high=500)
 
-    scene_check: str = _setting(
+    scene_check: str = setting(
         "rules",
         STORY,
         _("Ends of scenes"),
         _("How they are found."),
         choices={"rules": _("By rules"), "model": _("By the model")},
-        b="model",
+        large="model",
     )
-    scene_min_messages: int = _number(3, 1, 100, STORY, _("Shortest scene"), _("Minimum number of messages."))
-    summary_share: float = _number(0.8, 0.1, 1, STORY, _("Summarise at"), _("Share of the context filled by messages."))
-    summary_tokens: int = _number(2000, 200, 8000, STORY, _("Longest summary"), _("Maximum length in tokens."))
-    summary_keep: int = _number(
-        10, 2, 200, STORY, _("Never summarised"), _("Newest messages that are never summarised.")
+    scene_min_messages: int = setting(3, STORY, _("Shortest scene"), _("Minimum number of messages."), low=1, high=100)
+    summary_share: float = setting(
+        0.8, STORY, _("Summarise at"), _("Share of the context filled by messages."), low=0.1, high=1
     )
-    profile_minutes: int = _number(
-        30, 1, 100_000, STORY, _("Age of profiles"), _("Minutes after which they are rewritten.")
+    summary_tokens: int = setting(2000, STORY, _("Longest summary"), _("Maximum length in tokens."), low=200, high=8000)
+    summary_keep: int = setting(
+        10, STORY, _("Never summarised"), _("Newest messages that are never summarised."), low=2, high=200
     )
-    model_triggers: bool = _setting(False, STORY, _("Triggers by the model"), _("Words that recall a memory."), b=True)
-
-    consolidate_fact: int = _number(4, 2, 100, MERGING, _("Facts"))
-    consolidate_relationship: int = _number(3, 2, 100, MERGING, _("Relationships"))
-    consolidate_preference: int = _number(3, 2, 100, MERGING, _("Preferences"))
-    consolidate_event: int = _number(4, 2, 100, MERGING, _("Events"))
-    consolidate_session: int = _number(3, 2, 100, MERGING, _("Memories of a chat"), _("Of each kind."))
-
-    duplicate: float = _number(0.82, 0.3, 1, SIMILARITY, _("The same, by meaning"), _("Cosine of two vectors."), b=0.85)
-    cross_kind_duplicate: float = _number(
-        0.88, 0.3, 1, SIMILARITY, _("… of two kinds"), _("Cosine of two vectors."), b=0.91
+    profile_minutes: int = setting(
+        30, STORY, _("Age of profiles"), _("Minutes after which they are rewritten."), low=1, high=100_000
     )
-    same_topic: float = _number(
-        0.40, 0.1, 1, SIMILARITY, _("Same topic, by meaning"), _("Cosine of two vectors."), b=0.52
-    )
-    word_duplicate: float = _number(0.65, 0.2, 1, SIMILARITY, _("The same, by words"), _("Jaccard index."), b=0.68)
-    word_cross_kind_duplicate: float = _number(
-        0.75, 0.2, 1, SIMILARITY, _("… of two kinds"), _("Jaccard index."), b=0.78
-    )
-    word_same_topic: float = _number(0.40, 0.1, 1, SIMILARITY, _("Same topic, by words"), _("Jaccard index."), b=0.38)
-
-    confidence: float = _number(0.7, 0, 1, CONFIDENCE, _("Of a new memory"))
-    confirmation: float = _number(0.05, 0, 1, CONFIDENCE, _("Gain"), _("Each time a memory is extracted again."))
-    decay_after: int = _number(
-        10, 1, 1000, CONFIDENCE, _("Decays after"), _("Extractions that don't confirm a memory.")
-    )
-    decay: float = _number(0.02, 0, 1, CONFIDENCE, _("Loss"), _("For each further extraction without it."))
-    decay_floor: float = _number(
-        0.3, 0, 1, CONFIDENCE, _("Lowest"), _("Confidence below which a memory does not fall.")
+    model_triggers: bool = setting(
+        False, STORY, _("Triggers by the model"), _("Words that recall a memory."), large=True
     )
 
-    chunk_share: float = _number(
-        0.35, 0.05, 0.9, WINDOWS, _("Share of the context"), _("Maximum share filled by messages.")
+    consolidate_fact: int = setting(4, MERGING, _("Facts"), low=2, high=100)
+    consolidate_relationship: int = setting(3, MERGING, _("Relationships"), low=2, high=100)
+    consolidate_preference: int = setting(3, MERGING, _("Preferences"), low=2, high=100)
+    consolidate_event: int = setting(4, MERGING, _("Events"), low=2, high=100)
+    consolidate_session: int = setting(3, MERGING, _("Memories of a chat"), _("Of each kind."), low=2, high=100)
+
+    duplicate: float = setting(
+        0.82, SIMILARITY, _("The same, by meaning"), _("Cosine of two vectors."), low=0.3, high=1, large=0.85
     )
-    arcs_window: int = _number(
-        100, 10, 1000, WINDOWS, _("Window for arcs"), _("Messages in which arcs are looked for.")
+    cross_kind_duplicate: float = setting(
+        0.88, SIMILARITY, _("… of two kinds"), _("Cosine of two vectors."), low=0.3, high=1, large=0.91
+    )
+    same_topic: float = setting(
+        0.40, SIMILARITY, _("Same topic, by meaning"), _("Cosine of two vectors."), low=0.1, high=1, large=0.52
+    )
+    word_duplicate: float = setting(
+        0.65, SIMILARITY, _("The same, by words"), _("Jaccard index."), low=0.2, high=1, large=0.68
+    )
+    word_cross_kind_duplicate: float = setting(
+        0.75, SIMILARITY, _("… of two kinds"), _("Jaccard index."), low=0.2, high=1, large=0.78
+    )
+    word_same_topic: float = setting(
+        0.40, SIMILARITY, _("Same topic, by words"), _("Jaccard index."), low=0.1, high=1, large=0.38
+    )
+
+    confidence: float = setting(0.7, CONFIDENCE, _("Of a new memory"), low=0, high=1)
+    confirmation: float = setting(
+        0.05, CONFIDENCE, _("Gain"), _("Each time a memory is extracted again."), low=0, high=1
+    )
+    decay_after: int = setting(
+        10, CONFIDENCE, _("Decays after"), _("Extractions that don't confirm a memory."), low=1, high=1000
+    )
+    decay: float = setting(0.02, CONFIDENCE, _("Loss"), _("For each further extraction without it."), low=0, high=1)
+    decay_floor: float = setting(
+        0.3, CONFIDENCE, _("Lowest"), _("Confidence below which a memory does not fall."), low=0, high=1
+    )
+
+    chunk_share: float = setting(
+        0.35, WINDOWS, _("Share of the context"), _("Maximum share filled by messages."), low=0.05, high=0.9
+    )
+    arcs_window: int = setting(
+        100, WINDOWS, _("Window for arcs"), _("Messages in which arcs are looked for."), low=10, high=1000
     )
 
 
 TIERS = ("summary", "scenes", "epistemic", "session", "long_term", "arcs", "ledger", "profiles", "canon", "continuity")
+SETTINGS = Schema(declared(Settings))
 DEFAULTS = Settings()
-SETTINGS = {setting.name: setting.metadata for setting in fields(Settings)}
-TYPES = get_type_hints(Settings)
+validate = SETTINGS.validate
 
 
 def defaults(profile: str) -> Settings:
     """Return the defaults of a hardware profile, "A" or "B"."""
-    return DEFAULTS if profile == "A" else Settings(**{name: metadata["b"] for name, metadata in SETTINGS.items()})
+    return Settings(**SETTINGS.defaults(profile))
 
 
 def resolve(detected: str, documents: Iterable[Mapping[str, Any]]) -> Settings:
@@ -215,52 +210,7 @@ def resolve(detected: str, documents: Iterable[Mapping[str, Any]]) -> Settings:
     ``detected`` is the hardware profile of the backend, used unless a document names another; ``profile`` of the
     result is "A" or "B".
     """
-    changed: dict[str, Any] = {}
-    for document in documents:
-        changed |= {name: value for name, value in document.items() if name in SETTINGS}
+    changed = SETTINGS.merged(documents)
     chosen = changed.get("profile", "auto")
     profile = detected if chosen == "auto" else chosen
-    return replace(defaults(profile), **changed | {"profile": profile})
-
-
-def validate(document: Mapping[str, Any]) -> None:
-    """Raise Invalid, with a pointer to each wrong value, if a document can't be stored."""
-    check_values(document, {name: partial(value_error, TYPES[name], metadata) for name, metadata in SETTINGS.items()})
-
-
-def check_values(document: Mapping[str, Any], checks: Mapping[str, Callable[[Any], str | None]]) -> None:
-    """Raise Invalid, with a pointer to each setting that has no check, or of which the check returns an error."""
-    reasons = {name: checks.get(name, _unknown)(value) for name, value in document.items()}
-    errors = [FieldError(f"/{name}", reason) for name, reason in reasons.items() if reason is not None]
-    if errors:
-        raise Invalid(errors[0].detail, errors=errors)
-
-
-def _unknown(value: Any) -> str:
-    return gettext("There is no such setting.")
-
-
-def value_error(kind: type, metadata: Mapping[str, Any], value: Any) -> str | None:
-    """Return what is wrong with a value of a setting of type ``kind``, or None."""
-    if kind is bool:
-        return None if isinstance(value, bool) else gettext("It must be true or false.")
-    if kind is str:
-        return (
-            None
-            if value in list(metadata["choices"])
-            else gettext("It must be one of %(value)s.") % {"value": ", ".join(metadata["choices"])}
-        )
-    # A bool is an int in Python.
-    if isinstance(value, bool) or not isinstance(value, int if kind is int else int | float):
-        return gettext("It must be a whole number.") if kind is int else gettext("It must be a number.")
-    if not metadata["low"] <= value <= metadata["high"]:
-        return gettext("It must be between %(low)s and %(high)s.") % {
-            "low": in_digits(metadata["low"]),
-            "high": in_digits(metadata["high"]),
-        }
-    return None
-
-
-def in_digits(value: float) -> str:
-    """Return a value or a limit of a setting without an exponent: a million as "1000000"."""
-    return f"{value:.15g}"
+    return Settings(**SETTINGS.defaults(profile) | changed | {"profile": profile})

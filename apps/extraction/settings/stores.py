@@ -1,11 +1,11 @@
 """Documents of settings that a user, a character or a chat changed: read, merge and change them.
 
-Each kind of settings is a store: a model with a document for each user, character and chat, and the settings it knows.
+Each kind of settings is a store: a model with a document for each user, character and chat, and their declarations.
 A character's document overrides the user's, and a chat's overrides both.
 """
 
 import uuid
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,6 +22,7 @@ from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.database.locking import get_or_create_locked
 from apps.common.problems import Conflict, ProblemType
 from apps.common.scoping import Owner, owner_id_of
+from apps.common.settings.declarations import Schema
 from apps.extraction.models.settings import ScopedSettings
 
 
@@ -39,12 +40,10 @@ def integrity_of(stored: Mapping[str, Any]) -> UUID:
 
 @dataclass(frozen=True)
 class SettingsStore:
-    """A kind of settings: its rows, the names of the settings, and the check of a document, which raises Invalid."""
+    """A kind of settings: its rows, and the declarations of its settings."""
 
     model: type[ScopedSettings]
-    names: Collection[str]
-    validate: Callable[[Mapping[str, Any]], None]
-    schema_version: int
+    settings: Schema
 
     def documents(
         self, owner: Owner, character: Character | UUID | None, chat: Chat | None = None
@@ -91,7 +90,9 @@ class SettingsStore:
         value.
         """
         # Unknown names are invalid even with None, which only resets known settings.
-        self.validate({name: value for name, value in changes.items() if value is not None or name not in self.names})
+        self.settings.validate(
+            {name: value for name, value in changes.items() if value is not None or name not in self.settings}
+        )
         row = self._locked_row(owner, character, chat)
         before = self._known(row.document)
         kept = self._known(row.document | dict(changes))
@@ -99,7 +100,7 @@ class SettingsStore:
         if integrity not in (None, current) and kept != before:
             detail = gettext("The settings were changed elsewhere in the meantime. Read them and try again.")
             raise SettingsChanged(detail, current_integrity=str(current), own=before)
-        row.document = {"schema_version": self.schema_version, **kept}
+        row.document = {"schema_version": self.settings.version, **kept}
         row.save(update_fields=["document", "updated_at"])
         return kept
 
@@ -116,4 +117,4 @@ class SettingsStore:
 
     def _known(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings of a document that are set, without its schema version."""
-        return {name: value for name, value in document.items() if value is not None and name in self.names}
+        return {name: value for name, value in self.settings.known(document).items() if value is not None}

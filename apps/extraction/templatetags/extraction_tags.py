@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
+from apps.common.settings.inheritance import Source, setting_values
 from apps.extraction.models import ExtractionRun
 from apps.extraction.parsers.summary import parse_summary
 from apps.extraction.progress import refused_messages
@@ -21,10 +22,9 @@ from apps.extraction.prompts.rendering import TASKS
 from apps.extraction.runs import queries
 from apps.extraction.runs.estimates import MONEY
 from apps.extraction.runs.queries import seconds_left
-from apps.extraction.settings.inheritance import Source, setting_values
 from apps.extraction.settings.presets import PRESETS, current_preset
 from apps.extraction.settings.queries import stored_settings
-from apps.extraction.settings.schema import resolve
+from apps.extraction.settings.schema import SETTINGS, resolve
 from apps.llm.backends import backend_for
 from apps.llm.templatetags.connection_filters import thousands
 
@@ -74,8 +74,8 @@ def latest_run(chat: Chat | None) -> ExtractionRun | None:
 def extraction_overview(user: User) -> dict[str, Any]:
     """Return the connected model's name, or "", and the levels of memory with the name of the present one."""
     backend, stored = backend_for(user), stored_settings(user)
-    values = setting_values(backend.profile, [Source("", stored)])
     profile = resolve(backend.profile, [stored]).profile
+    values = setting_values(SETTINGS, [Source("", stored)], profile)
     model = "" if backend.name == "builtin" else backend.model
     return {"model": model, "presets": PRESETS, "current": current_preset(values, profile)}
 

@@ -14,13 +14,13 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.chats.models import Character, Chat
 from apps.chats.views.access import own_chat
 from apps.common.problems import Invalid
+from apps.common.settings.inheritance import Source, setting_values
 from apps.extraction.settings import modes
-from apps.extraction.settings.forms import SettingsForm
-from apps.extraction.settings.inheritance import Source, setting_values
+from apps.extraction.settings.forms import MemorySettingsForm
 from apps.extraction.settings.operations import change_settings
 from apps.extraction.settings.presets import PRESETS, current_preset, preset_changes
 from apps.extraction.settings.queries import stored_settings
-from apps.extraction.settings.schema import resolve
+from apps.extraction.settings.schema import SETTINGS, resolve
 from apps.llm.backends import backend_for
 from apps.memories.models import ChatMemory
 from apps.memories.views.access import own_row
@@ -66,10 +66,10 @@ def _settings_page(
     if chat:
         sources.append(Source(gettext("this chat's"), stored_settings(request.user, chat=chat)))
     backend = backend_for(request.user)
-    values = setting_values(backend.profile, sources)
     profile = resolve(backend.profile, [source.document for source in sources]).profile
+    values = setting_values(SETTINGS, sources, profile)
     chosen = next((preset for preset in PRESETS if preset.name == request.POST.get("preset")), None)
-    form = SettingsForm(values, request.POST if request.method == "POST" else None)
+    form = MemorySettingsForm(values, request.POST if request.method == "POST" else None)
     if form.is_valid():
         changes = preset_changes(chosen, values, profile) if chosen else form.changes()
         try:

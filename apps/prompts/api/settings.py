@@ -3,10 +3,12 @@
 from typing import Any
 
 from apps.chats.models import Character, Chat
-from apps.extraction.api.settings import OfCharacter, OfChat, SettingsView
+from apps.extraction.api.settings import OfCharacter, OfChat, SettingsView, described
+from apps.prompts.settings.schema import SETTINGS
 from apps.prompts.settings.stores import INJECTION_SETTINGS, settings_of, settings_of_owner
 
 
+@described("InjectionSettings", SETTINGS)
 class InjectionSettingsView(SettingsView):
     """Injection settings of the requester; subclasses serve those of a character or a chat."""
 

@@ -1,18 +1,17 @@
 """Form of the injection settings: general ones, and those of each slot."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django import forms
 from django.urls import reverse
 from django.utils.translation import gettext
 
 from apps.common.pages.settings_index import IndexedSetting
+from apps.common.settings.inheritance import SettingValue
+from apps.common.settings.setting_forms import GroupRows, SettingsForm
 from apps.common.words import Words
-from apps.extraction.settings.forms import GroupRows, SettingsForm
-from apps.extraction.settings.inheritance import SettingValue, Source, setting_value
-from apps.prompts.settings.schema import GENERAL, SELDOM, SETTINGS, SIMPLE_SETTINGS, SLOT_ABOUT, SLOT_FIELDS
+from apps.prompts.settings.schema import GENERAL, IN_GENERAL, SELDOM, SETTINGS, SLOT_FIELDS, SLOT_GROUPS
 from apps.prompts.settings.trimming import Trimming
 from apps.prompts.slots.definitions import ALL_SLOTS, Slot
 from apps.prompts.slots.filled_slots import FilledSlot
@@ -20,18 +19,15 @@ from apps.prompts.statistics import SlotHistory
 
 SLIDER_END = 2000  # tokens that each slider reaches at least
 
-Row = tuple[forms.BoundField, SettingValue]
-
 
 @dataclass(frozen=True)
-class SlotRows:
+class SlotRows(GroupRows):
     """A slot with its fields, and what it has in the chat's next prompt and lost, if that is known.
 
     ``history`` is of all chats to which the settings apply.
     """
 
     slot: Slot
-    rows: list[Row]
     filled: FilledSlot | None
     trimming: Trimming | None = None
     history: SlotHistory | None = None
@@ -41,29 +37,11 @@ class SlotRows:
         """Return the name of the setting beside which the trimming is shown."""
         return f"{self.slot.name}_budget"
 
-    @property
-    def about(self) -> Words:
-        """Return a sentence of what the slot holds."""
-        return SLOT_ABOUT.get(self.slot.name, "")
-
-    @property
-    def own(self) -> int:
-        """Return how many settings of the slot were set here."""
-        return sum(setting.is_own for _, setting in self.rows)
-
-    @property
-    def is_open(self) -> bool:
-        """Return whether the slot is shown unfolded: a setting of it was set here or has errors."""
-        return any(setting.is_own or field.errors for field, setting in self.rows)
-
 
 class InjectionSettingsForm(SettingsForm):
     """Form with a field for every injection setting."""
 
-    types = {name: setting.kind for name, setting in SETTINGS.items()}
-    metadata = {
-        name: {"label": setting.label, "help": setting.help, **setting.limits} for name, setting in SETTINGS.items()
-    }
+    settings = SETTINGS
 
     def __init__(self, values: Mapping[str, SettingValue], data: Any = None) -> None:
         super().__init__(values, data)
@@ -71,12 +49,12 @@ class InjectionSettingsForm(SettingsForm):
         for slot in ALL_SLOTS:
             self._add_slider(f"{slot.name}_budget", gettext("Tokens of %(label)s") % {"label": slot.label})
 
-    def general(self) -> list[Row]:
-        return self._rows(SIMPLE_SETTINGS)
+    def general(self) -> GroupRows:
+        return self.group(IN_GENERAL)
 
     def seldom(self) -> GroupRows:
         """Return the settings in general that few people need."""
-        return GroupRows(SELDOM, self._rows(name for name in GENERAL if name not in SIMPLE_SETTINGS))
+        return self.group(SELDOM)
 
     def slots(
         self,
@@ -86,17 +64,14 @@ class InjectionSettingsForm(SettingsForm):
     ) -> Iterator[SlotRows]:
         """Yield the slots in the order of the prompt."""
         for slot in ALL_SLOTS:
-            rows = self._rows(f"{slot.name}_{field}" for field in SLOT_FIELDS)
+            group = self.group(SLOT_GROUPS[slot.name])
             trimming, history = (trimmings or {}).get(slot.name), (histories or {}).get(slot.name)
-            yield SlotRows(slot, rows, filled.get(slot.name), trimming, history)
+            yield SlotRows(group.group, group.rows, slot, filled.get(slot.name), trimming, history)
 
     def _add_slider(self, name: str, label: Words) -> None:
         """Show a slider beside a budget. It ends at twice the default, but not below SLIDER_END."""
         end = max(2 * SETTINGS[name].default, SLIDER_END)
         self.fields[name].widget.attrs |= {"data-slider": end, "data-slider-label": label}
-
-    def _rows(self, names: Iterable[str]) -> list[Row]:
-        return [(self[name], self.values[name]) for name in names]
 
 
 def prompt_settings() -> Iterator[IndexedSetting]:
@@ -107,12 +82,5 @@ def prompt_settings() -> Iterator[IndexedSetting]:
         yield IndexedSetting(setting.label, setting.help, page, f"{url}#id_{name}")
     for slot in ALL_SLOTS:
         fields = ", ".join(str(SETTINGS[f"{slot.name}_{field}"].label) for field in SLOT_FIELDS)
-        about = f"{SLOT_ABOUT[slot.name]} {fields}"
+        about = f"{SLOT_GROUPS[slot.name].about} {fields}"
         yield IndexedSetting(slot.label, about, page, f"{url}#id_{slot.name}_budget")
-
-
-def injection_setting_values(sources: Sequence[Source]) -> dict[str, SettingValue]:
-    """Return the value of each setting in the last of ``sources``."""
-    return {
-        name: setting_value(name, setting.default, gettext("default"), sources) for name, setting in SETTINGS.items()
-    }

@@ -10,14 +10,14 @@ from apps.common.scoping import Owner
 from apps.extraction.settings.stores import SettingsStore
 from apps.llm.backends import token_counter_for
 from apps.prompts.models import InjectionSettings
-from apps.prompts.settings.schema import SCHEMA_VERSION, SETTINGS, SIMPLE, Settings, resolve, validate
+from apps.prompts.settings.schema import SETTINGS, SIMPLE, Settings, resolve
 from apps.prompts.slots.allocation import divided, tuned
 from apps.prompts.slots.definitions import SLOTS, in_language
 from apps.prompts.slots.plan import Plan
 from apps.prompts.slots.turn_class import adapted_budgets
 from apps.prompts.statistics import demands_of
 
-INJECTION_SETTINGS = SettingsStore(InjectionSettings, SETTINGS, validate, SCHEMA_VERSION)
+INJECTION_SETTINGS = SettingsStore(InjectionSettings, SETTINGS)
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.chats.models import Character, Chat
 from apps.chats.views.access import own_chat
 from apps.common.problems import Invalid
-from apps.extraction.settings.inheritance import Source
+from apps.common.settings.inheritance import Source, setting_values
 from apps.memories.views.access import own_row
 from apps.prompts.assembly.previews import preview_memory
-from apps.prompts.settings.forms import InjectionSettingsForm, injection_setting_values
-from apps.prompts.settings.schema import resolve, validate
+from apps.prompts.settings.forms import InjectionSettingsForm
+from apps.prompts.settings.schema import SETTINGS, resolve, validate
 from apps.prompts.settings.stores import INJECTION_SETTINGS, budget_steps
 from apps.prompts.settings.trimming import trimmings_of
 from apps.prompts.statistics import histories_of
@@ -53,7 +53,7 @@ def preview(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """Return the preview of the chat's next prompt with the settings of the form, which aren't saved."""
     chat = own_chat(request, chat_id)
     sources = _sources(request, chat.character, chat)
-    form = InjectionSettingsForm(injection_setting_values(sources), request.POST)
+    form = InjectionSettingsForm(setting_values(SETTINGS, sources), request.POST)
     context = _preview_context(chat, sources, form) | {"replaces": True}
     return render(request, "prompts/settings/_preview.html", context)
 
@@ -63,7 +63,7 @@ def _settings_page(
 ) -> HttpResponse:
     """Show the settings of a chat, else of a character, else of the user; a POST changes them."""
     sources = _sources(request, character, chat)
-    form = InjectionSettingsForm(injection_setting_values(sources), request.POST if request.method == "POST" else None)
+    form = InjectionSettingsForm(setting_values(SETTINGS, sources), request.POST if request.method == "POST" else None)
     if form.is_valid() and "preview" not in request.POST:
         try:
             INJECTION_SETTINGS.change(request.user, form.changes(), character=None if chat else character, chat=chat)
