@@ -23,6 +23,7 @@ from apps.common.database.locking import get_or_create_locked
 from apps.common.problems import Conflict, ProblemType
 from apps.common.scoping import Owner, owner_id_of
 from apps.common.settings.declarations import Schema
+from apps.common.settings.inheritance import Source
 from apps.extraction.models.settings import ScopedSettings
 
 
@@ -72,6 +73,15 @@ class SettingsStore:
         """Return the settings stored for a user, a character or a chat, without inherited ones."""
         row = self.model.objects.for_owner(owner).filter(character=character, chat=chat).first()
         return self._known(row.document) if row else {}
+
+    def sources(self, owner: Owner, *, character: Character | None = None, chat: Chat | None = None) -> list[Source]:
+        """Return the settings stored for a user, a character and a chat, the most general first, for pages."""
+        sources = [Source("yours", self.stored(owner))]
+        if character:
+            sources.append(Source(f"{character.name}’s", self.stored(owner, character=character)))
+        if chat:
+            sources.append(Source(gettext("this chat's"), self.stored(owner, chat=chat)))
+        return sources
 
     @transaction.atomic
     def change(

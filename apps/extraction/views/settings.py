@@ -14,12 +14,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.chats.models import Character, Chat
 from apps.chats.views.access import own_chat
 from apps.common.problems import Invalid
-from apps.common.settings.inheritance import Source, setting_values
+from apps.common.settings.inheritance import setting_values
 from apps.extraction.settings import modes
 from apps.extraction.settings.forms import MemorySettingsForm
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.settings.operations import MEMORY_SETTINGS, change_settings
 from apps.extraction.settings.presets import PRESETS, current_preset, preset_changes
-from apps.extraction.settings.queries import stored_settings
 from apps.extraction.settings.schema import SETTINGS, resolve
 from apps.llm.backends import backend_for
 from apps.memories.models import ChatMemory
@@ -60,11 +59,7 @@ def _settings_page(
     **context: Any,
 ) -> HttpResponse:
     """Show the settings of a chat, else of a character, else of the user; a POST changes them."""
-    sources = [Source("yours", stored_settings(request.user))]
-    if character:
-        sources.append(Source(f"{character.name}’s", stored_settings(request.user, character=character)))
-    if chat:
-        sources.append(Source(gettext("this chat's"), stored_settings(request.user, chat=chat)))
+    sources = MEMORY_SETTINGS.sources(request.user, character=character, chat=chat)
     backend = backend_for(request.user)
     profile = resolve(backend.profile, [source.document for source in sources]).profile
     values = setting_values(SETTINGS, sources, profile)

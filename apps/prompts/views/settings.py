@@ -52,7 +52,7 @@ def chat_settings(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 def preview(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """Return the preview of the chat's next prompt with the settings of the form, which aren't saved."""
     chat = own_chat(request, chat_id)
-    sources = _sources(request, chat.character, chat)
+    sources = INJECTION_SETTINGS.sources(request.user, character=chat.character, chat=chat)
     form = InjectionSettingsForm(setting_values(SETTINGS, sources), request.POST)
     context = _preview_context(chat, sources, form) | {"replaces": True}
     return render(request, "prompts/settings/_preview.html", context)
@@ -62,7 +62,7 @@ def _settings_page(
     request: HttpRequest, url: str, character: Character | None = None, chat: Chat | None = None
 ) -> HttpResponse:
     """Show the settings of a chat, else of a character, else of the user; a POST changes them."""
-    sources = _sources(request, character, chat)
+    sources = INJECTION_SETTINGS.sources(request.user, character=character, chat=chat)
     form = InjectionSettingsForm(setting_values(SETTINGS, sources), request.POST if request.method == "POST" else None)
     if form.is_valid() and "preview" not in request.POST:
         try:
@@ -87,17 +87,6 @@ def _settings_page(
     )
     page = "chat" if chat else "character" if character else "user"
     return render(request, f"prompts/settings/{page}.html", context, status=400 if form.errors else 200)
-
-
-def _sources(request: HttpRequest, character: Character | None, chat: Chat | None) -> list[Source]:
-    """Return the stored settings that apply, the most general first."""
-    sources = [Source("yours", INJECTION_SETTINGS.stored(request.user))]
-    if character:
-        stored = INJECTION_SETTINGS.stored(request.user, character=character)
-        sources.append(Source(f"{character.name}’s", stored))
-    if chat:
-        sources.append(Source(gettext("this chat's"), INJECTION_SETTINGS.stored(request.user, chat=chat)))
-    return sources
 
 
 def _preview_context(chat: Chat, sources: list[Source], form: InjectionSettingsForm) -> dict[str, Any]:
