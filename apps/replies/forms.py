@@ -12,20 +12,13 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.chats.forms.fields import TextField
 from apps.chats.models import Character, Chat
+from apps.common.settings.declarations import Setting
+from apps.common.settings.setting_forms import number_field
 from apps.llm.models import Connection
 from apps.llm.queries import writing_connections
 from apps.prompts.assembly.frame import DEFAULT_DEPTH, Note
-from apps.replies.models import (
-    MAX_REPETITION_PENALTY,
-    MAX_REPLY_TOKENS,
-    MAX_STOP_LENGTH,
-    MAX_STOPS,
-    MAX_TEMPERATURE,
-    MAX_TOP_K,
-    MIN_REPETITION_PENALTY,
-    Generation,
-    GenerationPreset,
-)
+from apps.replies.models import MAX_STOP_LENGTH, MAX_STOPS, Generation, GenerationPreset
+from apps.replies.preset_numbers import NUMBERS
 from apps.replies.presets import list_presets
 
 MAX_NOTE_LENGTH = 20_000
@@ -34,9 +27,9 @@ ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}  # a browser would change bot
 CHARACTERS = {escape: character for character, escape in ESCAPES.items()}
 
 
-def _range_error(low: float, high: float) -> str:
-    """Return what is said of a value that isn't between two limits, in the language of the reader."""
-    low_in_digits, high_in_digits = (number_format(f"{limit:g}") for limit in (low, high))
+def _range_error(number: Setting) -> str:
+    """Return what is said of a value that isn't between the limits, in the language of the reader."""
+    low_in_digits, high_in_digits = (number_format(f"{limit:g}") for limit in (number.low, number.high))
     return gettext("It must be between %(low)s and %(high)s.") % {"low": low_in_digits, "high": high_in_digits}
 
 
@@ -103,51 +96,17 @@ class PresetForm(forms.Form):
     is_default = forms.BooleanField(
         required=False, label=_("Use by default"), help_text=_("For replies for which no preset is chosen.")
     )
-    temperature = forms.FloatField(
-        min_value=0,
-        max_value=MAX_TEMPERATURE,
-        help_text=_("From 0, the likeliest words, to 2."),
-        label=_("Temperature"),
-    )
-    top_p = forms.FloatField(
-        min_value=0,
-        max_value=1,
-        required=False,
-        label=_("Top-p"),
-        help_text=_(
-            "Chooses from the likeliest words that have this share together, up to 1. Empty: the server’s own."
-        ),
-    )
-    top_k = forms.IntegerField(
-        min_value=0,
-        max_value=MAX_TOP_K,
-        required=False,
-        label=_("Top-k"),
-        help_text=_("Chooses from so many of the likeliest words; 0: no limit. Empty: the server’s own."),
-    )
-    min_p = forms.FloatField(
-        min_value=0,
-        max_value=1,
-        required=False,
-        label=_("Min-p"),
-        help_text=_("Leaves out words less likely than this share of the likeliest one. Empty: the server’s own."),
-    )
-    repetition_penalty = forms.FloatField(
-        min_value=MIN_REPETITION_PENALTY,
-        max_value=MAX_REPETITION_PENALTY,
-        required=False,
+    temperature = number_field(NUMBERS["temperature"])
+    top_p = number_field(NUMBERS["top_p"])
+    top_k = number_field(NUMBERS["top_k"])
+    min_p = number_field(NUMBERS["min_p"])
+    repetition_penalty = number_field(
+        NUMBERS["repetition_penalty"],
         error_messages=dict.fromkeys(
-            ("min_value", "max_value"), lazy(_range_error, str)(MIN_REPETITION_PENALTY, MAX_REPETITION_PENALTY)
+            ("min_value", "max_value"), lazy(_range_error, str)(NUMBERS["repetition_penalty"])
         ),
-        help_text=_("Above 1, words already used become less likely. Empty: the server’s own."),
-        label=_("Repetition penalty"),
     )
-    max_tokens = forms.IntegerField(
-        min_value=1,
-        max_value=MAX_REPLY_TOKENS,
-        label=_("Longest reply, in tokens"),
-        help_text=_("At most half of the connection’s context is used."),
-    )
+    max_tokens = number_field(NUMBERS["max_tokens"])
     stop = StopsField()
     system_prompt = TextField(
         required=False,

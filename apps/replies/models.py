@@ -13,11 +13,8 @@ from apps.chats.models import Character, Chat, Message
 from apps.common.database.fields import OrderedJSONField
 from apps.common.jobs import ACTIVE_STATES, Job, JobQuerySet
 from apps.common.scoping import OwnedManager, OwnedModel
+from apps.replies.preset_numbers import NUMBERS
 
-MAX_TEMPERATURE = 2.0
-MAX_TOP_K = 1000
-MIN_REPETITION_PENALTY, MAX_REPETITION_PENALTY = 0.01, 2.0  # servers refuse 0, by which they would divide
-MAX_REPLY_TOKENS = 1_000_000
 MAX_STOPS = 4  # as many as OpenAI's API takes
 MAX_STOP_LENGTH = 100
 
@@ -30,12 +27,12 @@ class GenerationPreset(OwnedModel):
 
     name = models.CharField(max_length=200)
     is_default = models.BooleanField(default=False, help_text="Used where no preset is chosen.")
-    temperature = models.FloatField(default=0.8)
+    temperature = models.FloatField(default=NUMBERS["temperature"].default)
     top_p = models.FloatField(null=True, blank=True, help_text="Null: the server's own.")
     top_k = models.PositiveIntegerField(null=True, blank=True, help_text="Null: the server's own.")
     min_p = models.FloatField(null=True, blank=True, help_text="Null: the server's own.")
     repetition_penalty = models.FloatField(null=True, blank=True, help_text="Null: the server's own.")
-    max_tokens = models.PositiveIntegerField(default=1000)
+    max_tokens = models.PositiveIntegerField(default=NUMBERS["max_tokens"].default)
     stop = ArrayField(models.CharField(max_length=MAX_STOP_LENGTH), default=list, blank=True, size=MAX_STOPS)
     system_prompt = models.TextField(blank=True, default="")
     post_history_instructions = models.TextField(blank=True, default="")
@@ -48,20 +45,22 @@ class GenerationPreset(OwnedModel):
                 fields=["owner"], condition=models.Q(is_default=True), name="generation_preset_one_default"
             ),
             models.CheckConstraint(
-                condition=models.Q(temperature__range=(0.0, MAX_TEMPERATURE)), name="generation_preset_temperature"
+                condition=models.Q(temperature__range=(0.0, NUMBERS["temperature"].high)),
+                name="generation_preset_temperature",
             ),
             models.CheckConstraint(
                 condition=models.Q(top_p=None) | models.Q(top_p__range=(0.0, 1.0)), name="generation_preset_top_p"
             ),
             models.CheckConstraint(
-                condition=models.Q(top_k=None) | models.Q(top_k__range=(0, MAX_TOP_K)), name="generation_preset_top_k"
+                condition=models.Q(top_k=None) | models.Q(top_k__range=(0, NUMBERS["top_k"].high)),
+                name="generation_preset_top_k",
             ),
             models.CheckConstraint(
                 condition=models.Q(min_p=None) | models.Q(min_p__range=(0.0, 1.0)), name="generation_preset_min_p"
             ),
             models.CheckConstraint(
                 condition=models.Q(repetition_penalty=None)
-                | models.Q(repetition_penalty__range=(0.0, MAX_REPETITION_PENALTY)),
+                | models.Q(repetition_penalty__range=(0.0, NUMBERS["repetition_penalty"].high)),
                 name="generation_preset_repetition_penalty",
             ),
             models.CheckConstraint(condition=models.Q(max_tokens__gte=1), name="generation_preset_max_tokens"),

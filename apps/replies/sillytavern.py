@@ -13,26 +13,19 @@ from django.utils.translation import gettext
 
 from apps.common.problems import Invalid
 from apps.replies.forms import PresetForm
-from apps.replies.models import (
-    MAX_REPETITION_PENALTY,
-    MAX_REPLY_TOKENS,
-    MAX_TEMPERATURE,
-    MAX_TOP_K,
-    MIN_REPETITION_PENALTY,
-)
+from apps.replies.preset_numbers import NUMBERS
 
 MAX_NAME_LENGTH = 200
 MAX_NAMED = 12  # settings that are not taken
-# Our settings, with the keys of text completion, KoboldAI and chat completion, and the least and the greatest value.
-NUMBERS: Mapping[str, tuple[tuple[str, ...], float, float]] = {
-    "temperature": (("temp", "temperature"), 0, MAX_TEMPERATURE),
-    "top_p": (("top_p",), 0, 1),
-    "top_k": (("top_k",), 0, MAX_TOP_K),
-    "min_p": (("min_p",), 0, 1),
-    "repetition_penalty": (("rep_pen", "repetition_penalty"), MIN_REPETITION_PENALTY, MAX_REPETITION_PENALTY),
-    "max_tokens": (("openai_max_tokens", "genamt"), 1, MAX_REPLY_TOKENS),
+# The keys of our numbers in text completion, KoboldAI and chat completion.
+NUMBER_KEYS: Mapping[str, tuple[str, ...]] = {
+    "temperature": ("temp", "temperature"),
+    "top_p": ("top_p",),
+    "top_k": ("top_k",),
+    "min_p": ("min_p",),
+    "repetition_penalty": ("rep_pen", "repetition_penalty"),
+    "max_tokens": ("openai_max_tokens", "genamt"),
 }
-WHOLE = ("top_k", "max_tokens")
 # Samplers that Loci doesn't send, with the value at which they do nothing.
 NEUTRAL: Mapping[str, Any] = {
     "top_a": 0,
@@ -111,7 +104,8 @@ def _name(given: Any, fallback: str) -> str:
 
 
 def _read_numbers(document: Mapping[str, Any], found: ReadPreset) -> None:
-    for name, (keys, low, high) in NUMBERS.items():
+    for name, keys in NUMBER_KEYS.items():
+        number = NUMBERS[name]
         key = next((key for key in keys if key in document), None)
         if key is None:
             continue
@@ -121,9 +115,9 @@ def _read_numbers(document: Mapping[str, Any], found: ReadPreset) -> None:
             continue
         if name == "top_k" and value < 0:
             value = 0  # no limit
-        used = min(max(value, low), high)
-        found.fields[name] = int(used) if name in WHOLE else float(used)
-        label = f"{PresetForm.base_fields[name].label} {found.fields[name]:g}"
+        used = min(max(value, number.low), number.high)
+        found.fields[name] = number.kind(used)
+        label = f"{number.label} {found.fields[name]:g}"
         if used != value:
             label = gettext("%(setting)s, the nearest to %(value)s") % {"setting": label, "value": f"{value:g}"}
         found.taken.append(label)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from apps.accounts.models import User
 from apps.common.problems import Invalid
 from apps.replies.models import GenerationPreset
-from apps.replies.sillytavern import NUMBERS, read_preset
+from apps.replies.preset_numbers import NUMBERS
+from apps.replies.sillytavern import NUMBER_KEYS, read_preset
 from tests.factories import UserFactory
 
 URL = "/settings/presets/import/"
@@ -60,9 +61,7 @@ NESTED = VALUES | st.lists(VALUES, max_size=2)
 JSON = VALUES | st.lists(
     VALUES | st.dictionaries(st.sampled_from(["identifier", "content", "order"]), NESTED), max_size=3
 )
-KEYS = st.sampled_from(
-    [key for keys, _, _ in NUMBERS.values() for key in keys] + ["prompts", "prompt_order", "content"]
-)
+KEYS = st.sampled_from([key for keys in NUMBER_KEYS.values() for key in keys] + ["prompts", "prompt_order", "content"])
 
 
 @pytest.fixture
@@ -126,8 +125,8 @@ def test_any_document_gives_a_valid_preset_or_a_reason(document: dict[str, Any])
         found = read_preset("x", document)
     except Invalid:
         return
-    for name, (_, low, high) in NUMBERS.items():
-        assert name not in found.fields or low <= found.fields[name] <= high
+    for name, number in NUMBERS.items():
+        assert name not in found.fields or number.low <= found.fields[name] <= number.high
 
 
 def upload(site: Client, *files: tuple[str, bytes]) -> Any:

@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from apps.common.problems import MAX_ERRORS
+from apps.common.settings.declarations import Setting
 
 
 class TextField(serializers.CharField):
@@ -52,6 +53,17 @@ class NumberField(serializers.FloatField):
 
     def to_representation(self, value: Any) -> Any:
         return value
+
+
+def number_field(setting: Setting, **options: Any) -> serializers.Field[Any, Any, Any, Any]:
+    """Return the field of a declared number, which may be null if its default is None."""
+    return (StrictIntegerField if setting.kind is int else NumberField)(
+        min_value=setting.low,
+        max_value=setting.high,
+        required=False,
+        allow_null=setting.default is None,
+        **options,
+    )
 
 
 class StrictUUIDField(serializers.UUIDField):

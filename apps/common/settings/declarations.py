@@ -6,7 +6,7 @@ A document of settings holds only those that were changed, by their names.
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from django.utils.translation import gettext
 
@@ -81,7 +81,8 @@ def setting(default: Any, group: Group, label: Words, help: Words = "", **option
 
 def declared(dataclass_type: type) -> list[Setting]:
     """Return the settings that the fields of a dataclass declare."""
-    kinds = get_type_hints(dataclass_type)
+    hints = get_type_hints(dataclass_type)
+    kinds = {name: (get_args(hint) or (hint,))[0] for name, hint in hints.items()}  # int of int | None
     return [
         Setting(each.name, kinds[each.name], each.default, **each.metadata)
         for each in fields(dataclass_type)

@@ -66,6 +66,18 @@ class SettingsForm(forms.Form):
         return map(self.group, self.settings.groups)
 
 
+def number_field(setting: Setting, **options: Any) -> forms.Field:
+    """Return the field of a number in a form that inherits nothing. It is required unless the default is None."""
+    return (forms.IntegerField if setting.kind is int else forms.FloatField)(
+        min_value=setting.low,
+        max_value=setting.high,
+        required=setting.default is not None,
+        label=setting.label,
+        help_text=setting.help,
+        **options,
+    )
+
+
 def _field(setting: Setting, inherited: Any) -> forms.Field:
     shared = {"label": setting.label, "help_text": setting.help, "required": False, "show_hidden_initial": True}
     choices = {"on": gettext("On"), "off": gettext("Off")} if setting.kind is bool else setting.choices

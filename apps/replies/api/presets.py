@@ -7,22 +7,13 @@ from rest_framework import generics, serializers
 from apps.common.api.pagination import NewestFirstPagination
 from apps.common.api.serializer_fields import (
     BoundedListField,
-    NumberField,
     StrictBooleanField,
-    StrictIntegerField,
     StrictSerializer,
     TextField,
+    number_field,
 )
-from apps.replies.models import (
-    MAX_REPETITION_PENALTY,
-    MAX_REPLY_TOKENS,
-    MAX_STOP_LENGTH,
-    MAX_STOPS,
-    MAX_TEMPERATURE,
-    MAX_TOP_K,
-    MIN_REPETITION_PENALTY,
-    GenerationPreset,
-)
+from apps.replies.models import MAX_STOP_LENGTH, MAX_STOPS, GenerationPreset
+from apps.replies.preset_numbers import NUMBERS
 from apps.replies.presets import create_preset, list_presets, update_preset
 
 
@@ -40,26 +31,12 @@ class OwnedPresetField(serializers.PrimaryKeyRelatedField[GenerationPreset]):
 class GenerationPresetSerializer(StrictSerializer, serializers.ModelSerializer[GenerationPreset]):
     name = TextField(max_length=200, allow_blank=False)
     is_default = StrictBooleanField(required=False, help_text="Used where none is chosen. At most one preset is.")
-    temperature = NumberField(min_value=0, max_value=MAX_TEMPERATURE, required=False)
-    top_p = NumberField(min_value=0, max_value=1, allow_null=True, required=False, help_text="Null: the server's own.")
-    top_k = StrictIntegerField(
-        min_value=0,
-        max_value=MAX_TOP_K,
-        allow_null=True,
-        required=False,
-        help_text="0: no limit; null: the server's own.",
-    )
-    min_p = NumberField(min_value=0, max_value=1, allow_null=True, required=False, help_text="Null: the server's own.")
-    repetition_penalty = NumberField(
-        min_value=MIN_REPETITION_PENALTY,
-        max_value=MAX_REPETITION_PENALTY,
-        allow_null=True,
-        required=False,
-        help_text="1: none; null: the server's own.",
-    )
-    max_tokens = StrictIntegerField(
-        min_value=1, max_value=MAX_REPLY_TOKENS, required=False, help_text="At most half of the context is used."
-    )
+    temperature = number_field(NUMBERS["temperature"])
+    top_p = number_field(NUMBERS["top_p"], help_text="Null: the server's own.")
+    top_k = number_field(NUMBERS["top_k"], help_text="0: no limit; null: the server's own.")
+    min_p = number_field(NUMBERS["min_p"], help_text="Null: the server's own.")
+    repetition_penalty = number_field(NUMBERS["repetition_penalty"], help_text="1: none; null: the server's own.")
+    max_tokens = number_field(NUMBERS["max_tokens"], help_text="At most half of the context is used.")
     stop = BoundedListField(
         child=TextField(allow_blank=False, max_length=MAX_STOP_LENGTH),
         max_length=MAX_STOPS,
