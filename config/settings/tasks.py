@@ -1,5 +1,7 @@
 """Background work: the broker, its queues, which task goes where, and the schedule."""
 
+from typing import Any
+
 from celery.schedules import crontab
 from kombu import Queue
 
@@ -21,7 +23,7 @@ CELERY_VISIBILITY_TIMEOUT = env.int(
     help="Seconds after which a task that a vanished worker had taken is given to another. A task may run a minute "
     "less than that.",
 )
-CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": CELERY_VISIBILITY_TIMEOUT}
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {"visibility_timeout": CELERY_VISIBILITY_TIMEOUT}
 BROKER_IN_DATABASE = CELERY_BROKER_URL.startswith("pgmq:")
 if BROKER_IN_DATABASE:
     # The transport can't parse a URL with a socket folder, but accepts libpq's keyword form.

@@ -57,13 +57,15 @@ class NumberField(serializers.FloatField):
 
 def number_field(setting: Setting, **options: Any) -> serializers.Field[Any, Any, Any, Any]:
     """Return the field of a declared number, which may be null if its default is None."""
-    return (StrictIntegerField if setting.kind is int else NumberField)(
+    field: type[Any] = StrictIntegerField if setting.kind is int else NumberField
+    number: serializers.Field[Any, Any, Any, Any] = field(
         min_value=setting.low,
         max_value=setting.high,
         required=False,
         allow_null=setting.default is None,
         **options,
     )
+    return number
 
 
 class StrictUUIDField(serializers.UUIDField):

@@ -68,7 +68,8 @@ class SettingsForm(forms.Form):
 
 def number_field(setting: Setting, **options: Any) -> forms.Field:
     """Return the field of a number in a form that inherits nothing. It is required unless the default is None."""
-    return (forms.IntegerField if setting.kind is int else forms.FloatField)(
+    field: type[Any] = forms.IntegerField if setting.kind is int else forms.FloatField
+    number: forms.Field = field(
         min_value=setting.low,
         max_value=setting.high,
         required=setting.default is not None,
@@ -76,10 +77,16 @@ def number_field(setting: Setting, **options: Any) -> forms.Field:
         help_text=setting.help,
         **options,
     )
+    return number
 
 
 def _field(setting: Setting, inherited: Any) -> forms.Field:
-    shared = {"label": setting.label, "help_text": setting.help, "required": False, "show_hidden_initial": True}
+    shared: dict[str, Any] = {
+        "label": setting.label,
+        "help_text": setting.help,
+        "required": False,
+        "show_hidden_initial": True,
+    }
     choices = {"on": gettext("On"), "off": gettext("Off")} if setting.kind is bool else setting.choices
     if choices is not None:
         inherit = gettext("%(choice)s (inherited)") % {"choice": choices[_initial(inherited)]}
