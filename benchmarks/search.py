@@ -80,7 +80,7 @@ def measure(owner: User, number: int, target: int, rounds: int, warm_up: int) ->
 def multiply_memories(owner: User) -> None:
     """Insert further memories by the database, until there are MANY."""
     given = {"id", "embedding"}
-    columns = [field.column for field in Memory._meta.concrete_fields if field.column not in given]
+    columns = [str(field.column) for field in Memory._meta.concrete_fields if field.column not in given]
     sql = MULTIPLY.format(columns=", ".join(columns), values=", ".join(f"one.{column}" for column in columns))
     more, times = MANY - MEMORIES, MANY // MEMORIES
     with connection.cursor() as cursor:

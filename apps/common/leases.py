@@ -45,7 +45,8 @@ RENEW = """
     WHERE key = %(key)s AND ends[array_position(holders, %(holder)s)] > clock_timestamp()
 """
 RELEASE = """
-    UPDATE common_lease SET ends[array_position(holders, %(holder)s)] = clock_timestamp()
+    UPDATE common_lease SET holders = array_remove(holders, %(holder)s),
+        ends = ends[:array_position(holders, %(holder)s) - 1] || ends[array_position(holders, %(holder)s) + 1:]
     WHERE key = %(key)s AND %(holder)s = ANY (holders)
 """
 HOLDERS = """

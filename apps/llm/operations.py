@@ -247,7 +247,8 @@ def check_base_url(url: str) -> None:
 
 def default_parallel_calls(backend: str, url: str) -> int:
     """Return how many calls at a time a server gets: one if it is local, since its calls share one processor."""
-    is_local = backend == BROWSER or SERVER_APIS[backend].is_local or is_local_url(url)
+    local_backends = [BROWSER, *(name for name, api in SERVER_APIS.items() if api.is_local)]
+    is_local = backend in local_backends or is_local_url(url)
     return LOCAL_PARALLEL_CALLS if is_local else HOSTED_PARALLEL_CALLS
 
 
