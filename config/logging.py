@@ -40,7 +40,6 @@ ROUTINE_TASKS = {
     "apps.chats.tasks.sweep_import_jobs",
     "apps.moderation.tasks.sweep_scans",
     "apps.extraction.tasks.sweep_chats",
-    "apps.extraction.tasks.sweep_former_vectors",
     "apps.extraction.tasks.sweep_jobs",
     "apps.extraction.tasks.sweep_runs",
     "apps.replies.tasks.sweep_generations",

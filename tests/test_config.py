@@ -34,6 +34,12 @@ def test_the_page_of_variables_is_the_same_whatever_is_set(tmp_path: Path) -> No
     assert written.stdout.decode() == page()
 
 
+def test_an_empty_embedding_model_is_the_default(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "from config import settings; print(settings.EMBEDDING_MODEL)"]
+    empty = os.environ | {"LOCI_HOME": str(tmp_path), "EMBEDDING_MODEL": ""}
+    assert subprocess.run(command, env=empty, cwd=ROOT, capture_output=True, check=True).stdout == b"minilm\n"
+
+
 def test_a_variable_that_is_read_stands_in_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOLIDAYS", "3")
     env = Environment()

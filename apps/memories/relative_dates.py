@@ -70,7 +70,7 @@ _NUMBERS: Mapping[str, Mapping[str, int]] = {
 }  # fmt: skip
 _AGO: Mapping[str, str] = {
     "de": r"vor ({numbers}|\d{{1,3}}) ({units})",
-    "zh": r"(?<![一二三四五六七八九十百\d])({numbers}|\d{{1,3}})({units})(?:以前|之前|前)",
+    "zh": r"(?<![第一二三四五六七八九十百\d])({numbers}|\d{{1,3}})({units})(?:以前|之前|前)",
 }
 _UNSPACED = ("zh", "ja")
 _NO_WEEK = "(?![末一二三四五六日天])"  # 上周三 is a day, which is not told

@@ -84,7 +84,8 @@ def rank(hits: Sequence[Hit], preset: Preset, vector_preference: float = 0.0) ->
     answers = _answer_scores(hits, matches)
     scores = _trait_scores(hits, matches, answers, weights)
     sessions = _session_scores(hits, scores)
-    max_score = sum(weight for weight in weights.values() if weight > 0) or 1
+    # Without the time, so that a question that names one doesn't lower all scores, and what has a least score is found.
+    max_score = sum(weight for name, weight in weights.items() if weight > 0 and name != "time") or 1
     session_weight = weights.get("session", 0)
     ranked = [
         RankedHit(

@@ -7,7 +7,7 @@ from config.settings.database import IS_WEB_PROCESS
 from config.settings.installation import ALLOWED_HOSTS, LOCI_HOST
 from config.variables import Group
 
-EMBEDDING_MODEL = env.str(
+_embedding_model = env.str(
     "EMBEDDING_MODEL",
     default="minilm",
     group=Group.LANGUAGE_MODELS,
@@ -15,6 +15,7 @@ EMBEDDING_MODEL = env.str(
     "(multilingual-e5-small, for a hundred languages), which needs a package. After a change, search vectors are "
     "computed again in the background. See [models.md](models.md#the-built-in-embedding-model).",
 )
+EMBEDDING_MODEL = _embedding_model or "minilm"
 _threads = env.int(
     "EMBEDDING_THREADS",
     default=len(os.sched_getaffinity(0)),

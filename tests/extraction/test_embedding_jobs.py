@@ -214,6 +214,33 @@ def test_vectors_by_the_installations_model_of_before_are_recomputed(
     assert models_of(owner) == {"multilingual-e5-small"}
 
 
+def test_a_model_that_is_chosen_again_recomputes_what_nobody_has_stopped(
+    owner: User, chat: Chat, monkeypatch: pytest.MonkeyPatch, sent: list[str], settings: Any
+) -> None:
+    """A job that the change back has ended, or that a person stopped before a later one, is not held against it."""
+    monkeypatch.setattr(tasks.recompute_vectors, "delay", tasks.recompute_vectors)
+    e5 = SimpleNamespace(model="multilingual-e5-small", embed=get_embedder().embed)
+    embedders = {"minilm": get_embedder(), "multilingual": e5}
+    monkeypatch.setattr(selection, "installation_embedder", lambda: embedders[settings.EMBEDDING_MODEL])
+    done(started(owner))
+    settings.EMBEDDING_MODEL = "multilingual"
+    tasks.sweep_former_vectors()
+    settings.EMBEDDING_MODEL = "minilm"
+    assert embedding_jobs.start_embedding_job(owner) == (None, False)  # nothing was recomputed before the change back
+    settings.EMBEDDING_MODEL = "multilingual"
+    tasks.sweep_former_vectors()
+    jobs.cancel(EmbeddingJob.objects.for_owner(owner).active().get())
+    tasks.sweep_former_vectors()
+    assert not EmbeddingJob.objects.for_owner(owner).active()
+    for name, model in (("multilingual", e5.model), ("minilm", LOCAL)):
+        settings.EMBEDDING_MODEL = name
+        done(started(owner))
+        assert models_of(owner) == {model}
+    settings.EMBEDDING_MODEL = "multilingual"
+    tasks.sweep_former_vectors()
+    assert EmbeddingJob.objects.for_owner(owner).active().get().model == e5.model
+
+
 def test_a_job_of_a_killed_worker_is_taken_up_where_it_was(
     owner: User, chat: Chat, monkeypatch: pytest.MonkeyPatch, sent: list[str]
 ) -> None:

@@ -27,7 +27,8 @@ def test_a_date_follows(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["他上周三来了。", "我上周末去了那里。", "十三天前我们见过他。", "Ich stehe vor drei Türen."]
+    "text",
+    ["他上周三来了。", "我上周末去了那里。", "十三天前我们见过他。", "第三天前面没有人。", "Ich stehe vor drei Türen."],
 )
 def test_what_names_another_time_or_none_is_left_alone(text: str) -> None:
     assert dated(text, FRIDAY, dt.UTC) == text

@@ -53,6 +53,12 @@ def test_ranking_keeps_everything_in_falling_order_within_bounds(found, preset, 
     assert all(set(one.signals) == set(SIGNALS) for one in ranked)
 
 
+@given(candidates, units)
+def test_a_time_that_is_asked_about_lowers_no_score(found, lead):
+    before = rank(found, PRESETS["default"], lead)
+    assert rank(found, PRESETS["default"].with_time(), lead) == before
+
+
 @given(candidates)
 def test_ranking_does_not_depend_on_the_order_in_which_candidates_come(found):
     assert order(found) == order(found[::-1])

@@ -14,12 +14,13 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Greatest
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from apps.chats.models import Chat
 from apps.common import jobs
 from apps.common.problems import Conflict
 from apps.common.scoping import Owner, owner_id_of
-from apps.common.stored_texts import gettext_stored
+from apps.common.stored_texts import gettext_stored, msgid_of
 from apps.extraction.models import EmbeddingJob
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import LOCAL_MODELS, Embedder, EmbeddingUnavailable, installation_model
@@ -28,6 +29,7 @@ from apps.llm.models import Connection
 from apps.memories.models import Arc, JournalEntry, Memory, Passage
 from apps.search.indexing import index_batches
 
+MODEL_CHANGED = gettext_noop("The embedding model was changed.")
 RETRY_AFTER = dt.timedelta(minutes=5)
 BATCH_SIZE = 32  # texts that are embedded and stored together
 TABLES_WITH_TEXT: tuple[type[Any], ...] = (Memory, Arc, JournalEntry)
@@ -59,9 +61,15 @@ def owners_of_former_model() -> list[UUID]:
         for table in EMBEDDED_TABLES
         for owner_id in table.objects.filter(embedding_model__in=former).order_by().values_list("owner_id").distinct()
     }
-    found -= set(EmbeddingJob.objects.filter(model=model, state=EmbeddingJob.State.CANCELLED).values_list("owner_id"))
     found -= set(Connection.objects.filter(for_embeddings=True).values_list("owner_id"))
-    return sorted(owner_id for (owner_id,) in found)
+    owner_ids = {owner_id for (owner_id,) in found}
+    newest = EmbeddingJob.objects.filter(owner__in=owner_ids).order_by("owner", "-pk").distinct("owner")
+    return sorted(owner_ids - {job.owner_id for job in newest if job.model == model and _was_stopped(job)})
+
+
+def _was_stopped(job: EmbeddingJob) -> bool:
+    """Return whether a person has stopped the job, not a change of the model."""
+    return job.state == EmbeddingJob.State.CANCELLED and msgid_of(job.error) != MODEL_CHANGED
 
 
 @transaction.atomic
@@ -78,6 +86,7 @@ def start_embedding_job(owner: Owner) -> tuple[EmbeddingJob | None, bool]:
         return active, False
     if active:
         jobs.cancel(active)
+        EmbeddingJob.objects.for_owner(owner).filter(pk=active.pk).update(error=gettext_stored(MODEL_CHANGED))
     if not (total := count_stale(owner, model)):
         return None, False
     return EmbeddingJob.objects.create(owner_id=owner_id_of(owner), model=model, total=total), True
