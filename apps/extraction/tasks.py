@@ -101,12 +101,12 @@ def mark_settled(chat: Chat, *, since: int, rev: int) -> None:
 
 def settle(chat: Chat) -> None:
     """Start what the chat's changes require, in case a task after a change was lost or a run was under way then."""
+    # Whatever became of runs: what moderators hide, which changes no rev, must not wait for the next one.
+    invalidate_if_exists(chat)
     if chat.runs.open().exists():
         return  # its end settles the chat
-    if not _ended_early_since_change(chat):
-        invalidate_if_exists(chat)
-        if extract_if_due(chat):
-            return
+    if not _ended_early_since_change(chat) and extract_if_due(chat):
+        return
     if settings_of(chat).index_messages and has_stale_passages(chat.owner_id, chat):
         request_index_job(chat)
     mark_settled(chat, since=0, rev=chat.rev)

@@ -138,7 +138,7 @@ def _date_of(words: str, said_on: dt.date, language: str) -> str:
         return _season(said_on, begins)
     if language in _AGO and (match := _ago(language).fullmatch(words)):
         return _date_ago(said_on, language, *match.groups())
-    return str(said_on.year + _words(_YEARS, language)[words])
+    return _year(said_on.year + _words(_YEARS, language)[words])
 
 
 def _season(said_on: dt.date, begins: int) -> str:
@@ -153,9 +153,16 @@ def _date_ago(said_on: dt.date, language: str, number: str, unit: str) -> str:
     count, unit = _NUMBERS[language].get(number) or int(number), _UNITS[language][unit]
     if unit in ("day", "week"):
         return (said_on - dt.timedelta(days=count * (7 if unit == "week" else 1))).isoformat()
-    return _month(said_on, -count) if unit == "month" else str(said_on.year - count)
+    return _month(said_on, -count) if unit == "month" else _year(said_on.year - count)
 
 
 def _month(said_on: dt.date, step: int) -> str:
     months = said_on.year * 12 + said_on.month - 1 + step
-    return f"{months // 12}-{months % 12 + 1:02}"
+    return f"{_year(months // 12)}-{months % 12 + 1:02}"
+
+
+def _year(year: int) -> str:
+    """Return a year as it is written. Raise OverflowError for one outside the calendar."""
+    if not dt.MINYEAR <= year <= dt.MAXYEAR:
+        raise OverflowError
+    return str(year)

@@ -148,6 +148,7 @@ OTHERS = [
     '{"msgid": "The archive',
     '{"msgid": 7, "params": {}}',
     '{"msgid": "' + "[" * 100_000,
+    '{"msgid":"%(a)s","params":{"a":"half a character: \\ud800"}}',
     '{"msgid":' + '{"msgid":' * 5000 + "7" + "}" * 5001,
 ]
 

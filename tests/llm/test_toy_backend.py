@@ -4,14 +4,18 @@ import json
 from collections.abc import Callable
 
 import pytest
+from django.test import Client
 
+from apps.accounts.models import User
 from apps.llm.apis import SERVER_APIS, ServerAPI
 from apps.llm.backends import backend_for, embedder_for
 from apps.llm.backends.connection_check import check_connection
+from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.forms import ConnectionForm
-from apps.llm.generation import GenerationRequest
+from apps.llm.generation import GenerationRequest, Misconfigured
 from apps.llm.models import Connection
 from apps.llm.usage.limits import usage_today
+from tests.contract.conftest import client_of as client_of_user
 from tests.llm.scripted_server import Reply, ScriptedServer
 from tests.llm.toy_backend import client_of
 
@@ -47,3 +51,21 @@ def test_its_connection_can_be_tested_and_chosen(parrot: Connection) -> None:
     assert (result.ok, result.error, result.models) == (True, "", ["grey", "green"])
     assert ("parrot", "Parrot") in ConnectionForm().fields["backend"].choices
     assert parrot.get_backend_display() == "Parrot"
+
+
+def test_a_connection_whose_backend_is_gone_is_told_to_be_changed(parrot: Connection, alice: User) -> None:
+    """As after a restore of an archive of an installation that has more backends, or after a way back to another."""
+    Connection.objects.for_owner(alice).update(backend="gone")
+    parrot.refresh_from_db()
+    backend = backend_for(alice)
+    assert (backend.name, backend.profile) == ("gone", "B")
+    with pytest.raises(Misconfigured, match="kind of server"):
+        backend.generate(ASK)
+    with pytest.raises(EmbeddingUnavailable, match="kind of server"):
+        embedder_for(alice).embed(["one"])
+    client, browser = client_of_user(alice), Client()
+    reply = client.post(f"/api/v1/connections/{parrot.pk}/test/")
+    assert (reply.status_code, reply.json()["ok"]) == (200, False)
+    browser.force_login(alice)
+    assert [browser.get(path).status_code for path in ("/settings/memory/", "/settings/models/")] == [200, 200]
+    assert client.patch(f"/api/v1/connections/{parrot.pk}/", {"backend": "openai"}, format="json").status_code == 200

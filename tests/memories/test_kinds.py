@@ -12,6 +12,7 @@ from uuid import UUID
 import pytest
 from django.apps import apps
 from django.db.models import UniqueConstraint
+from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.chats.locking import Guard
@@ -374,6 +375,20 @@ def test_it_is_not_told_while_moderators_hide_its_message(
     assert (world.counts(kind), world.counts(kind, branch), world.unread()) == (False, False, [])
     reverse(moderator, case.pk, reason="So be it.")
     assert world.unread() == [BEGINS]
+
+
+@pytest.mark.parametrize("state", ["failed", "cancelled", "paused"])
+def test_what_moderators_hide_is_retired_whatever_became_of_the_latest_run(world: World, state: str) -> None:
+    memory = world.learn(Memory)
+    finished = None if state == "paused" else timezone.now()
+    ExtractionRun.objects.create(
+        owner=world.owner, chat=world.chat, state=state, chat_rev=world.chat.rev, finished_at=finished
+    )
+    case = report(world.owner, find_target(world.owner, "message", world.message(BEGINS).pk), reason="other").case
+    decide(make_staff("mod@example.com", MODERATORS), case.pk, "hide", reason="It is against rule 3.")
+    settle_chat(chat_id=str(world.chat.pk))
+    memory.refresh_from_db()
+    assert (memory.state, memory.retired_reason) == ("retired", "source_changed")
 
 
 @pytest.mark.django_db(transaction=True)

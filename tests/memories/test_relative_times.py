@@ -32,3 +32,10 @@ def test_a_date_follows(text: str, expected: str) -> None:
 )
 def test_what_names_another_time_or_none_is_left_alone(text: str) -> None:
     assert dated(text, FRIDAY, dt.UTC) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["Ich war vor 999 Jahren in Ulm.", "Ich war vor 999 Monaten in Ulm.", "Ich war vor 999 Wochen in Ulm."]
+)
+def test_a_time_before_the_calendar_gets_no_date(text: str) -> None:
+    assert dated(text, dt.datetime(10, 1, 1, tzinfo=dt.UTC), dt.UTC) == text

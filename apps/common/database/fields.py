@@ -54,6 +54,7 @@ class StoredTextField(models.TextField):
             return value and StoredText(value)
         try:
             text = from_json(json.loads(value))
+            str(text).encode()  # JSON may escape half a character, which no response can be written with
         except (ValueError, RecursionError):  # an archive may have anything in this column
             return value
         return text if isinstance(text, StoredText) else value

@@ -9,7 +9,7 @@ import httpx2
 import numpy as np
 
 from apps.common.stored_texts import gettext_stored
-from apps.llm.apis import SERVER_APIS, Client
+from apps.llm.apis import SERVER_APIS, Client, ServerAPI
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.encryption import Undecryptable
 from apps.llm.generation import (
@@ -57,8 +57,11 @@ def call_policy_of(connection: Connection) -> CallPolicy:
 
 
 def api_client_of(connection: Connection) -> Client:
-    """Return the client of the connection's API. The base URL must have been checked."""
-    return SERVER_APIS[connection.backend].client_of(connection)
+    """Return the client of the connection's API. The base URL must have been checked. Raise Misconfigured."""
+    api = SERVER_APIS.get(connection.backend)
+    if api is None:  # the row comes from an installation that has more of them
+        raise Misconfigured(gettext_stored("Loci doesn't know this kind of server here. Choose another one."))
+    return api.client_of(connection)
 
 
 class ReplyIsEnough(Exception):
@@ -79,7 +82,8 @@ class ConnectedBackend:
         self.name: str = connection.backend
         self.model: str = connection.model
         self.context_tokens: int = connection.context_tokens
-        self.profile: Profile = SERVER_APIS[connection.backend].profile
+        api = SERVER_APIS.get(connection.backend)
+        self.profile: Profile = api.profile if api else ServerAPI.profile
 
     def generate(
         self, request: GenerationRequest, watch: Watch = unwatched, listener: Listener | None = None
