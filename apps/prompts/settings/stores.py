@@ -45,20 +45,15 @@ def plan_for(
     language = catalogue_of(chat)
     return Plan(
         slots={name: in_language(slot, language) for name, slot in settings.slots.items()},
-        budgets=budgets_of(chat, settings, turn_class),
+        budgets=budget_steps(chat, settings, turn_class)[-1].budgets,
         names=chat.names_for(character),
         count=token_counter_for(chat.owner_id),
         context_tokens=context_tokens,
     )
 
 
-def budgets_of(chat: Chat, settings: Settings, turn_class: str) -> Mapping[str, int]:
-    """Return the budgets of the slots in tokens by name, before they are fitted into the context."""
-    return budget_steps(chat, settings, turn_class)[-1].budgets
-
-
 def budget_steps(chat: Chat, settings: Settings, turn_class: str) -> list[BudgetStep]:
-    """Return the budgets that are set, then after each rule that changes them."""
+    """Return the budgets that are set, then after each rule that changes them, before they are fitted into a context."""
     simple = settings.mode == SIMPLE
     steps = [BudgetStep("", {slot.name: settings.slots[slot.name].budget for slot in SLOTS})]
     if simple:
