@@ -53,7 +53,7 @@ def plan_for(
 
 
 def budget_steps(chat: Chat, settings: Settings, turn_class: str) -> list[BudgetStep]:
-    """Return the budgets that are set, then after each rule that changes them, before they are fitted into a context."""
+    """Return the budgets that are set, then after each rule that changes them. A plan has the last ones."""
     simple = settings.mode == SIMPLE
     steps = [BudgetStep("", {slot.name: settings.slots[slot.name].budget for slot in SLOTS})]
     if simple:
