@@ -13,9 +13,8 @@ from apps.chats.models import Character
 from apps.chats.queries.keys import keys_of
 from apps.common.database.compiled_queries import prepared_cursor
 from apps.memories.models import Memory
-from apps.prompts.retrieval.candidates import SqlWithParameters, candidates_sql, more_sql
+from apps.prompts.retrieval.candidates import SqlWithParameters, Wanted, candidates_sql, more_sql
 from apps.prompts.retrieval.known import KNOWN, vector_text
-from apps.prompts.retrieval.wanted import Wanted
 from apps.prompts.turns import UserTurn
 from apps.prompts.witnessing import Viewpoint
 
