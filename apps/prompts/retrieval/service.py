@@ -1,4 +1,4 @@
-"""Fill the slots for a turn with active memories and with search results."""
+"""Find what may stand in the slots of a turn, of active memories and of search results, and fill them with it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -78,16 +78,29 @@ class RetrievalResult:
 
 
 def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> RetrievalResult:
-    """Fill the slots with what was known just before a turn, within the budgets of ``plan``.
+    """Find what was known just before a turn, and fill the slots with it within the budgets of ``plan``.
 
     Raise EmbeddingUnavailable, OperationalError.
     """
     related, layers = read_concurrently(
         partial(search_related, turn, character, plan.surely_shown()), partial(layer_entries, turn, character, plan)
     )
-    results_by_id = {result.id: result for result in related.results if result.memory}
+    required = [result.id for result in related.results if result.memory]
     tiers = (LONG_TERM.name, SESSION.name)
-    memories = active_memories(turn, tiers, character, results_by_id, related.vectors, related.near)
+    memories = active_memories(turn, tiers, character, required, related.vectors, related.near)
+    filling = fill(plan, _candidates(turn, character, related.results, memories, layers))
+    return RetrievalResult(turn, filling, plan.count, not related.lacks_vectors)
+
+
+def _candidates(
+    turn: UserTurn,
+    character: Character | None,
+    results: Sequence[SearchResult],
+    memories: Mapping[str, Sequence[ActiveMemory]],
+    layers: Mapping[str, Sequence[Entry]],
+) -> Candidates:
+    """Return the entries that may be told, of layers and ``memories`` by slot name, and of the search's results."""
+    results_by_id = {result.id: result for result in results if result.memory}
     found = {
         # Of two with the same priority, the newer one is kept.
         name: [
@@ -96,14 +109,13 @@ def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> Retriev
         ]
         for name, rows in memories.items()
     }
-    passages = [_passage_entry(turn, result.message, result) for result in related.results if result.message]
+    passages = [_passage_entry(turn, result.message, result) for result in results if result.message]
     told = tellable(turn, character, {**layers, **found, TRIGGERED.name: passages})
     related_entries = _triggered_entries(told.pop(TRIGGERED.name), [*told[LONG_TERM.name], *told[SESSION.name]])
     always = {active.id for active in memories[LONG_TERM.name] if active.always}
     told[LONG_TERM.name] = [entry for entry in told[LONG_TERM.name] if entry.id in always]
     protected = {name: _protect(items, PROTECTED_KINDS.get(name, ())) for name, items in told.items()}
-    filling = fill(plan, Candidates(protected, related_entries))
-    return RetrievalResult(turn, filling, plan.count, not related.lacks_vectors)
+    return Candidates(protected, related_entries)
 
 
 def layer_entries(turn: UserTurn, character: Character | None, plan: Plan) -> dict[str, list[Entry]]:
