@@ -141,7 +141,10 @@ def scene_break_removal() -> DataChange:
 
 @dataclass(frozen=True)
 class SceneRemoval(DataChange):
-    """Removes the scene break of each swipe that has one, so that none brings it back."""
+    """A change that takes the scene break from each swipe that has one, and leaves the other swipes as they are.
+
+    If one kept it, the break would be there again as soon as that swipe is shown.
+    """
 
     def apply(self, extra: Mapping[str, Any]) -> dict[str, Any]:
         """Return ``extra`` after the change."""

@@ -16,7 +16,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…;])\s+|(?<=[。！？；])\s*")
 
 @dataclass(frozen=True)
 class Secrets:
-    """Facts that are withheld, each as its words."""
+    """Facts that must not be told. Each is the set of its words: a text with most of them tells it."""
 
     facts: tuple[Words, ...] = ()
 

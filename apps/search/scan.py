@@ -5,7 +5,7 @@
 2. ``weighted``: the weight of each lexeme of the query: its inverse document frequency.
 3. ``asked``: these weights as a sparse vector, as shares of the sum of those ``known``, which the sample has.
 4. ``scanned``: all rows of the scope with the score of each retriever. A vector's is a dot product with the query's; so
-   is that of words, over the row's ``terms``, which Postgres computes from its lexemes (see below).
+   is that of words, over the row's ``terms``.
 5. ``first_NAME``: the rows that the retriever of that name ranks first.
 6. ``shown``: those of them that may be found: of what costs more to tell than a row's own columns do, only these are
    asked. Where too few remain, the statement is repeated with all rows of the scope as the first ones.
@@ -13,10 +13,19 @@
 
 Vectors are compared exactly: an approximate index loses hits under a filter.
 
+``terms`` is a column that Postgres generates from a row's lexemes by the function ``search_terms``. It and
+``search_query``, which makes the query's vector, are defined in migration 0014 of memories; ``search_term``, by which
+both number a lexeme, in 0007. The number is a hash modulo 10⁹, so that two lexemes may have the same one: then each
+matches the other.
+
 The score of words is BM25. A lexeme that a row contains ``n`` times counts ``n * (1 + K1) / (n + K1)`` times, which is
 the value in ``terms``; the sum is divided by ``1 + K1 * norm``, where ``norm`` is ``1 - b + b * length / mean length``.
-That is the formula of the textbook for a row of mean length, and for words that stand in a row once. Only for a word
-that a short or a long row repeats it differs, and a row's terms depend on nothing but the row.
+For a row of mean length, and for words that stand in a row once, that is the formula of the textbook without its
+constant factor ``1 + K1``: a share of its maximum. It differs for a word that a short or a long row repeats, and in
+return a row's terms depend on nothing but the row.
+
+How common words are is counted in the texts alone: the windows of texts (columns ``window_…``) are scored with the same
+weights, so that one sample and one vector of the query serve both. Only the mean length of windows is their own.
 """
 
 # ruff: noqa: S608 - composed of our own constants; user input is always a parameter
@@ -40,7 +49,8 @@ class SearchTable:
     """A searchable table, named ``p`` in the statement.
 
     ``vectors``: the column of each retriever. ``words``: for each retriever the prefix of its columns ``lexemes`` and
-    ``terms``, and the length of its text. ``sampled`` is an order in which an index yields the rows of an owner.
+    ``terms``, and SQL for the length of its text. The prefix is empty for those of the text, "window_" for those of the
+    text with the turns around it. ``sampled`` is an order in which an index yields the rows of an owner.
     ``columns`` are of ``p`` and ``joins``.
     """
 
@@ -76,7 +86,7 @@ def best_rows(
     values = {**parameters, "hits": HITS_PER_RETRIEVER, "sample": SAMPLE}
     best = _fetch(sql, {**values, "first": FIRST_ROWS if shown else HITS_PER_RETRIEVER})
     if best[0]["are_too_few"]:
-        best = _fetch(sql, {**values, "first": None})
+        best = _fetch(sql, {**values, "first": None})  # LIMIT NULL is none
     return [row | {"retrievers": {name: row[f"score_{name}"] or 0.0 for name in scores}} for row in best if row["id"]]
 
 
@@ -94,7 +104,8 @@ def best_rows_sql(table: SearchTable, rows: str, scores: Mapping[str, str], weig
     ``weights`` are the first steps, or empty where no words are searched.
     """
     values = ", ".join(f"{sql} AS {name}" for name, sql in scores.items())
-    # A lexeme that is in no sampled row may outweigh all others: then the best row has the whole score.
+    # A score exceeds 1 if the row has a lexeme that is in no sampled row, which may outweigh all others, or if it is
+    # short and repeats words of the query. Then the best row has 1, and the others their share of it.
     shares = {name: f" / greatest(max(best.{name}) OVER (), 1)" for name in scores if name in table.words}
     returned = ", ".join(f"best.{name}{shares.get(name, '')} AS score_{name}" for name in scores)
     first = "".join(
@@ -130,7 +141,8 @@ def best_rows_sql(table: SearchTable, rows: str, scores: Mapping[str, str], weig
 def _word_weights_sql(table: SearchTable, rows: str) -> str:
     """Return the first three steps. The rows are those that an index yields first, so that no others are read.
 
-    Without the other lexemes, unnest() takes a third of the time. Only those with positions can be told apart.
+    With the query's lexemes alone, unnest() takes a third of the time: setweight() gives these the weight A, and
+    ts_filter() keeps what has it. Weights belong to positions, so that a row without positions is taken whole.
     """
     words = table.words.values()
     lengths = ", ".join(f"{length} AS {prefix}length" for prefix, length in words)

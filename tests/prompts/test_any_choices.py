@@ -16,9 +16,9 @@ from apps.extraction.settings.queries import settings_of
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Inheritance, Memory, Supersession
 from apps.prompts.retrieval import candidates, choices
+from apps.prompts.retrieval.candidates import Wanted
 from apps.prompts.retrieval.choices import choose
 from apps.prompts.retrieval.known import memories_of_tier
-from apps.prompts.retrieval.wanted import Wanted
 from apps.prompts.turns import UserTurn, turn_from_message
 from apps.prompts.witnessing import Viewpoint
 from apps.search.service import QueryVectors

@@ -14,7 +14,7 @@ from apps.prompts.settings.schema import MAX_TEMPLATE_LENGTH, resolve, validate
 from apps.prompts.slots.allocation import divided
 from apps.prompts.slots.definitions import ALL_SLOTS, ENTRIES, MACROS, RECALLED, SLOTS, UNIFIED_ORDER
 from apps.prompts.slots.entries import Entry
-from apps.prompts.slots.filled_slots import slots_of_entries
+from apps.prompts.slots.filled_slots import slot_of_entries
 from apps.prompts.slots.filling import fit_in_order, fit_triggered
 from apps.prompts.slots.plan import Plan
 from apps.prompts.slots.turn_class import adapted_budgets
@@ -50,6 +50,10 @@ def plan_of(document, context_tokens=None):
     budgets |= divided(200) if settings.mode == "simple" else {}
     names = {"char": "Mira {{entries}}", "user": "Alice"}
     return settings, Plan(settings.slots, adapted_budgets("action", budgets), names, count_tokens, context_tokens)
+
+
+def slots_of_entries(plan, fitted, budgets):
+    return [slot_of_entries(plan.slots[name], fitted[name], budgets[name]) for name in NAMES]
 
 
 def filled(document, candidates, context_tokens=None):

@@ -9,6 +9,7 @@ from apps.llm.tokens import count_tokens
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Relationship
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.texts import edit_text, write_version
+from apps.prompts.operations import recall_turn
 from apps.prompts.retrieval.texts import summary_entries
 from apps.prompts.settings.stores import INJECTION_SETTINGS
 from apps.prompts.turns import find_turn
@@ -185,6 +186,16 @@ def test_one_block_holds_seven_kinds_in_their_order(api, chat, story, memories):
     assert reply["unified"] == filled["unified"] == reply["macros"]["smartmemory-unified"]
     assert reply["macros"]["smartmemory-canon"] == ""
     assert reply["messages"][0]["content"] == filled["unified"]
+
+
+def test_a_recall_made_before_its_prompt_is_fitted_to_the_one_block_too(api, chat, remember):
+    INJECTION_SETTINGS.change(chat.owner, {"mode": "unified", "unified_budget": 250}, chat=chat)
+    for number in range(12):
+        remember(f"Mira has hidden a silver key with the number {number} behind the stone of the old well.")
+    stored = recall_turn(chat, chat.messages.with_swipes().last())
+    assert stored.left_out_count
+    told = api.post(f"/api/v1/chats/{chat.pk}/prompt/", {"context_tokens": 100_000}).json()["recall"]
+    assert (stored.text, stored.tokens) == (told["text"], told["tokens"])
 
 
 @pytest.mark.parametrize("budget", [0, 40, 120])

@@ -64,9 +64,10 @@ def unusable_replies(run: ExtractionRun, key: str) -> list[ModelCall]:
 
 
 def stored_reply(run: ExtractionRun, key: str) -> ModelCall | None:
-    """Return an earlier call with the same key, whose reply may be used again, or None.
+    """Return the last call with this key that got a reply, so that it need not be sent again, or None.
 
-    It is a call of this run or, unless a person wants messages to be read or texts to be written again, of the chat.
+    Any run of the chat may have made it. A run that reads messages again, or reads none and writes texts only, is to
+    get other replies than before: for it, only its own calls count, from before it was interrupted.
     """
     calls = ModelCall.objects.for_owner(run.owner_id).filter(key=key, error="")
     is_repetition = run.again or not set(run.tiers) & set(READING_TIERS)

@@ -162,7 +162,7 @@ def _is_copied(text: str, said: Said) -> bool:
 
 
 def _share_in(copy: str, message: str) -> float:
-    """Return the share of a text that stands in a message in one piece."""
+    """Return the length of the longest piece of ``copy`` that also stands in ``message``, as a share of ``copy``."""
     if copy in message:
         return 1.0
     return SequenceMatcher(None, copy, message, autojunk=False).find_longest_match().size / len(copy)

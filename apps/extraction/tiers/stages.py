@@ -43,7 +43,10 @@ def reading_stages(context: Context) -> Sequence[Stage]:
 
 
 def stages_of_one_call() -> list[Stage]:
-    """Return the stages of tiers without a form, which one call can't ask for, and that of the one call."""
+    """Return the stages that read a window with one call for all tiers that have forms of lines.
+
+    Before it come the stages of the tiers without a form, for which that call can't ask.
+    """
     apart = [stage for name in READING_TIERS if not TIERS[name].forms for stage in _stages_of(TIERS[name])]
     together = tuple(name for name in READING_TIERS if TIERS[name].forms)
     return [*apart, Stage("reading", together, reading.run, reading.READING.name)]

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 from django.db import migrations
 
 # Terms are lexemes as numbers, with how often each occurs: 7 stands for seven times or more. They are for the search
-# alone (see apps.search.statements), so that no model loads them. Postgres computes them where lexemes change.
+# alone (see apps.search.scan), so that no model loads them. Postgres computes them where lexemes change.
 FUNCTIONS = """
 CREATE FUNCTION search_term(lexeme text) RETURNS int LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN ((hashtextextended(lexeme, 0) & 9223372036854775807) % 1000000000 + 1)::int;

@@ -193,5 +193,5 @@ def _successor(
 
 
 def mark_consolidated(owner: Owner, memories: Sequence[Memory]) -> None:
-    """Keep runs of the memories' own chats from considering them for a merge again."""
+    """Record that a merge has considered the memories: runs don't count them as new, so they start no merge."""
     Memory.objects.for_owner(owner).filter(pk__in=[memory.pk for memory in memories]).update(consolidated=True)

@@ -1,17 +1,14 @@
 """Decide where filled slots stand: at their positions, in one block, or where a macro names them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from apps.chats.macros import macros_in, resolve_macros
 from apps.prompts.settings.schema import BY_MACROS, ONE_BLOCK, Settings
-from apps.prompts.slots.allocation import scaled
-from apps.prompts.slots.blocks import join_blocks
+from apps.prompts.slots.blocks import SEPARATOR_TOKENS, join_blocks
 from apps.prompts.slots.budgets import CountFunction, fit
 from apps.prompts.slots.definitions import MACROS, UNIFIED, UNIFIED_ORDER
 from apps.prompts.slots.filled_slots import FilledSlot
-
-SEPARATOR_TOKENS = 3  # at most, of the empty line between two parts of the one block
 
 
 @dataclass(frozen=True)
@@ -27,15 +24,6 @@ class Placement:
 class _Block:
     line: str
     priority: float
-
-
-def budgets_in_mode(budgets: Mapping[str, int], settings: Settings) -> dict[str, int]:
-    """Return the budgets; in unified mode, those of the parts reduced to what the one block has room for."""
-    parts = {slot.name: budgets[slot.name] for slot in UNIFIED_ORDER}
-    room = max(settings.slots[UNIFIED.name].budget - SEPARATOR_TOKENS * len(parts), 0)
-    if settings.mode != ONE_BLOCK or sum(parts.values()) <= room:
-        return dict(budgets)
-    return {**budgets, **scaled(parts, room / sum(parts.values()))}
 
 
 def place(filled: Sequence[FilledSlot], settings: Settings, texts: Iterable[str], count: CountFunction) -> Placement:

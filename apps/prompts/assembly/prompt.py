@@ -11,7 +11,7 @@ from apps.chats.models import Character
 from apps.llm.backends import token_counter_for
 from apps.prompts.assembly.frame import Frame, Part, frame_of
 from apps.prompts.assembly.history import History, insert_slots
-from apps.prompts.assembly.placement import budgets_in_mode, place
+from apps.prompts.assembly.placement import place
 from apps.prompts.assembly.recalled import recall_for
 from apps.prompts.assembly.requests import PromptRequest
 from apps.prompts.assembly.states import digests_of, held_after, holding_of, last_state, store_state, unchanged_count
@@ -123,7 +123,7 @@ def assemble(request: PromptRequest) -> Prompt:
     chat, reply = request.chat, request.reply
     speaker = speaker_or_default(chat, request.character)
     count = token_counter_for(chat.owner_id)
-    frame = frame_of(request, speaker, count)
+    frame = frame_of(request, reply, speaker, count) if reply else Frame()  # which adds nothing to the rest
     room = request.context_tokens - frame.tokens - (reply.tokens if reply else 0)
     turn = replace(find_turn(chat, request.text, speaker), is_previewed=not request.leave_trace)
     history = History(turn, count, character=speaker, skipped=int(request.again))
@@ -181,8 +181,7 @@ def _plan(
     elif request.has_history:
         context = within_rest(room, history.newest_tokens())
     plan = plan_for(request.chat, state.character, classify(turn.text), settings, context)
-    budgets = budgets_in_mode(plan.budgets, settings)
-    return replace(plan, budgets=budgets, holding=holding_of(state, turn, settings), shown=shown)
+    return replace(plan, holding=holding_of(state, turn, settings), shown=shown)
 
 
 def _texts_with_macros(request: PromptRequest, speaker: Character | None, frame: Frame) -> Iterable[str]:

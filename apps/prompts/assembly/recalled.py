@@ -16,7 +16,7 @@ from apps.prompts.assembly.requests import PromptRequest
 from apps.prompts.models import Recall, is_for
 from apps.prompts.operations import mark_reused, store_recall, unstored_recall
 from apps.prompts.retrieval.reuse import current_entries, is_kept_for
-from apps.prompts.retrieval.service import RetrievalResult, layer_entries, retrieve
+from apps.prompts.retrieval.service import RetrievalResult, layer_entries, retrieve, tellable
 from apps.prompts.slots.blocks import join_blocks
 from apps.prompts.slots.budgets import CountFunction, FittedItems
 from apps.prompts.slots.definitions import RECALLED
@@ -70,20 +70,20 @@ def recall_for(turn: UserTurn, character: Character | None, plan: Plan, request:
     if isinstance(chosen, Fresh):
         filling = chosen.retrieved.filling
         return Recalled(chosen.recall if chosen.recall.text else None, filling.slots, filling.fitted)
-    layers = layer_entries(turn, character, plan)  # what needs no search is read for each prompt
+    entries = layer_entries(turn, character, plan)  # what needs no search is read for each prompt
+    text = None
     if isinstance(chosen, Edited):
         names = {slot.name for slot in RECALLED}
-        entries = {name: items for name, items in layers.items() if name not in names}
-        candidates = Candidates(entries, text=chosen.recall.text if chosen.recall else "")
-        given: list[Entry] = []
+        entries = {name: items for name, items in entries.items() if name not in names}
+        text = chosen.recall.text if chosen.recall else ""
     else:
-        current = current_entries(turn, character, chosen.recall)
-        candidates = Candidates({**layers, **current})
-        given = [entry for items in (*layers.values(), *current.values()) for entry in items]
-    slots = fill(plan, candidates).slots
+        entries |= current_entries(turn, character, chosen.recall)
+    entries = tellable(turn, character, entries)
+    slots = fill(plan, Candidates(entries, text=text)).slots
     if chosen.recall is None:
         return Recalled(None, slots)
     used = mark_reused(chosen.recall) if request.leave_trace else chosen.recall
+    given = [entry for items in entries.values() for entry in items]
     if not turn.chat.is_group and (used.edited or _is_given(used, given)):
         return Recalled(used, slots)
     told = _as_told(used, slots, given, plan.count)

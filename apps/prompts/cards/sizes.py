@@ -7,7 +7,6 @@ from uuid import UUID
 from apps.chats.models import Chat
 from apps.common.words import Words
 from apps.llm.backends import backend_for
-from apps.prompts.assembly.placement import budgets_in_mode
 from apps.prompts.models import Recall
 from apps.prompts.settings.stores import plan_for, settings_of
 from apps.prompts.slots.allocation import CONTEXT_SHARE
@@ -48,7 +47,7 @@ def text_size(chat: Chat, recall: Recall, text: str) -> TextSize:
     context_tokens = backend_for(chat.owner_id).context_tokens
     settings = settings_of(chat)
     plan = plan_for(chat, chat.character, classify(recall.sent_message.mes), settings, context_tokens)
-    budgets = budgets_in_mode(plan.budgets_for({}), settings)
+    budgets = plan.budgets_for({})
     budget = sum(budgets[slot.name] for slot in RECALLED if plan.slots[slot.name].enabled)
     room = floor(context_tokens * CONTEXT_SHARE)
     unused = [slot.label for slot in unused_slots(plan.slots, plan.names, text)]

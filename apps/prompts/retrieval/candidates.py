@@ -7,17 +7,19 @@ the turn is decided afterwards, for those that remain.
 
 # ruff: noqa: S608 - composed of our own constants; what differs is always a parameter
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from apps.memories.models import Memory
 from apps.memories.models.memory import STANDING_SQL
 from apps.memories.visibility import SUPERSEDED_BY_ANOTHER_STORY_SQL, ids_of
 from apps.memories.witnesses import WITNESSED_SQL
 from apps.prompts.retrieval.known import vector_text
-from apps.prompts.retrieval.wanted import Wanted
 from apps.prompts.turns import UserTurn
 from apps.prompts.witnessing import Viewpoint
+from apps.search.service import NO_VECTORS, QueryVectors
 
 LIST_LENGTH = 200  # memories of one list, more than twice as many as a prompt has at most
 RECENT_MESSAGES = 100  # before the turn, of which all memories of a session are compared
@@ -75,6 +77,19 @@ OTHERS = [
     "SELECT memory_id FROM memories_inheritance WHERE owner_id = %(owner)s AND chat_id = %(chat)s",
     "SELECT unnest(%(found)s::uuid[])",
 ]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a turn wants memories for: the vectors and the trigger words of its text, and ids that it requires.
+
+    ``near`` are the ids of all memories that are near to the text, of which the required ones are the nearest.
+    """
+
+    words: Sequence[str] = ()
+    vectors: QueryVectors = NO_VECTORS
+    required: Collection[UUID] = ()
+    near: Collection[UUID] = ()
 
 
 class SqlWithParameters(NamedTuple):

@@ -13,9 +13,8 @@ from apps.chats.models import Character
 from apps.chats.queries.keys import keys_of
 from apps.common.database.compiled_queries import prepared_cursor
 from apps.memories.models import Memory
-from apps.prompts.retrieval.candidates import SqlWithParameters, candidates_sql, more_sql
+from apps.prompts.retrieval.candidates import SqlWithParameters, Wanted, candidates_sql, more_sql
 from apps.prompts.retrieval.known import KNOWN, vector_text
-from apps.prompts.retrieval.wanted import Wanted
 from apps.prompts.turns import UserTurn
 from apps.prompts.witnessing import Viewpoint
 
@@ -104,7 +103,11 @@ def _may_lack(turn: UserTurn, tier: str, view: Viewpoint, chosen: Sequence[Choic
 def _chosen(
     turn: UserTurn, tier: str, view: Viewpoint, wanted: Wanted, candidates: SqlWithParameters | None
 ) -> list[Choice]:
-    known, parameters = _known(turn, tier, view, wanted, of_candidates=candidates is not None)
+    """Return the choice of those among the candidates, or without them of all memories of the tier."""
+    character_id, vector = view.character.pk if view.character else None, vector_text(wanted.vectors)
+    known, parameters = KNOWN[Memory.Tier(tier), candidates is not None].sql(
+        keys_of(turn.chat), character_id, view.ids, turn.index - 1, list(wanted.words), wanted.vectors.model, vector
+    )
     sql = CHOICE.format(
         candidates=f"candidates AS MATERIALIZED ({candidates.sql})," if candidates else "",
         known=known,
@@ -118,12 +121,3 @@ def _chosen(
     with prepared_cursor() as cursor:
         cursor.execute(sql, [*(candidates.parameters if candidates else ()), *parameters, *places, *limits])
         return [Choice(*row) for row in cursor.fetchall()]
-
-
-def _known(
-    turn: UserTurn, tier: str, view: Viewpoint, wanted: Wanted, *, of_candidates: bool
-) -> tuple[str, Sequence[Any]]:
-    """Return SQL and parameters of the tier's memories known before the turn, with ``COLUMNS``."""
-    vector, character_id = vector_text(wanted.vectors), view.character.pk if view.character else None
-    of_turn = (keys_of(turn.chat), character_id, view.ids, turn.index - 1)
-    return KNOWN[Memory.Tier(tier), of_candidates].sql(*of_turn, list(wanted.words), wanted.vectors.model, vector)

@@ -39,7 +39,10 @@ def _known_rows(
     model: Any,
     vector: Any,
 ) -> QuerySet[Memory]:
-    """Return the queryset of ``_known`` for keys of a compiled query."""
+    """Return the tier's memories known at ``index``, with ``COLUMNS``, as the queryset of a compiled query.
+
+    ``of_candidates``: only those that the statement around it names ``candidates``.
+    """
     has_trigger, similarity = Q(triggers__overlap=words), similarity_to(model, vector)
     if tier == Memory.Tier.LONG_TERM:
         similarity = Case(When(has_trigger, then=similarity), default=0.0)

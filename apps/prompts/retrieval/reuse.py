@@ -8,7 +8,7 @@ from apps.memories.quotations import inside, quoted_speaker
 from apps.prompts.models import Recall
 from apps.prompts.retrieval.excerpts import ELLIPSIS
 from apps.prompts.retrieval.known import is_current, memories_of_tier
-from apps.prompts.retrieval.service import secrets_of, tellable
+from apps.prompts.retrieval.service import secrets_of
 from apps.prompts.slots.blocks import one_line
 from apps.prompts.slots.definitions import LONG_TERM, SESSION, TRIGGERED
 from apps.prompts.slots.entries import MESSAGES_TIER, Entry
@@ -17,11 +17,11 @@ from apps.prompts.witnessing import Viewpoint
 
 
 def current_entries(turn: UserTurn, character: Character | None, recall: Recall) -> dict[str, list[Entry]]:
-    """Return the memories and passages of a stored recall that ``character`` may still be told, by slot name.
+    """Return the memories and passages of a stored recall that are still as they were, by slot name.
 
     They are in the order of the text. Leave out those that were hidden, retired, edited or deleted since, that the
-    character did not witness or that is kept from them, and those of a scene that has ended unless the turn's text
-    found them.
+    character did not witness, and those of a scene that has ended unless the turn's text found them. Those that are
+    kept from the character are left to ``tellable``.
     """
     texts = _current_memories(turn, character, recall)
     messages = _current_messages(turn, character, recall)
@@ -33,8 +33,7 @@ def current_entries(turn: UserTurn, character: Character | None, recall: Recall)
     ]
     for item, priority in sorted(documents, key=lambda pair: recall.text.find(one_line(pair[0]["text"]))):
         entries[item["slot"]].append(Entry.from_document(item, priority))
-    secrets = secrets_of(turn, character)
-    return {name: tellable(secrets, items) for name, items in entries.items()}
+    return entries
 
 
 def _current_memories(turn: UserTurn, character: Character | None, recall: Recall) -> dict[str, str]:

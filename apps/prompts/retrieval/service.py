@@ -1,9 +1,8 @@
-"""Fill the slots for a turn with active memories and with search results."""
+"""Find what may stand in the slots of a turn, of active memories and of search results, and fill them with it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from typing import Any
 
 from apps.chats.models import Character, Message
@@ -18,7 +17,7 @@ from apps.prompts.retrieval.reasons import names_in, reasons
 from apps.prompts.retrieval.related import MESSAGES_TIER, search_related
 from apps.prompts.slots.blocks import join_blocks, one_line
 from apps.prompts.slots.budgets import CountFunction, FittedItems
-from apps.prompts.slots.definitions import EPISTEMIC, LONG_TERM, RECALLED, SESSION
+from apps.prompts.slots.definitions import EPISTEMIC, LONG_TERM, RECALLED, SESSION, TRIGGERED
 from apps.prompts.slots.entries import Entry
 from apps.prompts.slots.filling import Candidates, Filling, fill
 from apps.prompts.slots.plan import Plan
@@ -79,45 +78,49 @@ class RetrievalResult:
 
 
 def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> RetrievalResult:
-    """Fill the slots with what was known just before a turn, within the budgets of ``plan``.
+    """Find what was known just before a turn, and fill the slots with it within the budgets of ``plan``.
 
     Raise EmbeddingUnavailable, OperationalError.
     """
     related, layers = read_concurrently(
         partial(search_related, turn, character, plan.surely_shown()), partial(layer_entries, turn, character, plan)
     )
-    results_by_id = {result.id: result for result in related.results if result.memory}
+    required = [result.id for result in related.results if result.memory]
     tiers = (LONG_TERM.name, SESSION.name)
-    memories = active_memories(turn, tiers, character, results_by_id, related.vectors, related.near)
-    secrets = secrets_of(turn, character)
-    found = {
-        name: tellable(
-            secrets,
-            # Of two with the same priority, the newer one is kept.
-            (
-                _memory_entry(turn, active, results_by_id.get(active.id), active.priority + number * 1e-9)
-                for number, active in enumerate(rows)
-            ),
-        )
-        for name, rows in memories.items()
-    }
-    always = {active.id for active in memories[LONG_TERM.name] if active.always}
-    entries = layers | {
-        LONG_TERM.name: [entry for entry in found[LONG_TERM.name] if entry.id in always],
-        SESSION.name: found[SESSION.name],
-    }
-    protected = {name: _protect(items, PROTECTED_KINDS.get(name, ())) for name, items in entries.items()}
-    related_entries = tellable(secrets, _triggered_entries(turn, related.results, chain(*found.values())))
-    filling = fill(plan, Candidates(protected, related_entries))
+    memories = active_memories(turn, tiers, character, required, related.vectors, related.near)
+    filling = fill(plan, _candidates(turn, character, related.results, memories, layers))
     return RetrievalResult(turn, filling, plan.count, not related.lacks_vectors)
 
 
+def _candidates(
+    turn: UserTurn,
+    character: Character | None,
+    results: Sequence[SearchResult],
+    memories: Mapping[str, Sequence[ActiveMemory]],
+    layers: Mapping[str, Sequence[Entry]],
+) -> Candidates:
+    """Return the entries that may be told, of layers and ``memories`` by slot name, and of the search's results."""
+    results_by_id = {result.id: result for result in results if result.memory}
+    found = {
+        # Of two with the same priority, the newer one is kept.
+        name: [
+            _memory_entry(turn, active, results_by_id.get(active.id), active.priority + number * 1e-9)
+            for number, active in enumerate(rows)
+        ]
+        for name, rows in memories.items()
+    }
+    passages = [_passage_entry(turn, result.message, result) for result in results if result.message]
+    told = tellable(turn, character, {**layers, **found, TRIGGERED.name: passages})
+    related_entries = _triggered_entries(told.pop(TRIGGERED.name), [*told[LONG_TERM.name], *told[SESSION.name]])
+    always = {active.id for active in memories[LONG_TERM.name] if active.always}
+    told[LONG_TERM.name] = [entry for entry in told[LONG_TERM.name] if entry.id in always]
+    protected = {name: _protect(items, PROTECTED_KINDS.get(name, ())) for name, items in told.items()}
+    return Candidates(protected, related_entries)
+
+
 def layer_entries(turn: UserTurn, character: Character | None, plan: Plan) -> dict[str, list[Entry]]:
-    """Return the entries that no search is needed for and that the character may be told, by slot name."""
-    entries = {name: read(turn, character) if plan.slots[name].enabled else [] for name, read in LAYERS.items()}
-    secrets = secrets_of(turn, character)
-    # What characters suspect or believe is in their own mind, also where they don't know that it is so.
-    return {name: items if name == EPISTEMIC.name else tellable(secrets, items) for name, items in entries.items()}
+    """Return the entries that no search is needed for, by slot name; before ``tellable``."""
+    return {name: read(turn, character) if plan.slots[name].enabled else [] for name, read in LAYERS.items()}
 
 
 def secrets_of(turn: UserTurn, character: Character | None) -> Secrets:
@@ -129,10 +132,21 @@ def secrets_of(turn: UserTurn, character: Character | None) -> Secrets:
     return secrets_kept_from(names, turn.knowledge)
 
 
-def tellable(secrets: Secrets, entries: Iterable[Entry]) -> list[Entry]:
-    """Return the entries that tell no secret; those of several sentences without the ones that do."""
-    lines = [(entry, secrets.without(entry.line)) for entry in entries]
-    return [entry if line == entry.line else replace(entry, line=line) for entry, line in lines if line]
+def tellable(
+    turn: UserTurn, character: Character | None, entries: Mapping[str, Sequence[Entry]]
+) -> dict[str, list[Entry]]:
+    """Return the entries, by slot name, that tell the character no secret; of several sentences the others.
+
+    All entries of a prompt pass here before they fill a slot.
+    """
+    secrets = secrets_of(turn, character)
+
+    def without_secrets(items: Sequence[Entry]) -> list[Entry]:
+        lines = [(entry, secrets.without(entry.line)) for entry in items]
+        return [entry if line == entry.line else replace(entry, line=line) for entry, line in lines if line]
+
+    # What characters suspect or believe is in their own mind, also where they don't know that it is so.
+    return {name: list(items) if name == EPISTEMIC.name else without_secrets(items) for name, items in entries.items()}
 
 
 def _protect(entries: Sequence[Entry], kinds: Sequence[str]) -> list[Entry]:
@@ -186,14 +200,13 @@ def _describe_origin(turn: UserTurn, source: SourceMessage | None) -> str:
     return f"{distance:,} {'message' if distance == 1 else 'messages'} ago"
 
 
-def _triggered_entries(turn: UserTurn, results: Iterable[SearchResult], memories: Iterable[Entry]) -> list[Entry]:
-    """Return the passages and the memories that the search found, best first.
+def _triggered_entries(passages: Iterable[Entry], memories: Iterable[Entry]) -> list[Entry]:
+    """Return the passages, and those of the memories that the search or a trigger word found, best first.
 
     Some of the memories may stand in slots of their own, which say them already.
     """
-    passages = [_passage_entry(turn, result.message, result) for result in results if result.message]
     found = [replace(entry, priority=entry.score) for entry in memories if entry.triggered]
-    return sorted(passages + found, key=lambda entry: -entry.score)
+    return sorted([*passages, *found], key=lambda entry: -entry.score)
 
 
 def _passage_entry(turn: UserTurn, message: Message, result: SearchResult) -> Entry:

@@ -10,9 +10,10 @@ from apps.common.scoping import Owner
 from apps.extraction.settings.stores import SettingsStore
 from apps.llm.backends import token_counter_for
 from apps.prompts.models import InjectionSettings
-from apps.prompts.settings.schema import SETTINGS, SIMPLE, Settings, resolve
-from apps.prompts.slots.allocation import divided, tuned
-from apps.prompts.slots.definitions import SLOTS, in_language
+from apps.prompts.settings.schema import ONE_BLOCK, SETTINGS, SIMPLE, Settings, resolve
+from apps.prompts.slots.allocation import divided, scaled, tuned
+from apps.prompts.slots.blocks import SEPARATOR_TOKENS
+from apps.prompts.slots.definitions import SLOTS, UNIFIED, UNIFIED_ORDER, in_language
 from apps.prompts.slots.plan import Plan
 from apps.prompts.slots.turn_class import adapted_budgets
 from apps.prompts.statistics import demands_of
@@ -45,16 +46,11 @@ def plan_for(
     language = catalogue_of(chat)
     return Plan(
         slots={name: in_language(slot, language) for name, slot in settings.slots.items()},
-        budgets=budgets_of(chat, settings, turn_class),
+        budgets=_within_one_block(budget_steps(chat, settings, turn_class)[-1].budgets, settings),
         names=chat.names_for(character),
         count=token_counter_for(chat.owner_id),
         context_tokens=context_tokens,
     )
-
-
-def budgets_of(chat: Chat, settings: Settings, turn_class: str) -> Mapping[str, int]:
-    """Return the budgets of the slots in tokens by name, before they are fitted into the context."""
-    return budget_steps(chat, settings, turn_class)[-1].budgets
 
 
 def budget_steps(chat: Chat, settings: Settings, turn_class: str) -> list[BudgetStep]:
@@ -70,6 +66,15 @@ def budget_steps(chat: Chat, settings: Settings, turn_class: str) -> list[Budget
     if settings.adaptive:
         steps.append(BudgetStep("turn", adapted_budgets(turn_class, steps[-1].budgets)))
     return steps
+
+
+def _within_one_block(budgets: Mapping[str, int], settings: Settings) -> Mapping[str, int]:
+    """Return the budgets; in unified mode, those of the parts reduced to what the one block has room for."""
+    parts = {slot.name: budgets[slot.name] for slot in UNIFIED_ORDER}
+    room = max(settings.slots[UNIFIED.name].budget - SEPARATOR_TOKENS * len(parts), 0)
+    if settings.mode != ONE_BLOCK or sum(parts.values()) <= room:
+        return budgets
+    return {**budgets, **scaled(parts, room / sum(parts.values()))}
 
 
 def on_characters_merged(*, character: Character, into: Character, **kwargs: Any) -> None:

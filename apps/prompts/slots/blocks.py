@@ -9,6 +9,7 @@ from apps.chats.macros import macros_in, resolve_macros
 from apps.prompts.slots.definitions import ENTRIES, Slot
 
 SEPARATOR = "\n\n"
+SEPARATOR_TOKENS = 3  # at most
 PLACEHOLDERS = {"entries", "char", "user"}
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 # Tokens by which templates of chats mark roles and turns: "<|im_start|>", "<start_of_turn>", "</s>", "[INST]" …

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from apps.prompts.slots.blocks import heading_of, split_blocks
 from apps.prompts.slots.budgets import FittedItems
-from apps.prompts.slots.definitions import RECALLED, SLOTS, TRIGGERED, Slot, in_all_languages
+from apps.prompts.slots.definitions import RECALLED, TRIGGERED, Slot, in_all_languages
 from apps.prompts.slots.entries import Entry
 from apps.prompts.slots.plan import Plan
 
@@ -32,13 +32,6 @@ class FilledSlot:
     def room(self) -> int:
         """Return the number of tokens that the text may take."""
         return max(self.budget, self.tokens) if self.edited else self.budget
-
-
-def slots_of_entries(
-    plan: Plan, fitted: Mapping[str, FittedItems[Entry]], budgets: Mapping[str, int]
-) -> list[FilledSlot]:
-    """Return all slots, filled with ``fitted``, the entries by slot name."""
-    return [slot_of_entries(plan.slots[slot.name], fitted[slot.name], budgets[slot.name]) for slot in SLOTS]
 
 
 def slot_of_entries(slot: Slot, fitted: FittedItems[Entry], budget: int) -> FilledSlot:

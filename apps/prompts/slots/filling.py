@@ -8,7 +8,7 @@ from apps.prompts.slots.blocks import one_line
 from apps.prompts.slots.budgets import FittedItems
 from apps.prompts.slots.definitions import LONG_TERM, SESSION, SLOTS, TRIGGERED
 from apps.prompts.slots.entries import MESSAGES_TIER, Entry
-from apps.prompts.slots.filled_slots import FilledSlot, slot_of_entries, slots_of_entries, slots_of_text
+from apps.prompts.slots.filled_slots import FilledSlot, slot_of_entries, slots_of_text
 from apps.prompts.slots.plan import Plan
 
 QUOTED_SHARE = 0.7  # share of a quoted message's words that a memory must have to stand for it
@@ -43,14 +43,15 @@ def fill(plan: Plan, candidates: Candidates) -> Filling:
     entries = {name: items if plan.slots[name].enabled else [] for name, items in candidates.entries.items()}
     budgets = plan.budgets_for(entries)
     related = entries.pop(TRIGGERED.name, candidates.related if plan.slots[TRIGGERED.name].enabled else [])
-    if candidates.text is not None:
+    by_name: dict[str, FilledSlot] = {}
+    if candidates.text is None:
+        fitted = fit_in_order(plan, entries, budgets)
+        fitted[TRIGGERED.name] = fit_triggered(plan, fitted, related, budgets[TRIGGERED.name])
+    else:
         fitted = fit_in_order(plan, entries, budgets, candidates.text.splitlines())
         by_name = {item.slot.name: item for item in slots_of_text(plan, candidates.text, budgets)}
-        by_name |= {name: slot_of_entries(plan.slots[name], items, budgets[name]) for name, items in fitted.items()}
-        return Filling([by_name[slot.name] for slot in SLOTS], fitted, budgets)
-    fitted = fit_in_order(plan, entries, budgets)
-    fitted[TRIGGERED.name] = fit_triggered(plan, fitted, related, budgets[TRIGGERED.name])
-    return Filling(slots_of_entries(plan, fitted, budgets), fitted, budgets)
+    by_name |= {name: slot_of_entries(plan.slots[name], items, budgets[name]) for name, items in fitted.items()}
+    return Filling([by_name[slot.name] for slot in SLOTS], fitted, budgets)
 
 
 def fit_in_order(
