@@ -5,6 +5,9 @@ from django.dispatch import Signal
 # A memory was deleted by hand or by an instance, or restored. Receivers get ``owner_id``.
 tombstones_changed = Signal()
 
+# All of a namespace was erased. Receivers get ``owner_id`` and ``namespace``.
+namespace_erased = Signal()
+
 # Memories were changed by a statement that sends no signals of its own. Receivers get ``owner_id`` and ``ids``.
 memories_changed = Signal()
 
