@@ -25,6 +25,7 @@ from mcp_types import (
     Tool,
     ToolAnnotations,
 )
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from apps.mcp.calls import Refused, current_api
 from apps.mcp.resources import RESOURCES, TEMPLATES, MissingResource, read
@@ -38,13 +39,14 @@ INSTRUCTIONS = (
     "something about the user. Keep what should be remembered with memory_add: one fact in one sentence, with names "
     "instead of pronouns. Correct a wrong memory with memory_update; don't add its opposite."
 )
-RESOURCE_NOT_FOUND = -32002
+RESOURCE_NOT_FOUND = -32002  # in versions of the protocol that have a code for it
 
 logging.getLogger("mcp").setLevel(logging.WARNING)  # at INFO it reports each request's beginning and end
 
 
 async def list_tools(context: Any, params: PaginatedRequestParams | None) -> ListToolsResult:
     """Return all tools: there are few."""
+    _check_page(params)
     return ListToolsResult(tools=[_tool(definition) for definition in TOOLS.values()])
 
 
@@ -80,6 +82,7 @@ async def call_tool(context: Any, params: CallToolRequestParams) -> CallToolResu
 
 
 async def list_resources(context: Any, params: PaginatedRequestParams | None) -> ListResourcesResult:
+    _check_page(params)
     return ListResourcesResult(
         resources=[
             Resource(uri=uri, name=name, description=description, mime_type="text/markdown")
@@ -89,6 +92,7 @@ async def list_resources(context: Any, params: PaginatedRequestParams | None) ->
 
 
 async def list_templates(context: Any, params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+    _check_page(params)
     return ListResourceTemplatesResult(
         resource_templates=[
             ResourceTemplate(uri_template=uri, name=name, description=description, mime_type="text/markdown")
@@ -97,17 +101,28 @@ async def list_templates(context: Any, params: PaginatedRequestParams | None) ->
     )
 
 
+def _check_page(params: PaginatedRequestParams | None) -> None:
+    """Raise MCPError for a cursor: each list has one page, so none was given out."""
+    if params is not None and params.cursor:
+        raise MCPError(INVALID_PARAMS, "There is no such page: the list has only one.")
+
+
 async def read_resource(context: Any, params: ReadResourceRequestParams) -> ReadResourceResult:
     try:
         text = await read(current_api.get(), str(params.uri))
     except MissingResource:
-        raise MCPError(RESOURCE_NOT_FOUND, f"There is no resource {str(params.uri)[:200]!r}.") from None
+        raise MCPError(_code_of_missing(context), f"There is no resource {str(params.uri)[:200]!r}.") from None
     except Refused as refused:
-        code = RESOURCE_NOT_FOUND if refused.status == 404 else INVALID_PARAMS
+        code = _code_of_missing(context) if refused.status == 404 else INVALID_PARAMS
         raise MCPError(code, str(refused)) from None
     return ReadResourceResult(
         contents=[TextResourceContents(uri=str(params.uri), mime_type="text/markdown", text=text)]
     )
+
+
+def _code_of_missing(context: Any) -> int:
+    """Return the code for a resource that isn't there, in the version of the protocol that the client speaks."""
+    return INVALID_PARAMS if context.protocol_version in MODERN_PROTOCOL_VERSIONS else RESOURCE_NOT_FOUND
 
 
 SERVER: Server[Any] = Server(

@@ -6,6 +6,9 @@ from django.dispatch import Signal
 # of it by the event stream of ``sync``; a client that was away asks for ``tombstones``.
 tombstones_changed = Signal()
 
+# All of a namespace was erased. Receivers get ``owner_id`` and ``namespace``.
+namespace_erased = Signal()
+
 # Memories were changed by a statement that sends no signals of its own. Receivers get ``owner_id`` and ``ids``.
 memories_changed = Signal()
 

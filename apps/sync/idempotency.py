@@ -3,6 +3,7 @@
 import datetime as dt
 import hashlib
 from collections.abc import Callable
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -15,7 +16,7 @@ from apps.common.api.problems import problem_response
 from apps.common.http.request_bodies import API_PREFIX, CHUNK_BYTES, is_multipart, rewindable_body
 from apps.common.http.retries import KEY_HEADER, response_after
 from apps.common.problems import Invalid, Problem, ProblemType
-from apps.common.scoping import system_scope
+from apps.common.scoping import OWN_NAMESPACE, system_scope
 from apps.sync.models import IdempotencyRecord
 
 MAX_KEY_LENGTH = 255
@@ -61,7 +62,8 @@ class IdempotencyMiddleware:
         """Return the stored response, or that of the view. Raise Invalid, KeyReused."""
         if not 0 < len(key) <= MAX_KEY_LENGTH:
             raise Invalid(f"The header {KEY_HEADER} must have 1 to {MAX_KEY_LENGTH} characters.")
-        key = _key_in(authenticated_namespace(request), key)
+        namespace = authenticated_namespace(request)
+        key = _key_in(namespace, key)
         fingerprint = _fingerprint(request)
         with transaction.atomic():
             _lock_key(owner_id, key)
@@ -72,6 +74,7 @@ class IdempotencyMiddleware:
             if 200 <= response.status_code < 300:
                 IdempotencyRecord.objects.create(
                     owner_id=owner_id,
+                    namespace=namespace,
                     key=key,
                     fingerprint=fingerprint,
                     status=response.status_code,
@@ -90,6 +93,15 @@ def drop_old_bodies(now: dt.datetime) -> int:
     before = now - dt.timedelta(hours=settings.IDEMPOTENCY_HOURS)
     with system_scope():
         return IdempotencyRecord.objects.filter(created_at__lt=before, body__isnull=False).update(body=None)
+
+
+def drop_bodies_of_namespace(owner_id: UUID, namespace: str, **kwargs: Any) -> None:
+    """Receive ``namespace_erased``: drop the bodies of responses that may hold texts of the namespace.
+
+    A token that is bound to no namespace writes in all of them, and its responses don't say in which: all are dropped.
+    """
+    may_hold = IdempotencyRecord.objects.for_owner(owner_id).filter(namespace__in=(OWN_NAMESPACE, namespace))
+    may_hold.filter(body__isnull=False).update(body=None)
 
 
 def _is_ignored(request: HttpRequest) -> bool:

@@ -7,15 +7,24 @@ from django.db import models
 from django.utils import timezone
 
 from apps.common.database.fields import OrderedJSONField
-from apps.common.scoping import OwnedModel
+from apps.common.scoping import MAX_NAMESPACE_LENGTH, OwnedModel
 
 
 class IdempotencyRecord(OwnedModel):
     """The response to a write with an Idempotency-Key, stored in the transaction of the write.
 
-    The record is never deleted, so that no retry is executed again. Its body is dropped after IDEMPOTENCY_HOURS.
+    The record is never deleted, so that no retry is executed again. Its body is dropped after IDEMPOTENCY_HOURS,
+    or when a namespace is erased whose texts it may hold.
     """
 
+    namespace = models.CharField(
+        max_length=MAX_NAMESPACE_LENGTH,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="That the token is bound to; empty if it is bound to none.",
+    )
     key = models.CharField(max_length=255)
     fingerprint = models.CharField(max_length=64, help_text="SHA-256 of method, path and body.")
     status = models.PositiveSmallIntegerField()

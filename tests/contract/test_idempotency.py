@@ -131,6 +131,24 @@ def test_replies_are_kept_for_a_day_and_keys_for_good(alice: APIClient) -> None:
     assert IdempotencyRecord.objects.for_owner(alice.user).get().body is None
 
 
+def test_replies_with_texts_of_an_erased_namespace_are_dropped(alice: APIClient) -> None:
+    """Of tokens that are bound to no namespace as well, since they write in all."""
+    ann, bob = (client_of(alice.user, namespace=name) for name in ("ann", "bob"))
+    charlie = client_of(User.objects.create_user("charlie@example.com"))
+    bodies = {client: {"text": f"{name} keeps bees."} for client, name in ((ann, "Ann"), (bob, "Bob"), (charlie, "I"))}
+    bodies[alice] = {"text": "Ann keeps hens.", "namespace": "ann"}
+    first = {client: client.post("/api/v1/memories/", body, **KEY) for client, body in bodies.items()}
+    assert [reply.status_code for reply in first.values()] == [201] * 4
+
+    erasing = [alice.delete("/api/v1/namespaces/?namespace=ann", HTTP_IDEMPOTENCY_KEY="k2") for _ in "12"]
+    assert [reply.status_code for reply in erasing] == [204, 204]
+    again = {client: client.post("/api/v1/memories/", body, **KEY) for client, body in bodies.items()}
+    assert [again[client].status_code for client in (ann, alice)] == [422, 422]
+    assert [again[client].json() for client in (bob, charlie)] == [first[client].json() for client in (bob, charlie)]
+    kept = IdempotencyRecord.objects.for_owner(alice.user).filter(body__isnull=False)
+    assert not kept.filter(body__contains="Ann keeps").exists()
+
+
 @pytest.mark.parametrize(
     ("route", "body"),
     [

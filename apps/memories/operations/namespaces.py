@@ -7,7 +7,7 @@ from apps.chats.operations import delete_character, purge_chat
 from apps.common.problems import Missing
 from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
 from apps.memories.models import Memory
-from apps.memories.signals import tombstones_changed
+from apps.memories.signals import namespace_erased, tombstones_changed
 
 
 @transaction.atomic
@@ -31,4 +31,6 @@ def erase_namespace(owner: Owner, namespace: str) -> int:
     if not erased:
         raise Missing("There is no such namespace.")
     tombstones_changed.send(Memory, owner_id=owner_id_of(owner))
+    # Last, so that a write which held one of these rows has ended, and what it stored is seen.
+    namespace_erased.send(Memory, owner_id=owner_id_of(owner), namespace=namespace)
     return erased
