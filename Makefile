@@ -11,7 +11,7 @@ RUN := $(VENV)/bin/python
 LINTERS := lint-types lint-style lint-imports lint-templates lint-migrations lint-scripts
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
 
-.PHONY: up test test-system test-explore lint $(LINTERS) static format docs bench load e2e e2e-model e2e-clients mutants web-llm chromium axe redis compose clean
+.PHONY: up test test-system test-explore lint $(LINTERS) static format docs bench load e2e e2e-model e2e-clients open-webui mutants web-llm chromium axe redis compose clean
 
 up: $(VENV)/.installed
 	@exec $(RUN) manage.py up
@@ -42,9 +42,15 @@ e2e-model: $(VENV)/.installed-dev $(if $(LOCI_TEST_MODEL_URL),,$(MODEL_VENV)/.in
 	LOCI_TEST_SMALL_MODEL="$(if $(LOCI_TEST_MODEL_URL),,$$($(MODEL_VENV)/bin/python tests/real_model/weights.py .model))" \
 	$(RUN) -m pytest -s tests/real_model
 
-# Chats through the proxy in a real SillyTavern, which is installed for the tests alone.
+# Chats through the proxy in a real SillyTavern, and calls of mem0's client, which are installed for the tests alone; in a
+# real Open WebUI too, after `make open-webui`.
 e2e-clients: $(VENV)/.installed-dev chromium $(CLIENTS)/.installed $(CLIENTS)/mem0/.installed
-	LOCI_TEST_MEM0=$(CLIENTS)/mem0/bin/python LOCI_TEST_SILLYTAVERN=$(CLIENTS)/node_modules/sillytavern $(RUN) -m pytest tests/real_clients
+	LOCI_TEST_MEM0=$(CLIENTS)/mem0/bin/python LOCI_TEST_SILLYTAVERN=$(CLIENTS)/node_modules/sillytavern \
+	LOCI_TEST_OPEN_WEBUI=$(if $(wildcard $(CLIENTS)/open-webui/.installed),$(CLIENTS)/open-webui/bin/python) \
+	$(RUN) -m pytest tests/real_clients
+
+# Open WebUI for `make e2e-clients`. It needs Python 3.11 or 3.12: e.g. make open-webui PYTHON=python3.12
+open-webui: $(CLIENTS)/open-webui/.installed
 
 # What tests miss: e.g. make mutants ARGS="--sample 5 search". All of them take hours.
 mutants: $(VENV)/.installed-dev $(MUTANTS_VENV)/.installed
@@ -149,6 +155,12 @@ $(LOAD_VENV)/.installed: requirements-load.txt
 $(CLIENTS)/mem0/.installed: Makefile
 	@$(PYTHON) -m venv $(CLIENTS)/mem0
 	@$(CLIENTS)/mem0/bin/pip install --quiet mem0ai==2.2.1
+	@touch $@
+
+$(CLIENTS)/open-webui/.installed:
+	@echo "Installing Open WebUI into $(CLIENTS), 2.5 GB ..."
+	@$(PYTHON) -m venv $(CLIENTS)/open-webui
+	@$(CLIENTS)/open-webui/bin/pip install --quiet open-webui==0.12.4
 	@touch $@
 
 $(CLIENTS)/.installed: Makefile

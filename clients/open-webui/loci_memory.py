@@ -2,11 +2,12 @@
 title: Loci memory
 description: Adds what Loci remembers to each prompt, and stores each turn in Loci.
 author: Loci
-version: 1.0.0
+version: 1.1.0
 license: MIT
 requirements: httpx
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ from pydantic import BaseModel, Field
 
 KEY = "open_webui"  # in the metadata of a chat and in the extra data of a message, with Open WebUI's id
 WINDOW = 100  # messages that are compared; older ones are taken as they are
-PAGES = 10  # of 200 chats that are looked through for one that was stored before this process started
+PAGES = 10  # of 200 chats or characters that are looked through for one that was stored before this process started
 
 UNSAVED = ("local:", "temporary:", "channel:")  # beginnings of ids of what is no stored chat
 # A wrong address, or a page in Loci's place, must not break the chat.
@@ -36,6 +37,11 @@ class Filter:
         priority: int = Field(default=0, description="Filters with lower numbers run first.")
         loci_url: str = Field(default="http://127.0.0.1:8000", description="Address of Loci.")
         loci_token: str = Field(default="", description="Token with write access, for users without one of their own.")
+        character: str = Field(
+            default="Assistant",
+            description="Name of the character of Loci that a user's chats are with, so that they remember each other. "
+            "Each user has one of their own; without a name each chat remembers itself only.",
+        )
         timeout: float = Field(default=10.0, description="Seconds to wait for Loci before a turn goes on without it.")
 
     class UserValves(BaseModel):
@@ -47,6 +53,7 @@ class Filter:
     def __init__(self) -> None:
         self.valves = self.Valves()
         self._chats: dict[tuple[str, str], str] = {}  # Loci's ids by token and Open WebUI's id
+        self._creation = asyncio.Lock()  # two first chats at once must not create the character twice
 
     async def inlet(
         self,
@@ -118,31 +125,53 @@ class Filter:
         """Return Loci's id of a chat, which is created if Loci has none for it."""
         if known := self._chats.get((token, chat_id)):
             return known
-        found = await find_chat(client, chat_id)
+        found = await find(client, "chats/", lambda chat: chat["metadata"].get(KEY) == chat_id)
         if found is None:
-            reply = await client.post(
-                "chats/",
-                json={"title": "Open WebUI", "user_name": (user or {}).get("name", ""), "metadata": {KEY: chat_id}},
-                headers={"Idempotency-Key": f"open-webui-{chat_id}"},
-            )
-            reply.raise_for_status()
-            found = reply.json()["id"]
+            document = {
+                "title": "Open WebUI",
+                "character": await self._character(client, str((user or {}).get("id", ""))),
+                "user_name": (user or {}).get("name", ""),
+                "metadata": {KEY: chat_id},
+            }
+            found = await create(client, "chats/", document, {"Idempotency-Key": f"open-webui-{chat_id}"})
         return self._chats.setdefault((token, chat_id), found)
 
+    async def _character(self, client: httpx.AsyncClient, user_id: str) -> str | None:
+        """Return Loci's id of the character of a user's new chats, who is created if there is none.
 
-async def find_chat(client: httpx.AsyncClient, chat_id: str) -> str | None:
-    """Return Loci's id of the chat that stands for Open WebUI's, or None."""
-    address: str | None = "chats/?limit=200"
+        Users without a token of their own share an account of Loci, where only its character keeps their memory apart.
+        """
+        name = self.valves.character.strip()
+        if not name:
+            return None
+        own = {"name": name, "extensions": {KEY: user_id}}
+        async with self._creation:
+            found = await find(client, "characters/", lambda character: own.items() <= character.items())
+            return found or await create(client, "characters/", own)
+
+
+async def find(client: httpx.AsyncClient, route: str, holds: Callable[[dict[str, Any]], bool]) -> str | None:
+    """Return the id of the first item of a list that fulfils a condition, or None."""
+    address: str | None = f"{route}?limit=200"
     for _ in range(PAGES):
         if address is None:
             return None
         page = await client.get(address)
         page.raise_for_status()
-        for chat in page.json()["results"]:
-            if chat["metadata"].get(KEY) == chat_id:
-                return str(chat["id"])
+        for item in page.json()["results"]:
+            if holds(item):
+                return str(item["id"])
         address = page.json()["next"]
     return None
+
+
+async def create(
+    client: httpx.AsyncClient, route: str, document: dict[str, Any], headers: dict[str, str] | None = None
+) -> str:
+    """Create an item. Return its id."""
+    reply = await client.post(route, json=document, headers=headers)
+    reply.raise_for_status()
+    return str(reply.json()["id"])
 
 
 async def store(client: httpx.AsyncClient, chat: str, sent: list[dict[str, Any]], names: tuple[str, str]) -> None:

@@ -7,18 +7,18 @@ import pytest
 
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
-from apps.chats.models import Chat
-from apps.memories.models import Memory
+from apps.chats.models import Character, Chat
 from config.env import ROOT
 from tests.conftest import WebServer
 from tests.coroutines import in_thread
-from tests.factories import UserFactory
+from tests.factories import UserFactory, make_memory
 from tests.llm.scripted_server import ScriptedServer, html
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 MODULE = ROOT / "clients" / "open-webui" / "loci_memory.py"
 OPEN = {"chat_id": "ow-1"}
+ADA = {"id": "1", "name": "Ada"}
 
 
 def filter_function(server: WebServer | None, owner: User) -> Any:
@@ -70,14 +70,33 @@ def test_what_is_remembered_stands_in_the_next_prompt(web_server: WebServer) -> 
     made = filter_function(web_server, ada)
     outlet(made, message(1, "I live in Kiel."), message(2, "Nice."))
     chat = Chat.objects.for_owner(ada).get()
-    Memory.objects.create(
-        owner_id=ada.pk, chat=chat, tier="long_term", kind="fact", text="Ada builds boats.", pinned=True
-    )
+    make_memory(chat, "Ada builds boats.", pinned=True)
     asked = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "What do I build?"}]
     body = in_thread(lambda: made.inlet({"messages": asked, "model": "llama"}, {"name": "Ada"}, OPEN))
     assert "Ada builds boats." in str(body["messages"])
     assert body["messages"][0]["content"].startswith("Be kind.")
     assert body["messages"][-1]["content"] == "What do I build?"
+
+
+def test_the_chats_of_a_user_share_a_character_who_is_created_once(web_server: WebServer) -> None:
+    ada = UserFactory()
+    made = filter_function(web_server, ada)
+    for number in range(2):
+        body = {"chat_id": f"ow-{number}", "messages": [message(1, "Hello."), message(2, "Hi.")]}
+        in_thread(lambda body=body: made.outlet(body, ADA))
+    character = Character.objects.for_owner(ada).get()
+    assert character.name == "Assistant"
+    assert [chat.character_id for chat in Chat.objects.for_owner(ada)] == [character.pk] * 2
+    make_memory(Chat.objects.for_owner(ada).earliest("pk"), "Ada builds boats.", pinned=True)
+    asked = {"messages": [{"role": "user", "content": "What do I build?"}]}
+    metadata = {"chat_id": "ow-new"}
+    body = in_thread(lambda: made.inlet(asked, ADA, metadata))
+    assert "Ada builds boats." in body["messages"][0]["content"]
+    metadata["chat_id"] = "ow-of-another-user"
+    assert in_thread(lambda: made.inlet(asked, {"id": "2", "name": "Bob"}, metadata)) == asked
+    made.valves.character = ""
+    metadata["chat_id"] = "ow-alone"
+    assert in_thread(lambda: made.inlet(asked, ADA, metadata)) == asked
 
 
 def test_without_loci_and_for_tasks_the_request_is_left_as_it_is() -> None:
