@@ -158,7 +158,7 @@ $(CLIENTS)/mem0/.installed: Makefile
 	@touch $@
 
 $(CLIENTS)/open-webui/.installed:
-	@echo "Installing Open WebUI into $(CLIENTS), 2.5 GB ..."
+	@echo "Installing Open WebUI into $(CLIENTS), 2.5 GB and what PyTorch wants for GPUs ..."
 	@$(PYTHON) -m venv $(CLIENTS)/open-webui
 	@$(CLIENTS)/open-webui/bin/pip install --quiet open-webui==0.12.4
 	@touch $@

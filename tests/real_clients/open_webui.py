@@ -45,7 +45,7 @@ def running(python: Path, home: Path, *, base_url: str) -> Iterator["OpenWebUI"]
         "OPENAI_API_BASE_URL": base_url,
         "OPENAI_API_KEY": "none",
     }
-    command = [python.absolute().with_name("open-webui"), "serve", "--host", "127.0.0.1", "--port", str(port)]
+    command = [str(python.absolute().with_name("open-webui")), "serve", "--host", "127.0.0.1", "--port", str(port)]
     with (home / "log").open("w") as log:
         server = subprocess.Popen(command, cwd=home, env=ENVIRONMENT | given, stdout=log, stderr=log)
     try:
@@ -103,8 +103,8 @@ class OpenWebUI:
     def say(self, text: str) -> str:
         """Send a message. Return the reply once all is done that belongs to the turn."""
         parent = self.shown[-1]["id"] if self.shown else None
-        message = {"id": str(uuid4()), "parentId": parent, "childrenIds": [], "role": "user", "content": text}
-        self.shown.append(message | {"timestamp": int(time.time()), "models": [MODEL]})
+        message: dict[str, Any] = {"id": str(uuid4()), "parentId": parent, "childrenIds": [], "role": "user"}
+        self.shown.append(message | {"content": text, "timestamp": int(time.time()), "models": [MODEL]})
         return self._generate(parent)
 
     def regenerate(self) -> str:
