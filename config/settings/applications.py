@@ -97,7 +97,11 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "builtins": ["django.templatetags.i18n", "apps.common.templatetags.languages"],
+            "builtins": [
+                "django.templatetags.i18n",
+                "apps.common.templatetags.languages",
+                "apps.common.templatetags.places",
+            ],
         },
     },
 ]
