@@ -5,6 +5,7 @@ No transaction and no lock is held during the call.
 
 from apps.chats.macros import resolve_card_text
 from apps.common import jobs
+from apps.common.jobs.progress import Progress
 from apps.common.problems import Invalid, Problem
 from apps.common.stored_texts import gettext_stored, ngettext_stored
 from apps.llm.backends import backend_on
@@ -47,7 +48,8 @@ def _generate(generation: Generation) -> None:
         raise Invalid(gettext_stored("No model is connected any more."))
     is_user = generation.mode == Generation.Mode.IMPERSONATE
     toolbox = None if is_user else toolbox_for(generation.chat, connection, generation.character)
-    request = _request(generation, connection, reserved=room_for(connection) if toolbox else 0)
+    with Progress(generation):  # a worker that has just started, on a busy machine, takes a minute for its first prompt
+        request = _request(generation, connection, reserved=room_for(connection) if toolbox else 0)
     name = generation.chat.user_name if is_user else generation.speaker
 
     def listen(text: str) -> None:

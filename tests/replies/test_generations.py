@@ -1,6 +1,7 @@
 """Generations: what becomes of the text, whatever the model, the worker and other clients do meanwhile."""
 
 import datetime as dt
+import time
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -9,6 +10,7 @@ from django.utils import timezone
 from apps.chats.models import Chat, Message
 from apps.chats.operations import Patch, append_messages, delete_chat, patch_messages, restore_chat
 from apps.common import jobs
+from apps.common.jobs import progress
 from apps.common.problems import Conflict, Invalid
 from apps.replies import operations, running
 from apps.replies.models import Generation
@@ -158,6 +160,26 @@ def test_the_text_of_a_lost_worker_is_kept(connect, chat):
     generation.refresh_from_db()
     assert (generation.state, generation.error) == ("failed", operations.WORKER_LOST)
     assert (last(chat).mes, last(chat).extra["loci"]["partial"]) == ("It is here", True)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_whose_first_prompt_takes_minutes_is_not_lost(connect, server, chat, monkeypatch):
+    connect()
+    server.reply_with("It is here.")
+    monkeypatch.setattr(progress, "HEARTBEAT_INTERVAL", 0.05)
+    assemble = running.assemble
+
+    def assemble_slowly(request):
+        row, past = Generation.objects.for_owner(chat.owner_id), timezone.now() - dt.timedelta(hours=1)
+        row.update(heartbeat_at=past)
+        deadline = time.monotonic() + 30
+        while row.get().heartbeat_at == past:
+            assert time.monotonic() < deadline, "no heartbeat"
+            time.sleep(0.02)
+        return assemble(request)
+
+    monkeypatch.setattr(running, "assemble", assemble_slowly)
+    assert generate(chat).state == "succeeded"
 
 
 def finish(generation: Generation, text: str = "It is here.") -> None:
