@@ -7,11 +7,12 @@ from django.urls import reverse
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.extraction.models import ExtractionRun
-from apps.memories.models import Arc, Entity, Knowledge, LedgerEntry, Relationship
+from apps.memories.models import Arc, Entity, Knowledge, LedgerEntry, Relationship, Scene, VersionedText
 from apps.memories.operations.entities import get_or_create_entity
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 
 FOLD = 'class="guesses"'
+PAGES = ("story", "scenes")
 
 
 @pytest.fixture
@@ -88,3 +89,22 @@ def test_a_name_of_another_chat_of_the_character_is_not_taken_for_the_same_perso
     other = make_chat(chat.owner, "Hello.", character=chat.character)
     make_memory(other, "She waits.").entities.add(entity(other, "Ione Tarrow"))
     assert entity(chat, "Ione").name == "Ione"
+
+
+@pytest.mark.parametrize(("backend", "is_told"), [("builtin", True), ("openai", False)])
+def test_a_profile_a_summary_and_a_scene_without_a_model_say_so(
+    site: Client, chat: Chat, backend: str, is_told: bool
+) -> None:
+    run = run_of(chat, backend)
+    common = {"owner": chat.owner, "chat": chat, "run": run}
+    first = chat.messages.get(index=0)
+    VersionedText.objects.create(**common, kind="summary", text="They met.", source=first)
+    VersionedText.objects.create(
+        **common, character=chat.character, kind="profile", document={"world_state": "A quay."}
+    )
+    Scene.objects.create(**common, source=first, recap="They met.")
+    story, scenes = (site.get(reverse(f"memories:book-{tab}", args=[chat.pk])).content.decode() for tab in PAGES)
+    assert story.count("Read from single sentences by rules") == 2 * is_told
+    assert ("detected?" in scenes) == is_told
+    assert "They met." in story
+    assert "They met." in scenes

@@ -23,13 +23,13 @@ def divided(entries: Iterable[Entry]) -> tuple[list[Entry], list[Entry]]:
     A guess is what a run without a model derived, and what nobody has edited since.
     """
     rows = list(entries)
-    guessed = _guesses_among(rows)
+    guessed = guesses_among(rows)
     return [row for row in rows if row.pk not in guessed], [row for row in rows if row.pk in guessed]
 
 
 def divided_states(states: Sequence[EntityState]) -> tuple[list[EntityState], list[EntityState]]:
     """Return the ledger to rely on and that of guesses. A field is a guess if all of its entries are."""
-    guessed = _guesses_among([entry for state in states for entry in state.entries])
+    guessed = guesses_among([entry for state in states for entry in state.entries])
 
     def with_fields(state: EntityState, *, guesses: bool) -> EntityState:
         fields = [field for field in state.fields if ({row.pk for row in field.entries} <= guessed) == guesses]
@@ -41,7 +41,7 @@ def divided_states(states: Sequence[EntityState]) -> tuple[list[EntityState], li
 
 def divided_pairs(pairs: Sequence[RelationshipPair]) -> tuple[list[RelationshipPair], list[RelationshipPair]]:
     """Return the relationships to rely on and the guesses. A pair is a guess if all of its descriptors are."""
-    guessed = _guesses_among([row for pair in pairs for row in (*pair.descriptors, *pair.history)])
+    guessed = guesses_among([row for pair in pairs for row in (*pair.descriptors, *pair.history)])
     unsure = [pair for pair in pairs if {row.pk for row in (*pair.descriptors, *pair.history)} <= guessed]
     return [pair for pair in pairs if pair not in unsure], unsure
 
@@ -67,7 +67,8 @@ def marked_names(owner_id: UUID, entities: QuerySet[Entity]) -> list[Any]:
     return list(entities.annotate(is_guess=~known))
 
 
-def _guesses_among(rows: Sequence[Any]) -> set[Any]:
+def guesses_among(rows: Sequence[Any]) -> set[UUID]:
+    """Return the ids of those of the rows, all of one layer, that are guesses."""
     if not rows:
         return set()
     model, owner_id = type(rows[0]), rows[0].owner_id

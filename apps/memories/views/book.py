@@ -26,7 +26,7 @@ from apps.memories.operations.arcs import create_arc
 from apps.memories.operations.knowledge import create_knowledge
 from apps.memories.operations.ledger import set_field_by_hand
 from apps.memories.operations.relationships import set_relationship
-from apps.memories.queries.guesses import divided, divided_pairs, divided_states, readers_of
+from apps.memories.queries.guesses import divided, divided_pairs, divided_states, guesses_among, readers_of
 from apps.memories.queries.knowledge import knowledge_matrix
 from apps.memories.queries.memories import add_witness_names, memories_between
 from apps.memories.queries.memory_book import MemoryBook
@@ -79,8 +79,11 @@ def scenes(request: HttpRequest, chat_id: UUID) -> HttpResponse:
         (scene, list(memories_between(chat, scene.start, scene.end)[:MEMORIES_PER_SCENE]))
         for scene in finished_scenes(chat)
     ]
+    guessed = guesses_among([scene.detected for scene, _ in finished if scene.detected])
     dismissed = Scene.objects.for_owner(request.user).filter(chat=chat, state=Scene.State.DISMISSED)
-    return render_tab(request, book, "scenes", scenes=finished, dismissed=dismissed.select_related("source"))
+    return render_tab(
+        request, book, "scenes", scenes=finished, guessed=guessed, dismissed=dismissed.select_related("source")
+    )
 
 
 class LayerView(LoginRequiredMixin, View):

@@ -15,6 +15,7 @@ from apps.chats.models import Chat
 from apps.memories.forms.layers import ProfileForm, TextForm
 from apps.memories.models import VersionedText
 from apps.memories.operations.texts import edit_text, restore_version
+from apps.memories.queries.guesses import guesses_among
 from apps.memories.queries.memory_book import MemoryBook
 from apps.memories.queries.texts import versions_in
 from apps.memories.views.access import own_book, own_entry, redirect_back
@@ -42,7 +43,8 @@ def story(request: HttpRequest, **scope: UUID) -> HttpResponse:
     for version in book.texts():
         if version.state in by_state:
             by_state[version.state][version.kind].append(version)
-    return render_tab(request, book, "story", current=current, earlier=earlier)
+    guessed = guesses_among([*current[VersionedText.Kind.SUMMARY], *current[VersionedText.Kind.PROFILE]])
+    return render_tab(request, book, "story", current=current, earlier=earlier, guessed=guessed)
 
 
 @login_required
