@@ -10,7 +10,9 @@ from django.db.models import Q, QuerySet
 from apps.chats.models import Character, Chat
 from apps.common.scoping import OWN_NAMESPACE, Owner
 from apps.graph.building import GraphEntity, graph_of
+from apps.llm.generation import BUILTIN
 from apps.memories.models import Entity, Memory, Relationship
+from apps.memories.queries.guesses import divided_pairs
 from apps.memories.queries.relationships import relationships_in, relationships_of
 
 MAX_NODES = 500
@@ -105,10 +107,12 @@ def _relations(owner: Owner, scope: Scope, together: dict[frozenset[str], list[s
 
 
 def _relationships(owner: Owner, scope: Scope) -> Iterable[Relationship]:
+    """Return the relationships of a scope, without those that the built-in reader guessed."""
     if scope.chat or scope.character:
         pairs = relationships_in(scope.chat) if scope.chat else relationships_of(scope.character)  # type: ignore[arg-type]
-        return [row for pair in pairs for row in pair.descriptors]
+        return [row for pair in divided_pairs(pairs)[0] for row in pair.descriptors]
     rows = Relationship.objects.for_owner(owner).filter(state=Relationship.State.CURRENT, chat__deleted_at=None)
+    rows = rows.exclude(run__backend=BUILTIN, edited_by="")
     if scope.is_of_namespace:
         of_chat, of_character = (
             Q(subject__chat__namespace=scope.namespace),

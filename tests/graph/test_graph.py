@@ -8,8 +8,9 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from apps.chats.models import Character, Chat
+from apps.extraction.models import ExtractionRun
 from apps.graph import queries
-from apps.memories.models import Entity, Memory
+from apps.memories.models import Entity, Memory, Relationship
 from apps.memories.operations import delete_memory
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.relationships import set_relationship
@@ -79,6 +80,17 @@ def test_relationships_are_edges_with_a_direction_and_their_messages(api: APICli
     assert (edge["memories"], len(edge["messages"])) == ([str(memory.pk)], 1)
     delete_memory(memory)
     assert graph_of(api) == ({"Mira": 0, "Tom": 0}, {("Mira", "Tom", "warm, wary"): 0})
+
+
+@pytest.mark.parametrize(("backend", "is_shown"), [("builtin", False), ("openai", True)])
+def test_a_relationship_that_was_guessed_without_a_model_is_no_edge(
+    api: APIClient, chat: Chat, backend: str, is_shown: bool
+) -> None:
+    run = ExtractionRun.objects.create(owner=chat.owner, chat=chat, backend=backend, state="succeeded")
+    ends = {"subject": get_or_create_entity(chat, "Mira"), "target": get_or_create_entity(chat, "Tom")}
+    Relationship.objects.create(owner=chat.owner, chat=chat, run=run, **ends, descriptor="longing", magnitude="low")
+    for query in ({}, {"chat": str(chat.pk)}, {"character": str(chat.character_id)}):
+        assert bool(graph_of(api, **query)[1]) == is_shown
 
 
 def test_the_graph_of_a_memory_has_what_is_named_together_with_its_names(api: APIClient, chat: Chat) -> None:
