@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID
 
+from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -41,14 +42,19 @@ class ImportedLorebooksSerializer(serializers.Serializer[Any]):
     report = FileReportSerializer()
 
 
+def _uploaded_file(request: Request) -> UploadedFile:
+    check_content_length(request, cards.MAX_FILE_BYTES)
+    file: UploadedFile = read_body(FileSerializer, request)["file"]
+    return file
+
+
 class CharacterImportView(APIView):
     parser_classes = [MultiPartParser]
 
     @extend_schema(request={"multipart/form-data": FileSerializer}, responses={201: ImportedCardsSerializer})
     def post(self, request: Request) -> Response:
         """Import a character card of any version (PNG, JSON, CHARX or YAML) or a lorebook."""
-        check_content_length(request, cards.MAX_FILE_BYTES)
-        file = read_body(FileSerializer, request)["file"]
+        file = _uploaded_file(request)
         imported = cards.import_card(request.user, file, filename=file.name)
         return Response(ImportedCardsSerializer(imported).data, status=status.HTTP_201_CREATED)
 
@@ -78,8 +84,7 @@ class LorebookImportView(APIView):
     @extend_schema(request={"multipart/form-data": FileSerializer}, responses={201: ImportedLorebooksSerializer})
     def post(self, request: Request) -> Response:
         """Import a lorebook of SillyTavern, NovelAI, Agnai or Risu, or that of a card."""
-        check_content_length(request, cards.MAX_FILE_BYTES)
-        file = read_body(FileSerializer, request)["file"]
+        file = _uploaded_file(request)
         imported = cards.import_lorebook(request.user, file, filename=file.name)
         return Response(ImportedLorebooksSerializer(imported).data, status=status.HTTP_201_CREATED)
 

@@ -27,7 +27,7 @@ class Charx:
         try:
             # `zipfile` reads the directory at the end, so a picture before the archive is ignored.
             self._archive = zipfile.ZipFile(io.BytesIO(content))
-        except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        except (zipfile.BadZipFile, ValueError, NotImplementedError):  # the last for versions that it can't read
             raise BrokenArchive("It is not a CHARX archive, or it is damaged.") from None
         self.names = self._archive.namelist()
 
