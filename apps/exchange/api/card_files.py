@@ -3,7 +3,6 @@
 from typing import Any
 from uuid import UUID
 
-from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -42,10 +41,9 @@ class ImportedLorebooksSerializer(serializers.Serializer[Any]):
     report = FileReportSerializer()
 
 
-def _uploaded_file(request: Request) -> UploadedFile:
+def _uploaded_file(request: Request) -> Any:
     check_content_length(request, cards.MAX_FILE_BYTES)
-    file: UploadedFile = read_body(FileSerializer, request)["file"]
-    return file
+    return read_body(FileSerializer, request)["file"]
 
 
 class CharacterImportView(APIView):
