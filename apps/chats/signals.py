@@ -40,6 +40,9 @@ chat_deleted = Signal()
 chat_restored = Signal()
 chat_purged = Signal()
 
+# Sent with ``owner_id`` and ``namespace`` inside the transaction that has deleted a chat for good, after all its rows.
+chat_erased = Signal()
+
 # Sent with ``owner_id`` inside the transaction that pins, archives, tags, deletes or restores chats.
 chat_list_changed = Signal()
 

@@ -75,6 +75,11 @@ def end_of_window(chat: Chat) -> int:
     return newest.index + 1 if newest.is_user else newest.index
 
 
+def withheld_in(chat: Chat) -> set[UUID]:
+    """Return the ids of the messages that moderators withhold, which changes neither the chat's rev nor theirs."""
+    return set(Message.objects.for_owner(chat.owner_id).filter(chat=chat, withheld=True).values_list("pk", flat=True))
+
+
 def mark_extracted(
     chat: Chat, messages: Iterable[Message], tiers: Sequence[str], *, refused: Sequence[str] = ()
 ) -> None:

@@ -96,9 +96,10 @@ def drop_old_bodies(now: dt.datetime) -> int:
 
 
 def drop_bodies_of_namespace(owner_id: UUID, namespace: str, **kwargs: Any) -> None:
-    """Receive ``namespace_erased``: drop the bodies of responses that may hold texts of the namespace.
+    """Receive ``chat_erased`` and ``namespace_erased``: drop the bodies of responses that may hold what was deleted.
 
-    A token that is bound to no namespace writes in all of them, and its responses don't say in which: all are dropped.
+    A response may tell texts of a chat without naming it, so all of the chat's namespace go. A token that
+    is bound to no namespace writes in all of them, and its responses don't say in which: all are dropped.
     """
     may_hold = IdempotencyRecord.objects.for_owner(owner_id).filter(namespace__in=(OWN_NAMESPACE, namespace))
     may_hold.filter(body__isnull=False).update(body=None)

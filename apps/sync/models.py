@@ -14,7 +14,7 @@ class IdempotencyRecord(OwnedModel):
     """The response to a write with an Idempotency-Key, stored in the transaction of the write.
 
     The record is never deleted, so that no retry is executed again. Its body is dropped after IDEMPOTENCY_HOURS,
-    or when a namespace is erased whose texts it may hold.
+    or when a chat or a namespace is deleted for good whose texts it may hold.
     """
 
     namespace = models.CharField(

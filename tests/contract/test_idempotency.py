@@ -11,11 +11,13 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test import Client
 from django.test.client import encode_multipart
+from django.utils import timezone
 from rest_framework.test import APIClient
 
 from apps.accounts.models import User
+from apps.accounts.operations import delete_account
 from apps.chats.models import Chat
-from apps.chats.tasks import trim_change_logs
+from apps.chats.tasks import purge_old_chats, trim_change_logs
 from apps.sync.models import IdempotencyRecord
 from apps.sync.tasks import sweep_idempotency_records
 from tests.contract.conftest import client_of
@@ -147,6 +149,52 @@ def test_replies_with_texts_of_an_erased_namespace_are_dropped(alice: APIClient)
     assert [again[client].json() for client in (bob, charlie)] == [first[client].json() for client in (bob, charlie)]
     kept = IdempotencyRecord.objects.for_owner(alice.user).filter(body__isnull=False)
     assert not kept.filter(body__contains="Ann keeps").exists()
+
+
+def told_of(alice: APIClient, words: str) -> bool:
+    kept = IdempotencyRecord.objects.for_owner(alice.user).filter(body__contains=words)
+    return bool(kept.exists())
+
+
+@pytest.mark.parametrize("way", ["for good", "from the bin", "after its time"])
+def test_replies_with_texts_of_a_chat_deleted_for_good_are_dropped(alice: APIClient, way: str) -> None:
+    """Also of a chat that was in the bin. A repeated write is refused then, and not executed again."""
+    charlie = client_of(User.objects.create_user("charlie@example.com"))
+    theirs = charlie.post("/api/v1/memories/", {"text": "Charlie keeps bees."}, **KEY)
+    chat = alice.post("/api/v1/chats/", {"title": "Of bees"}).json()
+    url = f"/api/v1/chats/{chat['id']}/"
+    body = {"chat": chat["id"], "text": "Alice keeps bees."}
+    assert alice.post("/api/v1/memories/", body, **KEY).status_code == 201
+    assert told_of(alice, "keeps bees")
+    if way != "for good":
+        with time_machine.travel(timezone.now() - dt.timedelta(days=31)):
+            assert alice.delete(url).status_code == 204
+        assert told_of(alice, "keeps bees")  # it can be restored
+    if way == "after its time":
+        purge_old_chats()
+    else:
+        assert alice.delete(f"{url}?purge=true").status_code == 204
+    assert not told_of(alice, "bees")
+    assert alice.post("/api/v1/memories/", body, **KEY).status_code == 422
+    assert charlie.post("/api/v1/memories/", {"text": "Charlie keeps bees."}, **KEY).json() == theirs.json()
+
+
+@pytest.mark.parametrize(("kind", "name"), [("user", "ann"), ("agent", "cook"), ("run", "r1")])
+def test_replies_with_texts_of_a_deleted_entity_of_mem0_are_dropped(alice: APIClient, kind: str, name: str) -> None:
+    messages = [{"role": "user", "content": "Ann keeps bees."}]
+    added = {"messages": messages, "user_id": "ann", "agent_id": "cook", "run_id": "r1", "infer": False}
+    memory = alice.post("/mem0/v3/memories/add/", added).json()["results"][0]["id"]
+    assert alice.patch(f"/api/v1/memories/{memory}/", {"importance": 3}, **KEY).status_code == 200
+    assert told_of(alice, "keeps bees")
+    assert alice.delete(f"/mem0/v2/entities/{kind}/{name}/").status_code == 200
+    assert not told_of(alice, "bees")
+
+
+def test_replies_go_with_the_account(alice: APIClient) -> None:
+    alice.post("/api/v1/memories/", {"text": "Alice keeps bees."}, **KEY)
+    owner_id = alice.user.pk
+    delete_account(alice.user)
+    assert not IdempotencyRecord.objects.for_owner(owner_id).exists()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 
 from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Chat
-from apps.chats.signals import chat_deleted, chat_list_changed, chat_purged, chat_restored
+from apps.chats.signals import chat_deleted, chat_erased, chat_list_changed, chat_purged, chat_restored
 from apps.common.database.restriction import restricted_to
 from apps.common.database.rows import first_or_missing
 from apps.common.jobs import lock_owner
@@ -71,6 +71,8 @@ def purge_chat(owner: Owner, chat_id: UUID, *, keep_memories: bool | None = None
 def _purge(chat: Chat) -> None:
     chat_purged.send(sender=Chat, chat=chat)
     chat.delete()
+    # Last, so that a write which held the chat or a row of it has ended, and what it stored is seen.
+    chat_erased.send(sender=Chat, owner_id=chat.owner_id, namespace=chat.namespace)
 
 
 def _lock_in_bin(owner: Owner, **conditions: Any) -> Chat:

@@ -250,16 +250,18 @@ def _is_unchanged(context: Context, window: Window, chat: Chat) -> bool:
     """Return whether no message has changed of those that the step may have read.
 
     Those are the window's messages, which were read before the step began, all before them, and others that it names.
+    One that moderators have withheld since is changed too.
     """
     read = [*window.messages, *context.also_read]
     rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=[message.pk for message in read])
+    rows = rows.filter(withheld=False)
     is_same = dict(rows.values_list("pk", "rev")) == {message.pk: message.rev for message in read}
     end = window.messages[-1].index if window.messages else context.read_to
     changes = ChatChange.objects.for_owner(chat.owner_id).filter(chat=chat, rev__gt=context.read_rev)
     for reordered, changed, deleted in changes.values_list("reordered", "message_ids", "deleted_ids"):
         earlier = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=changed, index__lte=end)
         is_same = is_same and not (reordered or deleted or earlier.exists())
-    return is_same
+    return is_same and progress.withheld_in(chat) <= context.read_without
 
 
 def _was_learnt_elsewhere(context: Context) -> bool:

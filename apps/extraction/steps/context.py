@@ -17,7 +17,7 @@ from apps.chats.dates import day_of
 from apps.chats.models import Character, Chat, Message, Participant
 from apps.extraction.jobs.embedding_jobs import embed_texts
 from apps.extraction.models import ExtractionRun
-from apps.extraction.progress import end_of_window, window_key
+from apps.extraction.progress import end_of_window, window_key, withheld_in
 from apps.extraction.prompts.overrides import template_of
 from apps.extraction.prompts.rendering import render
 from apps.extraction.prompts.tasks import TASKS, any_line_of
@@ -106,9 +106,10 @@ class Context:
     character: Character | None = None  # the character whose memories the stage writes
     position: int = 0  # index at which the current window begins; earlier messages that change are read last
     tiers: Set[str] = frozenset()  # those of the run that have not read the window
-    # The state that the step has read: the chat's rev, its last index to read, and when the step began.
+    # The state that the step has read: the chat's rev, its last index to read, what was withheld, when the step began.
     read_rev: int = 0
     read_to: int = -1
+    read_without: Set[UUID] = frozenset()
     step_began: dt.datetime = field(default_factory=timezone.now)
     also_read: Sequence[Message] = ()  # messages that the step reads after its window
     # Called about once a second during a call; raises if what the step reads has changed.
@@ -132,6 +133,7 @@ class Context:
         self.noted = Counter()
         self.read_rev = Chat.objects.for_owner(self.owner_id).values_list("rev", flat=True).get(pk=self.run.chat_id)
         self.read_to = self.last_index
+        self.read_without = withheld_in(self.chat)
 
     @property
     def chat(self) -> Chat:

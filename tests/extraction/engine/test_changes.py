@@ -17,6 +17,10 @@ from apps.extraction.runs.operations import start_run
 from apps.extraction.runs.queries import is_due
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, Relationship, Scene
 from apps.memories.operations import edit_memory
+from apps.moderation.operations.decisions import decide
+from apps.moderation.operations.reports import report
+from apps.moderation.roles import MODERATORS
+from apps.moderation.targets import find_target
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import Meanwhile, tune
 from tests.extraction.engine.layers import sources_of, state_hash, texts, told
@@ -25,6 +29,7 @@ from tests.extraction.engine.story import (
     append,
     delete,
     edit,
+    message,
     patch,
     read,
     settle,
@@ -35,6 +40,7 @@ from tests.extraction.engine.story import (
 )
 from tests.lanes import paired, sampled
 from tests.llm.scripted_server import ScriptedServer
+from tests.moderation.conftest import make_staff
 
 PLAIN = ("Where do you live?", "FACT(2): Mira lives in Oslo.", "I see.", "Yes.", "Good.")
 ROME = "FACT(2): Mira lives in Rome."
@@ -76,6 +82,34 @@ def test_a_message_inserted_before_the_window_in_flight_mixes_nothing_up(meanwhi
     assert sources_of(memory(chat, "Mira lives in Oslo.")) == [0]
     settle(chat)
     assert texts(chat) == ["Mira lives in Oslo."]
+
+
+@pytest.mark.parametrize("index", [1, 0], ids=["read", "before"])
+@pytest.mark.parametrize("task", ["long_term", "profiles"])
+def test_a_message_hidden_in_flight_is_neither_stored_nor_told(
+    index: int, task: str, meanwhile: Meanwhile, owner: User, server: ScriptedServer
+) -> None:
+    """A moderator's decision changes neither the chat's rev nor the message's."""
+    chat = tell(owner, "FACT(2): Alice lives in Bonn.", "FACT(2): Mira lives in Oslo.", "I see.", "Yes.", "Good.")
+    hidden = message(chat, index)
+    moderator = make_staff("mod@example.com", MODERATORS)
+
+    def hide() -> None:
+        case = report(owner, find_target(owner, "message", hidden.pk), reason="other").case
+        decide(moderator, case.pk, "hide", reason="It is against rule 3.")
+
+    happened = meanwhile(task, hide)
+    asked = len(server.requests)
+    run = read(chat)
+    settle(chat)
+    assert (happened, run.state) == ([task], "succeeded")
+    assert texts(chat) == ["Alice lives in Bonn." if index else "Mira lives in Oslo."]
+    word = "Oslo" if index else "Bonn"
+    assert not any(word in repr(row) for row in told(chat) if "retired" not in row)
+    tasks_asked = [storyteller.task_of(one) for one in server.requests[asked:]]
+    later = server.requests[asked + tasks_asked.index(task) + 1 :]
+    assert later
+    assert not any(word in text for one in later for text in storyteller.turns_in(one).values())
 
 
 def test_a_chat_that_changes_at_every_try_fails_its_run_and_is_read_later(
