@@ -44,7 +44,7 @@ SUITES = {
     "apps/memories/operations/verdicts.py": "tests/extraction/test_reading_again.py tests/memories/test_branching.py",
     "apps/search/hits.py": "tests/search/test_search.py tests/journal/test_journal_api.py",
     "apps/memories/verdicts/judging.py": "tests/memories/test_verdicts.py",
-    "apps/memories/verdicts/questions.py": "tests/memories/test_verdicts.py",
+    "apps/memories/verdicts/uncertain_pairs.py": "tests/memories/test_verdicts.py",
     "apps/memories/verdicts/statements.py": "tests/memories/test_verdicts.py",
     "apps/memories/witnesses.py": "tests/prompts/test_group_prompts.py tests/extraction/engine/test_group.py",
     "apps/sync/idempotency.py": "tests/contract/test_idempotency.py",

@@ -16,7 +16,7 @@ from apps.common.problems import Invalid, TooLarge
 from apps.common.scoping import Owner
 from apps.exchange.filenames import safe_filename, title_from_filename
 from apps.exchange.formats.cards.document import FIELDS
-from apps.exchange.formats.cards.merging import Card
+from apps.exchange.formats.cards.merging import CharacterCard
 from apps.exchange.formats.cards.reading import ParsedCard, ParsedCardFile, UnreadableCard, read
 from apps.exchange.formats.cards.writing import as_png, blank_picture, write_png
 
@@ -104,11 +104,11 @@ def _report(parsed: ParsedCardFile) -> dict[str, Any]:
     return {"format": parsed.format, "warnings": parsed.warnings}
 
 
-def card_of(character: Character) -> Card:
+def card_of(character: Character) -> CharacterCard:
     """Return the character as a card: the imported one with later changes."""
     book = lorebook_of(character)
     fields = {name: getattr(character, name) for name in FIELDS}
-    return Card(character.card, fields, book.document if book else None)
+    return CharacterCard(character.card, fields, book.document if book else None)
 
 
 def export_json(character: Character) -> bytes:

@@ -12,8 +12,8 @@ class MemoriesConfig(AppConfig):
         restorable_rows.register(
             RestorableRows(
                 "sources",
-                on_demand("apps.memories.operations.restoring:save_sources"),
-                on_demand("apps.memories.operations.restoring:restore_sources"),
+                on_demand("apps.memories.operations.deleted_sources:save_sources"),
+                on_demand("apps.memories.operations.deleted_sources:restore_sources"),
             )
         )
         signals.chat_deleted.connect(on_demand("apps.memories.operations.bin:on_bin_changed"))

@@ -1,9 +1,24 @@
-"""Which memories and layers a chat may see, and how each memory stands there: the rule for all who read them.
+"""Which memories and layers a reader may see, and which of them count: the one rule for all who read them.
 
-A chat sees what it learnt, what it inherited as a branch, and what its character keeps from other stories. A branch and
-its parent continue one story differently: what one of them learns after the branch point must not reach the other, also
-after either is deleted. Whoever reads memories narrows a ``MemoryQuerySet``; statements in SQL begin with one, too, by
-``named_sql``.
+What a reader is shown is decided in this order:
+
+1. **Whose.** Rows of the reader's account (``for_owner``), and none whose chats are all in the bin (``in_bin``, which
+   follows from the sources and is stored for the indexes). A layer entry is in the bin with its chat.
+2. **Seen.** A chat sees what it learnt, what it inherited as a branch, and the long-term memories that its character
+   keeps from other stories (``relevant_to``; ``is_seen_in`` for layers). A branch and its parent continue one story
+   differently: what one of them learns after the branch point must not reach the other, also after either is deleted.
+3. **Counting.** Of what is seen, those rows count (``active_in``) that are not deleted (``deleted_at``) or expired
+   (``expires_at``), and whose state in the chat is ``life.holds``. That is the state of the row, but
+
+   - for a memory that a branch inherited, that of its Inheritance (of layer entries a branch has copies), and
+   - if another story has superseded or ended it (Supersession, Ending), only chats that see the successor or the end
+     see it as such. A successor that is itself retired or in the bin supersedes nothing.
+4. **When.** As of a message, what had begun and had not ended after it (``known_at`` for prompts, ``valid_at`` for
+   pages). A position counts only within its chat: what other chats tell has always begun.
+5. **To whom.** In a group, what the character witnessed (``witnesses``), and nothing that is kept from it
+   (``secrets``). Models are told nothing that is ``hidden``, as all is that moderators have ``withheld``.
+
+Whoever reads memories narrows a ``MemoryQuerySet``; statements in SQL begin with one, too, by ``named_sql``.
 """
 
 import re
@@ -20,135 +35,80 @@ from apps.chats.models import Chat, Message
 from apps.chats.queries.keys import ChatOrKeys
 from apps.common.scoping import OwnedManager, OwnedQuerySet, Owner, owner_id_of
 
-# The ids of memories whose row is superseded by another story.
-SUPERSEDED_BY_ANOTHER_STORY_SQL = """
-SELECT link.memory_id FROM memories_supersession AS link
-JOIN memories_memory AS replaced ON replaced.id = link.memory_id AND replaced.superseded_by_id = link.successor_id
-WHERE link.owner_id = %(owner)s
-"""
-# The ids of a character's memories from deleted chats that only other branches of the chat's story still say, with the
-# parameters ``owner``, ``character`` and ``chat``.
-SAID_IN_OTHER_BRANCHES_SQL = """
-SELECT memory.id FROM chats_chat AS here
-JOIN memories_memory AS memory ON memory.owner_id = here.owner_id AND memory.story <> here.story
-LEFT JOIN chats_chat AS own ON own.id = memory.chat_id
-WHERE here.id = %(chat)s AND here.owner_id = %(owner)s AND memory.character_id = %(character)s
-  AND NOT memory.in_bin AND NOT memory.kept
-  AND (own.id IS NULL OR own.deleted_at IS NOT NULL AND NOT own.keeps_memories)
-  AND EXISTS (SELECT 1 FROM chats_chat AS branch WHERE branch.story = here.story AND branch.id <> here.id)
-  AND NOT EXISTS (
-      SELECT 1 FROM chats_chat AS seen
-      WHERE (seen.id = here.id OR seen.story <> here.story) AND (seen.deleted_at IS NULL OR seen.keeps_memories)
-        AND seen.id IN (
-            SELECT message.chat_id FROM memories_memorysource AS source
-            JOIN chats_message AS message ON message.id = source.message_id
-            WHERE source.memory_id = memory.id AND NOT source.lost
-            UNION ALL
-            SELECT inheritance.chat_id FROM memories_inheritance AS inheritance
-            WHERE inheritance.memory_id = memory.id
-        )
-  )
-"""
-
-
-def is_remembered() -> Q:
-    """Return the condition of rows whose chat is not in the bin, or whose character keeps what was learnt in it."""
-    return Q(chat__deleted_at=None) | Q(chat__keeps_memories=True)
-
-
-def is_seen_in(chat: ChatOrKeys, story: str = "story") -> Q:
-    """Return the condition of rows of a layer that come from the chat itself, from no chat, or from other stories.
-
-    ``story`` is the lookup of the row's story: rows without one of their own have that of their chat.
-    """
-    is_of_other_story = Q(**{story: None}) | ~Q(**{story: chat.story})
-    return Q(chat=chat.pk) | is_of_other_story & is_remembered()
-
-
-def is_unexpired() -> Q:
-    """Return the condition of memories that have not expired."""
-    return Q(expires_at=None) | Q(expires_at__gt=Now())
-
-
-def ids_of(sql: str, **parameters: UUID) -> RawSQL:
-    """Return a statement with named parameters for lookups such as ``pk__in``."""
-    values = [parameters[name] for name in re.findall(r"%\((\w+)\)s", sql)]
-    return RawSQL(re.sub(r"%\(\w+\)s", "%s", sql), values)  # noqa: S611 - composed of our own constants
-
-
-def named_sql(rows: models.QuerySet[Any], prefix: str) -> tuple[str, dict[str, Any]]:
-    """Return the statement of a queryset with named parameters, and their values, for use within other statements."""
-    sql, values = rows.query.sql_with_params()
-    parameters = {f"{prefix}_{number}": value for number, value in enumerate(values)}
-    names = iter(parameters)
-    return re.sub("%s", lambda _: f"%({next(names)})s", sql), parameters
-
-
-def _is_branch(chat: ChatOrKeys) -> bool:
-    """Return whether the chat may inherit memories. Statements about other chats can do without the join."""
-    return chat.parent_index is not None
-
-
-def is_learnt_in(chat: ChatOrKeys) -> Q:
-    """Return the condition of memories of ``as_in`` that the chat learnt or inherited."""
-    return Q(chat=chat.pk) | Q(inherited__isnull=False) if _is_branch(chat) else Q(chat=chat.pk)
-
-
-def is_inherited_by(chat: ChatOrKeys) -> Q:
-    """Return the condition of memories of ``as_in`` that the chat inherited."""
-    return Q(inherited__isnull=False) if _is_branch(chat) else Q(pk__in=[])
-
-
-def is_copy() -> Q:
-    """Return the condition of memories that another branch of the outer memory's story learnt in the same words.
-
-    Each branch reads the messages that both have, so that what was not learnt yet when it was made is learnt twice.
-    """
-    same = {name: OuterRef(name) for name in ("owner", "story", "tier", "kind", "text", "state", "hidden")}
-    is_of_same = Q(character=OuterRef("character")) | Q(character=None)
-    return Q(**same) & is_of_same & ~Q(chat=OuterRef("chat"))
-
-
-def _messages_after(chat: ChatOrKeys, index: int) -> models.QuerySet[Message]:
-    """Return the messages of the chat after the one at ``index``.
-
-    Most questions are about the end of a chat, where these are few: looking a message up among them is faster than
-    joining the message of each memory.
-    """
-    return Message.objects.for_owner(chat.owner_id).filter(chat=chat.pk, index__gt=index).order_by()
-
-
-def _has_begun(chat: ChatOrKeys, index: int) -> Q:
-    """Return the condition of memories of ``as_in`` that were known after the message at ``index`` of the chat."""
-    return Q(begins_with=None) | ~Q(begins_with__in=_messages_after(chat, index))
-
 
 class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
-    def undeleted(self) -> Self:
-        """Exclude tombstones."""
-        return self.filter(deleted_at=None)
+    # What a chat sees
 
-    def present(self) -> Self:
-        """Exclude tombstones and what has expired. The API still returns that by its id, and with ``expired=true``."""
-        return self.undeleted().filter(is_unexpired())
+    def relevant_to(self, chat: ChatOrKeys, character_id: UUID | None = None) -> Self:
+        """Return memories that the chat learnt or inherited, and a character's long-term ones from other stories.
+
+        The character is the chat's if none is given. Memories of other branches of the same story are excluded, also
+        those of deleted ones, those of deleted chats that only other branches still say, and those of a member of a
+        group whose namespace is another one.
+        """
+        character_id = character_id or chat.character_id
+        relevant = is_learnt_in(chat)
+        if character_id is not None:
+            from_elsewhere = (Q(story=None) | ~Q(story=chat.story)) & Q(namespace=chat.namespace)
+            unseen = ids_of(SAID_IN_OTHER_BRANCHES_SQL, owner=chat.owner_id, character=character_id, chat=chat.pk)
+            from_elsewhere &= ~Q(pk__in=unseen)
+            relevant |= Q(tier="long_term", character_id=character_id) & from_elsewhere
+        return self.as_in(chat).filter(relevant)
+
+    def learnt_in(self, chat: ChatOrKeys) -> Self:
+        """Return memories that were learnt in the chat, or that it inherited as a branch."""
+        return self.as_in(chat).filter(is_learnt_in(chat))
+
+    def carried_to(self, chat: ChatOrKeys) -> Self:
+        """Exclude memories that expire with the session of another chat."""
+        return self.as_in(chat).filter(~Q(expiration="session") | is_learnt_in(chat))
+
+    # What counts
+
+    def active_in(self, chat: ChatOrKeys, character_id: UUID | None = None) -> Self:
+        """Return memories that are relevant to the chat and active in it; inherited ones as the branch has them."""
+        return self.relevant_to(chat, character_id).present().filter(state_here="active")
 
     def active(self) -> Self:
         """Exclude superseded, retired and deleted memories."""
         return self.present().filter(state="active")
 
-    def without_copies(self, owner: Owner) -> Self:
-        """Exclude copies in branches of one story, except the first of each: to people they are one memory.
+    def present(self) -> Self:
+        """Exclude tombstones and what has expired. The API still returns that by its id, and with ``expired=true``."""
+        return self.undeleted().filter(is_unexpired())
 
-        Told is also the owner of all of the rows, since few stories have branches: only in those is looked.
+    def undeleted(self) -> Self:
+        """Exclude tombstones."""
+        return self.filter(deleted_at=None)
+
+    # What counted after a message
+
+    def known_at(self, chat: ChatOrKeys, index: int) -> Self:
+        """Return memories that were known and not superseded after the message at ``index`` of the chat.
+
+        Positions count only within the chat: memories of other chats are always known.
         """
-        first = self.model._base_manager.filter(is_copy(), pk__lt=OuterRef("pk"), deleted_at=None, in_bin=False)
-        return self.filter(~Exists(first.filter(story__in=self._stories_with_branches(owner_id_of(owner)))))
+        is_superseded_later = Q(state_here="superseded", ends_with__in=_messages_after(chat, index))
+        return self.as_in(chat).filter(_has_begun(chat, index), Q(state_here="active") | is_superseded_later)
 
-    def _stories_with_branches(self, owner_id: UUID) -> models.QuerySet[Any, Any]:
-        """Return the stories of several chats, and those that had more: a memory is left of a chat that is gone."""
-        chats = Chat._base_manager.filter(owner=owner_id).order_by().values("story").alias(chats=Count("pk"))
-        left = self.model._base_manager.filter(owner=owner_id, chat=None, story__isnull=False).order_by()
-        return chats.filter(chats__gt=1).values("story").union(left.values("story"))
+    def begun_at(self, chat: ChatOrKeys, index: int) -> Self:
+        """Return memories that the chat had learnt or inherited when the message at ``index`` was the last one."""
+        return self.learnt_in(chat).filter(_has_begun(chat, index))
+
+    def valid_at(self, chat: ChatOrKeys, index: int) -> Self:
+        """Return the memories of ``begun_at`` that were active then.
+
+        A memory that was superseded by another chat stayed valid to the end of its own chat.
+        """
+        superseded_elsewhere = Q(state="superseded", valid_to__isnull=False) & ~Q(valid_to__chat=chat.pk)
+        superseded_elsewhere &= ~is_inherited_by(chat)
+        if _is_branch(chat):
+            superseded_elsewhere |= Q(inherited__state="active", state_here="superseded")
+        is_superseded_later = Q(state_here="superseded", ends_with__in=_messages_after(chat, index))
+        not_ended = Q(state_here="active") | is_superseded_later | superseded_elsewhere
+        return self.begun_at(chat, index).filter(not_ended)
+
+    # How a memory stands in a chat
 
     def as_in(self, chat: ChatOrKeys) -> Self:
         """Join what the chat inherited, and add aliases for lookups: how each memory stands in the chat.
@@ -221,6 +181,22 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
             .exclude(successor_state="retired")
         )
 
+    # What else readers narrow and add
+
+    def without_copies(self, owner: Owner) -> Self:
+        """Exclude copies in branches of one story, except the first of each: to people they are one memory.
+
+        Told is also the owner of all of the rows, since few stories have branches: only in those is looked.
+        """
+        first = self.model._base_manager.filter(is_copy(), pk__lt=OuterRef("pk"), deleted_at=None, in_bin=False)
+        return self.filter(~Exists(first.filter(story__in=self._stories_with_branches(owner_id_of(owner)))))
+
+    def _stories_with_branches(self, owner_id: UUID) -> models.QuerySet[Any, Any]:
+        """Return the stories of several chats, and those that had more: a memory is left of a chat that is gone."""
+        chats = Chat._base_manager.filter(owner=owner_id).order_by().values("story").alias(chats=Count("pk"))
+        left = self.model._base_manager.filter(owner=owner_id, chat=None, story__isnull=False).order_by()
+        return chats.filter(chats__gt=1).values("story").union(left.values("story"))
+
     def comparable(self, hashes: Sequence[str], previous_ids: Sequence[UUID]) -> Self:
         """Return the memories of ``as_in`` with which new candidates are compared.
 
@@ -230,59 +206,6 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         also = Q(candidate_hash__in=hashes) | Q(pk__in=previous_ids)
         active = Q(state_here="active") & is_unexpired()
         return self.filter(active | Q(deleted_at__isnull=False) | also)
-
-    def known_at(self, chat: ChatOrKeys, index: int) -> Self:
-        """Return memories that were known and not superseded after the message at ``index`` of the chat.
-
-        Positions count only within the chat: memories of other chats are always known.
-        """
-        is_superseded_later = Q(state_here="superseded", ends_with__in=_messages_after(chat, index))
-        return self.as_in(chat).filter(_has_begun(chat, index), Q(state_here="active") | is_superseded_later)
-
-    def begun_at(self, chat: ChatOrKeys, index: int) -> Self:
-        """Return memories that the chat had learnt or inherited when the message at ``index`` was the last one."""
-        return self.learnt_in(chat).filter(_has_begun(chat, index))
-
-    def valid_at(self, chat: ChatOrKeys, index: int) -> Self:
-        """Return the memories of ``begun_at`` that were active then.
-
-        A memory that was superseded by another chat stayed valid to the end of its own chat.
-        """
-        superseded_elsewhere = Q(state="superseded", valid_to__isnull=False) & ~Q(valid_to__chat=chat.pk)
-        superseded_elsewhere &= ~is_inherited_by(chat)
-        if _is_branch(chat):
-            superseded_elsewhere |= Q(inherited__state="active", state_here="superseded")
-        is_superseded_later = Q(state_here="superseded", ends_with__in=_messages_after(chat, index))
-        not_ended = Q(state_here="active") | is_superseded_later | superseded_elsewhere
-        return self.begun_at(chat, index).filter(not_ended)
-
-    def carried_to(self, chat: ChatOrKeys) -> Self:
-        """Exclude memories that expire with the session of another chat."""
-        return self.as_in(chat).filter(~Q(expiration="session") | is_learnt_in(chat))
-
-    def learnt_in(self, chat: ChatOrKeys) -> Self:
-        """Return memories that were learnt in the chat, or that it inherited as a branch."""
-        return self.as_in(chat).filter(is_learnt_in(chat))
-
-    def relevant_to(self, chat: ChatOrKeys, character_id: UUID | None = None) -> Self:
-        """Return memories that the chat learnt or inherited, and a character's long-term ones from other stories.
-
-        The character is the chat's if none is given. Memories of other branches of the same story are excluded, also
-        those of deleted ones, those of deleted chats that only other branches still say, and those of a member of a
-        group whose namespace is another one.
-        """
-        character_id = character_id or chat.character_id
-        relevant = is_learnt_in(chat)
-        if character_id is not None:
-            from_elsewhere = (Q(story=None) | ~Q(story=chat.story)) & Q(namespace=chat.namespace)
-            unseen = ids_of(SAID_IN_OTHER_BRANCHES_SQL, owner=chat.owner_id, character=character_id, chat=chat.pk)
-            from_elsewhere &= ~Q(pk__in=unseen)
-            relevant |= Q(tier="long_term", character_id=character_id) & from_elsewhere
-        return self.as_in(chat).filter(relevant)
-
-    def active_in(self, chat: ChatOrKeys, character_id: UUID | None = None) -> Self:
-        """Return memories that are relevant to the chat and active in it; inherited ones as the branch has them."""
-        return self.relevant_to(chat, character_id).present().filter(state_here="active")
 
     def with_inheritance(self, chat: ChatOrKeys) -> Self:
         """Prefetch the Inheritance of the chat, if any, as the list ``inheritances_here``.
@@ -317,3 +240,111 @@ class MemoryManager(MemoryWithBinManager):
     """Manager of the memories that are not in the bin."""
 
     condition = Q(in_bin=False)
+
+
+# Conditions of memories, and of layers (``is_seen_in``, ``is_remembered``)
+
+
+def is_seen_in(chat: ChatOrKeys, story: str = "story") -> Q:
+    """Return the condition of rows of a layer that come from the chat itself, from no chat, or from other stories.
+
+    ``story`` is the lookup of the row's story: rows without one of their own have that of their chat.
+    """
+    is_of_other_story = Q(**{story: None}) | ~Q(**{story: chat.story})
+    return Q(chat=chat.pk) | is_of_other_story & is_remembered()
+
+
+def is_remembered() -> Q:
+    """Return the condition of rows whose chat is not in the bin, or whose character keeps what was learnt in it."""
+    return Q(chat__deleted_at=None) | Q(chat__keeps_memories=True)
+
+
+def is_unexpired() -> Q:
+    """Return the condition of memories that have not expired."""
+    return Q(expires_at=None) | Q(expires_at__gt=Now())
+
+
+def is_learnt_in(chat: ChatOrKeys) -> Q:
+    """Return the condition of memories of ``as_in`` that the chat learnt or inherited."""
+    return Q(chat=chat.pk) | Q(inherited__isnull=False) if _is_branch(chat) else Q(chat=chat.pk)
+
+
+def is_inherited_by(chat: ChatOrKeys) -> Q:
+    """Return the condition of memories of ``as_in`` that the chat inherited."""
+    return Q(inherited__isnull=False) if _is_branch(chat) else Q(pk__in=[])
+
+
+def is_copy() -> Q:
+    """Return the condition of memories that another branch of the outer memory's story learnt in the same words.
+
+    Each branch reads the messages that both have, so that what was not learnt yet when it was made is learnt twice.
+    """
+    same = {name: OuterRef(name) for name in ("owner", "story", "tier", "kind", "text", "state", "hidden")}
+    is_of_same = Q(character=OuterRef("character")) | Q(character=None)
+    return Q(**same) & is_of_same & ~Q(chat=OuterRef("chat"))
+
+
+def _is_branch(chat: ChatOrKeys) -> bool:
+    """Return whether the chat may inherit memories. Statements about other chats can do without the join."""
+    return chat.parent_index is not None
+
+
+def _has_begun(chat: ChatOrKeys, index: int) -> Q:
+    """Return the condition of memories of ``as_in`` that were known after the message at ``index`` of the chat."""
+    return Q(begins_with=None) | ~Q(begins_with__in=_messages_after(chat, index))
+
+
+def _messages_after(chat: ChatOrKeys, index: int) -> models.QuerySet[Message]:
+    """Return the messages of the chat after the one at ``index``.
+
+    Most questions are about the end of a chat, where these are few: looking a message up among them is faster than
+    joining the message of each memory.
+    """
+    return Message.objects.for_owner(chat.owner_id).filter(chat=chat.pk, index__gt=index).order_by()
+
+
+# Statements in SQL
+
+# The ids of memories whose row is superseded by another story.
+SUPERSEDED_BY_ANOTHER_STORY_SQL = """
+SELECT link.memory_id FROM memories_supersession AS link
+JOIN memories_memory AS replaced ON replaced.id = link.memory_id AND replaced.superseded_by_id = link.successor_id
+WHERE link.owner_id = %(owner)s
+"""
+# The ids of a character's memories from deleted chats that only other branches of the chat's story still say, with the
+# parameters ``owner``, ``character`` and ``chat``.
+SAID_IN_OTHER_BRANCHES_SQL = """
+SELECT memory.id FROM chats_chat AS here
+JOIN memories_memory AS memory ON memory.owner_id = here.owner_id AND memory.story <> here.story
+LEFT JOIN chats_chat AS own ON own.id = memory.chat_id
+WHERE here.id = %(chat)s AND here.owner_id = %(owner)s AND memory.character_id = %(character)s
+  AND NOT memory.in_bin AND NOT memory.kept
+  AND (own.id IS NULL OR own.deleted_at IS NOT NULL AND NOT own.keeps_memories)
+  AND EXISTS (SELECT 1 FROM chats_chat AS branch WHERE branch.story = here.story AND branch.id <> here.id)
+  AND NOT EXISTS (
+      SELECT 1 FROM chats_chat AS seen
+      WHERE (seen.id = here.id OR seen.story <> here.story) AND (seen.deleted_at IS NULL OR seen.keeps_memories)
+        AND seen.id IN (
+            SELECT message.chat_id FROM memories_memorysource AS source
+            JOIN chats_message AS message ON message.id = source.message_id
+            WHERE source.memory_id = memory.id AND NOT source.lost
+            UNION ALL
+            SELECT inheritance.chat_id FROM memories_inheritance AS inheritance
+            WHERE inheritance.memory_id = memory.id
+        )
+  )
+"""
+
+
+def ids_of(sql: str, **parameters: UUID) -> RawSQL:
+    """Return a statement with named parameters for lookups such as ``pk__in``."""
+    values = [parameters[name] for name in re.findall(r"%\((\w+)\)s", sql)]
+    return RawSQL(re.sub(r"%\(\w+\)s", "%s", sql), values)  # noqa: S611 - composed of our own constants
+
+
+def named_sql(rows: models.QuerySet[Any], prefix: str) -> tuple[str, dict[str, Any]]:
+    """Return the statement of a queryset with named parameters, and their values, for use within other statements."""
+    sql, values = rows.query.sql_with_params()
+    parameters = {f"{prefix}_{number}": value for number, value in enumerate(values)}
+    names = iter(parameters)
+    return re.sub("%s", lambda _: f"%({next(names)})s", sql), parameters

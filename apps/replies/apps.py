@@ -15,8 +15,8 @@ class RepliesConfig(AppConfig):
         restorable_rows.register(
             RestorableRows(
                 "generations",
-                on_demand("apps.replies.restoring:save_generations"),
-                on_demand("apps.replies.restoring:restore_generations"),
+                on_demand("apps.replies.deleted_generations:save_generations"),
+                on_demand("apps.replies.deleted_generations:restore_generations"),
             )
         )
         chat_deleted.connect(on_demand("apps.replies.operations:on_chat_deleted"))

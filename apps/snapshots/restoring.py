@@ -18,7 +18,7 @@ from apps.chats.signals import chat_list_changed
 from apps.common import jobs
 from apps.common.stored_texts import gettext_stored
 from apps.extraction.tasks import on_embedding_changed, request_index_job
-from apps.instances.operations.restoring import SyncState, continue_clocks
+from apps.instances.operations.restored_clocks import SyncState, continue_clocks
 from apps.memories.models import Passage
 from apps.snapshots.archives import Archive, damaged
 from apps.snapshots.identifiers import Renaming

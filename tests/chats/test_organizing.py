@@ -14,7 +14,7 @@ from django.test import Client
 from apps.accounts.models import User
 from apps.chats import operations
 from apps.chats.models import MAX_TAGS, Chat
-from apps.chats.operations.organizing import INVERSE, Action
+from apps.chats.operations.organizing import INVERSE, ChatAction
 from tests.factories import UserFactory, make_chat, parsed
 
 pytestmark = pytest.mark.django_db
@@ -128,16 +128,16 @@ def test_the_database_refuses_more_tags_than_a_chat_can_have(alice, chats):
 # Several at once
 
 
-@pytest.mark.parametrize("action", [action for action in Action if action != Action.RESTORE])
+@pytest.mark.parametrize("action", [action for action in ChatAction if action != ChatAction.RESTORE])
 def test_every_action_is_undone_for_what_it_changed(alice, site, chats, action):
     def state():
         rows = Chat.objects.for_owner(alice).order_by("pk").values_list("pk", "pinned", "archived", "tags", "folder")
         return list(rows)
 
-    first_only = action in (Action.UNPIN, Action.UNARCHIVE, Action.UNTAG)
+    first_only = action in (ChatAction.UNPIN, ChatAction.UNARCHIVE, ChatAction.UNTAG)
     # One of the chats is as the action leaves it already, or for its opposite only one is not.
     organize(site, INVERSE[action] if first_only else action, chats[0], tag="dark", folder="dark")
-    if action == Action.DELETE:
+    if action == ChatAction.DELETE:
         chats = chats[1:]
     before = state()
     reply = organize(site, action, *chats, tag="dark", folder="dark")
@@ -175,7 +175,7 @@ def test_deleted_chats_are_in_the_bin(alice, site, chats):
 
 def test_a_full_set_of_tags_stays_as_it_is(alice, chats):
     operations.organize_chat(chats[0], tags=[str(number) for number in range(MAX_TAGS)])
-    assert operations.organize_chats(alice, [chat.pk for chat in chats[:2]], Action.TAG, "new") == [chats[1].pk]
+    assert operations.organize_chats(alice, [chat.pk for chat in chats[:2]], ChatAction.TAG, "new") == [chats[1].pk]
 
 
 def test_an_action_returns_to_the_list_with_its_filters(site, chats):
@@ -196,11 +196,11 @@ def test_other_actions_do_not_exist(site, chats):
     assert organize(site, "burn", chats[0]).status_code == 404
 
 
-@pytest.mark.parametrize("action", [action for action in Action if action != Action.RESTORE])
+@pytest.mark.parametrize("action", [action for action in ChatAction if action != ChatAction.RESTORE])
 def test_chats_of_others_stay_untouched(chats, action):
     stranger = UserFactory()
     own = make_chat(stranger)
-    if action in (Action.UNPIN, Action.UNARCHIVE, Action.UNTAG):
+    if action in (ChatAction.UNPIN, ChatAction.UNARCHIVE, ChatAction.UNTAG):
         for chat in (chats[0], own):
             operations.organize_chat(chat, pinned=True, archived=True, tags=["dark"])
     assert operations.organize_chats(stranger, [chats[0].pk, own.pk], action, "dark") == [own.pk]
@@ -208,7 +208,7 @@ def test_chats_of_others_stay_untouched(chats, action):
 
 def test_deleted_chats_of_others_stay_in_their_bin(alice, chats):
     operations.delete_chat(chats[0])
-    assert operations.organize_chats(UserFactory(), [chats[0].pk], Action.RESTORE) == []
+    assert operations.organize_chats(UserFactory(), [chats[0].pk], ChatAction.RESTORE) == []
     assert Chat.in_bin.for_owner(alice).count() == 1
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from apps.chats.images.png import BrokenPNG, Chunk, encode_chunks, read_chunks
 from apps.chats.message_data.layout import dump
 from apps.exchange.formats.cards.document import FIELDS, V2, V3, as_version, read_fields
-from apps.exchange.formats.cards.merging import Card
+from apps.exchange.formats.cards.merging import CharacterCard
 from apps.exchange.formats.cards.png_texts import MAX_TEXT_BYTES, text_of
 from apps.exchange.formats.cards.reading import ParsedCard, UnreadableCard, read
 from apps.exchange.formats.cards.writing import blank_picture, write_png
@@ -53,8 +53,8 @@ def cards(draw: st.DrawFn) -> dict[str, Any]:
     return around | draw(labels) | {"data": {key: value for key, value in inside.items() if key != "entries"}}
 
 
-def laid(parsed: ParsedCard) -> Card:
-    return Card(parsed.card, parsed.fields, parsed.book.document if parsed.book else None)
+def laid(parsed: ParsedCard) -> CharacterCard:
+    return CharacterCard(parsed.card, parsed.fields, parsed.book.document if parsed.book else None)
 
 
 def card_in(content: bytes) -> ParsedCard:
@@ -92,7 +92,7 @@ def test_a_change_is_in_both_versions_and_everything_else_as_it_was(
     document: dict[str, Any], changes: dict[str, str]
 ) -> None:
     parsed = card_in(json.dumps(document).encode())
-    changed = Card(parsed.card, parsed.fields | changes, laid(parsed).book)
+    changed = CharacterCard(parsed.card, parsed.fields | changes, laid(parsed).book)
     before, after = laid(parsed).document(), changed.document()
     assert read_fields(after) == read_fields(before) | changes
     others = {key for key in before["data"] if key not in changes}

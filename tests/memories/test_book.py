@@ -27,7 +27,7 @@ from apps.memories.models import (
     VersionedText,
 )
 from apps.memories.operations.arcs import create_arc
-from apps.memories.operations.memories import supersede
+from apps.memories.operations.superseding import supersede
 from apps.memories.operations.texts import write_version
 from apps.memories.views.relationship_graph import MAX_PEOPLE, lay_out_graph
 from tests.factories import UserFactory, make_character, make_chat, make_memory

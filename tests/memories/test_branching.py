@@ -17,13 +17,13 @@ from apps.memories.candidates import Candidate
 from apps.memories.models import Inheritance, Memory, MemorySource
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.ledger import set_field
-from apps.memories.operations.memories import supersede
 from apps.memories.operations.merging import is_merge, merge_by_hand, merge_memories, undo_merge
+from apps.memories.operations.superseding import supersede
 from apps.memories.operations.verdicts import VerdictBatch, write_verdicts
 from apps.memories.queries.ledger import ledger_in
 from apps.memories.queries.memories import active_memories
 from apps.memories.verdicts.judging import Outcome, Verdict
-from apps.memories.verdicts.neighbours import Scope, neighbours_by_words
+from apps.memories.verdicts.neighbours import ComparisonScope, neighbours_by_words
 from apps.search.service import SearchQuery, search
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_character, make_chat, make_memory, parsed
@@ -197,7 +197,7 @@ def test_what_a_branch_replaced_is_no_neighbour_of_new_statements_by_words(owner
     branch = branch_of(parent, 4)
     supersede(branch, paris.pk, make_memory(branch, "Alice lives in Lyon."))
     [near], [nearest] = (
-        neighbours_by_words(Scope(chat, "long_term"), ["x"], [], [paris.text]) for chat in (branch, parent)
+        neighbours_by_words(ComparisonScope(chat, "long_term"), ["x"], [], [paris.text]) for chat in (branch, parent)
     )
     assert paris.text not in {row.text for row in near}
     assert nearest[0].text == paris.text
@@ -209,7 +209,8 @@ def test_members_of_a_group_do_not_share_what_they_inherited(owner: User) -> Non
     make_memory(chat, "The key is hidden.", character=mira)
     branch = branch_of(chat, 1)
     known = [
-        neighbours_by_words(Scope(branch, "long_term", one), ["x"], [], ["The key is hidden."]) for one in (mira, tom)
+        neighbours_by_words(ComparisonScope(branch, "long_term", one), ["x"], [], ["The key is hidden."])
+        for one in (mira, tom)
     ]
     assert [len(rows) for [rows] in known] == [1, 0]
 

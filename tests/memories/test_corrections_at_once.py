@@ -13,7 +13,8 @@ from apps.chats.models import Lorebook, Message
 from apps.chats.operations import branch_chat
 from apps.chats.operations.lorebooks import update_lorebook
 from apps.memories.models import LedgerEntry, Memory, VersionedText
-from apps.memories.operations.memories import edit_memory, supersede
+from apps.memories.operations.memories import edit_memory
+from apps.memories.operations.superseding import supersede
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 

@@ -13,7 +13,8 @@ from apps.common.scoping import system_scope
 from apps.extraction.runs.operations import start_run
 from apps.memories.models import Arc, Entity, Inheritance, LedgerEntry, Memory, MemorySource, Relationship
 from apps.memories.operations.entities import get_or_create_entity
-from apps.memories.operations.memories import NewMemory, create_memory, supersede
+from apps.memories.operations.memories import NewMemory, create_memory
+from apps.memories.operations.superseding import supersede
 from apps.memories.queries.arcs import arcs_in
 from apps.memories.queries.memories import active_memories
 from apps.memories.queries.relationships import relationships_in

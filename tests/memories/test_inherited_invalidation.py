@@ -10,7 +10,8 @@ from apps.extraction.invalidation import invalidate_chat
 from apps.extraction.models import ExtractionRun
 from apps.extraction.progress import mark_extracted
 from apps.memories.models import Inheritance, Memory
-from apps.memories.operations.memories import link_sources, supersede
+from apps.memories.operations.memories import link_sources
+from apps.memories.operations.superseding import supersede
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 
 TWICE, ONCE = "Mira lives in Paris.", "Mira has a red boat."

@@ -52,8 +52,9 @@ from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.knowledge import write_knowledge
 from apps.memories.operations.layer_entries import restore_entry, retire_entry
 from apps.memories.operations.ledger import set_field
-from apps.memories.operations.memories import delete_memory, link_sources, restore_memory, supersede
+from apps.memories.operations.memories import delete_memory, link_sources, restore_memory
 from apps.memories.operations.relationships import write_relationships
+from apps.memories.operations.superseding import supersede
 from apps.memories.operations.texts import write_version
 from apps.memories.queries.arcs import open_arcs_in
 from apps.memories.queries.knowledge import knowledge_in

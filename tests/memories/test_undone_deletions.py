@@ -11,8 +11,9 @@ from apps.chats.models import Chat
 from apps.chats.operations import Patch, patch_messages, undo_change
 from apps.extraction.invalidation import invalidate_chat
 from apps.memories.models import Memory, MemorySource
-from apps.memories.operations.memories import link_sources, supersede
+from apps.memories.operations.memories import link_sources
 from apps.memories.operations.merging import merge_memories
+from apps.memories.operations.superseding import supersede
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 from tests.memories.test_branching import extract
 

@@ -26,8 +26,8 @@ from apps.memories.verdicts.judging import (
     Verdict,
     judge,
 )
-from apps.memories.verdicts.questions import Relation, uncertain_pairs
 from apps.memories.verdicts.statements import COSINE, Neighbour, Thresholds
+from apps.memories.verdicts.uncertain_pairs import Relation, uncertain_pairs
 
 
 def line(text: str, kind: str = "fact", source: int = 0) -> Candidate:

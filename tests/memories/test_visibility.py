@@ -12,10 +12,11 @@ from apps.chats.operations import add_participant, append_messages, branch_chat,
 from apps.extraction.settings.operations import change_settings
 from apps.memories.api.exports import memory_export
 from apps.memories.models import Inheritance, Memory
-from apps.memories.operations.memories import delete_memory, link_sources, set_text, supersede
+from apps.memories.operations.memories import delete_memory, link_sources, set_text
+from apps.memories.operations.superseding import supersede
 from apps.memories.queries.memory_book import MemoryBook
 from apps.memories.verdicts import neighbours
-from apps.memories.verdicts.neighbours import Scope, find_neighbours, neighbours_by_words
+from apps.memories.verdicts.neighbours import ComparisonScope, find_neighbours, neighbours_by_words
 from apps.memories.witnesses import NOBODY
 from apps.prompts.retrieval.active import active_memories
 from apps.prompts.turns import UserTurn
@@ -203,8 +204,10 @@ def in_verdicts(world: World, chat: Chat) -> set[str]:
     found: set[str] = set()
     for tier in TIERS:
         model, vector = world.vector
-        [rows] = find_neighbours(Scope(chat, tier, chat.character), [""], [], [vector], model)
-        [others] = neighbours_by_words(Scope(chat, tier, chat.character), [""], [], ["The lantern hangs in the mill."])
+        [rows] = find_neighbours(ComparisonScope(chat, tier, chat.character), [""], [], [vector], model)
+        [others] = neighbours_by_words(
+            ComparisonScope(chat, tier, chat.character), [""], [], ["The lantern hangs in the mill."]
+        )
         assert {(row.id, row.inactive) for row in rows} == {(row.id, row.inactive) for row in others}
         found |= named(row.text for row in rows if not row.inactive and row.same_tier)
     return found

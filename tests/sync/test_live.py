@@ -30,7 +30,7 @@ from apps.chats.operations import (
     patch_messages,
     restore_chat,
 )
-from apps.chats.operations.organizing import Action
+from apps.chats.operations.organizing import ChatAction
 from apps.common import jobs, leases
 from apps.common.documents.patches import DocumentPatch
 from apps.common.models import Lease
@@ -170,7 +170,7 @@ def test_runs_are_sent_as_events_when_they_start_pause_and_end(server: WebServer
 
 def test_a_change_of_the_list_is_sent_as_an_event(server: WebServer, alice: User, chat: Chat) -> None:
     changes = (
-        lambda: organize_chats(alice, [chat.pk], Action.ARCHIVE),
+        lambda: organize_chats(alice, [chat.pk], ChatAction.ARCHIVE),
         lambda: delete_chat(chat),
         lambda: restore_chat(alice, chat.pk),
     )

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from apps.chats.forms.fields import IdsField
 from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.models import MAX_FOLDER_LENGTH, MAX_TAG_LENGTH, refuse_comma
-from apps.chats.operations.organizing import Action
+from apps.chats.operations.organizing import ChatAction
 
 
 class SearchForm(forms.Form):
@@ -72,6 +72,6 @@ class OrganizeForm(forms.Form):
     tag = forms.CharField(max_length=MAX_TAG_LENGTH, required=False, validators=[refuse_comma])
     folder = forms.CharField(max_length=MAX_FOLDER_LENGTH, required=False)
 
-    def __init__(self, data: Any, action: Action) -> None:
+    def __init__(self, data: Any, action: ChatAction) -> None:
         super().__init__(data)
-        self.fields["tag"].required = action in (Action.TAG, Action.UNTAG)
+        self.fields["tag"].required = action in (ChatAction.TAG, ChatAction.UNTAG)

@@ -18,7 +18,7 @@ from apps.common.problems import Missing
 from apps.common.scoping import Owner, owner_id_of
 
 
-class Action(StrEnum):
+class ChatAction(StrEnum):
     PIN = "pin"
     UNPIN = "unpin"
     ARCHIVE = "archive"
@@ -31,13 +31,13 @@ class Action(StrEnum):
 
 
 _OPPOSITES = [
-    (Action.PIN, Action.UNPIN),
-    (Action.ARCHIVE, Action.UNARCHIVE),
-    (Action.TAG, Action.UNTAG),
-    (Action.DELETE, Action.RESTORE),
+    (ChatAction.PIN, ChatAction.UNPIN),
+    (ChatAction.ARCHIVE, ChatAction.UNARCHIVE),
+    (ChatAction.TAG, ChatAction.UNTAG),
+    (ChatAction.DELETE, ChatAction.RESTORE),
 ]
 # The action that undoes another one.
-INVERSE = dict(_OPPOSITES) | {second: first for first, second in _OPPOSITES} | {Action.MOVE: Action.MOVE}
+INVERSE = dict(_OPPOSITES) | {second: first for first, second in _OPPOSITES} | {ChatAction.MOVE: ChatAction.MOVE}
 
 
 @transaction.atomic
@@ -53,7 +53,7 @@ def organize_chat(chat: Chat, **fields: Any) -> Chat:
     return chat
 
 
-def organize_chats(owner: Owner, chat_ids: Collection[UUID], action: Action, tag: str = "") -> list[UUID]:
+def organize_chats(owner: Owner, chat_ids: Collection[UUID], action: ChatAction, tag: str = "") -> list[UUID]:
     """Apply an action to chats of the owner. Return the ids of the chats that it changed.
 
     ``tag`` is added or removed; of a move it is the folder, empty for none. The inverse action, on the ids returned,
@@ -61,21 +61,21 @@ def organize_chats(owner: Owner, chat_ids: Collection[UUID], action: Action, tag
     and chats with MAX_TAGS tags get no further one.
     """
     match action:
-        case Action.PIN | Action.UNPIN:
-            pinned = action == Action.PIN
+        case ChatAction.PIN | ChatAction.UNPIN:
+            pinned = action == ChatAction.PIN
             return _update(owner, chat_ids, Q(pinned=not pinned), pinned=pinned)
-        case Action.ARCHIVE | Action.UNARCHIVE:
-            archived = action == Action.ARCHIVE
+        case ChatAction.ARCHIVE | ChatAction.UNARCHIVE:
+            archived = action == ChatAction.ARCHIVE
             return _update(owner, chat_ids, Q(archived=not archived), archived=archived)
-        case Action.TAG:
+        case ChatAction.TAG:
             untagged = ~Q(tags__contains=[tag]) & Q(tags__len__lt=MAX_TAGS)
             return _update(owner, chat_ids, untagged, tags=Func(F("tags"), Value(tag), function="array_append"))
-        case Action.UNTAG:
+        case ChatAction.UNTAG:
             tagged = Q(tags__contains=[tag])
             return _update(owner, chat_ids, tagged, tags=Func(F("tags"), Value(tag), function="array_remove"))
-        case Action.MOVE:
+        case ChatAction.MOVE:
             return _update(owner, chat_ids, ~Q(folder=tag), folder=tag)
-        case Action.DELETE | Action.RESTORE:
+        case ChatAction.DELETE | ChatAction.RESTORE:
             return [chat_id for chat_id in chat_ids if _move(owner, chat_id, action)]
 
 
@@ -96,10 +96,10 @@ def _update(owner: Owner, chat_ids: Collection[UUID], condition: Q, **values: An
     return changed
 
 
-def _move(owner: Owner, chat_id: UUID, action: Action) -> bool:
+def _move(owner: Owner, chat_id: UUID, action: ChatAction) -> bool:
     """Put a chat into the bin or take it out, in a transaction of its own. Return False if it is not there to move."""
     try:
-        if action == Action.RESTORE:
+        if action == ChatAction.RESTORE:
             restore_chat(owner, chat_id)
         else:
             delete_chat(Chat(pk=chat_id, owner_id=owner_id_of(owner)))

@@ -19,7 +19,7 @@ from apps.chats.queries.lorebooks import lorebook_of as lorebook_of
 from apps.chats.queries.lorebooks import lorebooks_in as lorebooks_in
 from apps.chats.queries.lorebooks import lorebooks_of_chat as lorebooks_of_chat
 from apps.chats.queries.messages import MAX_WINDOW as MAX_WINDOW
-from apps.chats.queries.messages import Window as Window
+from apps.chats.queries.messages import MessageWindow as MessageWindow
 from apps.chats.queries.messages import message_batches as message_batches
 from apps.chats.queries.messages import message_window as message_window
 from apps.chats.queries.personas import avatars_of as avatars_of

@@ -29,7 +29,7 @@ class JSONRows(Subquery):
 
 
 @dataclass(frozen=True)
-class Window:
+class MessageWindow:
     """Consecutive ``messages`` of ``chat``, from index ``start`` on."""
 
     chat: Chat
@@ -41,7 +41,7 @@ class Window:
         return self.start + len(self.messages)
 
 
-def message_window(owner: Owner, chat_id: UUID, start: int = 0, limit: int = 50) -> Window:
+def message_window(owner: Owner, chat_id: UUID, start: int = 0, limit: int = 50) -> MessageWindow:
     """Return ``limit`` messages from index ``start`` on; a negative start counts from the end. Raise Missing.
 
     One statement reads them with the chat, since a write between two would give them another chat's state.
@@ -58,7 +58,7 @@ def message_window(owner: Owner, chat_id: UUID, start: int = 0, limit: int = 50)
         .annotate(first=first, rows=JSONRows(messages.values(*_columns(Message), "swipe_rows")))
     )
     chat: Any = first_or_missing(chats, gettext("There is no such chat."))
-    return Window(chat, chat.first, [_message_of(row) for row in chat.rows])
+    return MessageWindow(chat, chat.first, [_message_of(row) for row in chat.rows])
 
 
 def _columns(model: type[models.Model]) -> list[str]:

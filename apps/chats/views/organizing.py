@@ -13,27 +13,29 @@ from django.views.decorators.http import require_POST
 
 from apps.chats import operations
 from apps.chats.forms.chat_list import OrganizeForm
-from apps.chats.operations.organizing import INVERSE, Action, folders_of
+from apps.chats.operations.organizing import INVERSE, ChatAction, folders_of
 
 # What happened to a number of chats.
 OUTCOMES = {
-    Action.PIN: ngettext_lazy("%(count)s chat is pinned.", "%(count)s chats are pinned.", "count"),
-    Action.UNPIN: ngettext_lazy(
+    ChatAction.PIN: ngettext_lazy("%(count)s chat is pinned.", "%(count)s chats are pinned.", "count"),
+    ChatAction.UNPIN: ngettext_lazy(
         "%(count)s chat is no longer pinned.", "%(count)s chats are no longer pinned.", "count"
     ),
-    Action.ARCHIVE: ngettext_lazy("%(count)s chat is archived.", "%(count)s chats are archived.", "count"),
-    Action.UNARCHIVE: ngettext_lazy(
+    ChatAction.ARCHIVE: ngettext_lazy("%(count)s chat is archived.", "%(count)s chats are archived.", "count"),
+    ChatAction.UNARCHIVE: ngettext_lazy(
         "%(count)s chat is back in the list.", "%(count)s chats are back in the list.", "count"
     ),
-    Action.TAG: ngettext_lazy("%(count)s chat is tagged “%(tag)s”.", "%(count)s chats are tagged “%(tag)s”.", "count"),
-    Action.UNTAG: ngettext_lazy(
+    ChatAction.TAG: ngettext_lazy(
+        "%(count)s chat is tagged “%(tag)s”.", "%(count)s chats are tagged “%(tag)s”.", "count"
+    ),
+    ChatAction.UNTAG: ngettext_lazy(
         "%(count)s chat is no longer tagged “%(tag)s”.", "%(count)s chats are no longer tagged “%(tag)s”.", "count"
     ),
-    Action.MOVE: ngettext_lazy(
+    ChatAction.MOVE: ngettext_lazy(
         "%(count)s chat is in the folder “%(tag)s”.", "%(count)s chats are in the folder “%(tag)s”.", "count"
     ),
-    Action.DELETE: ngettext_lazy("%(count)s chat is deleted.", "%(count)s chats are deleted.", "count"),
-    Action.RESTORE: ngettext_lazy(
+    ChatAction.DELETE: ngettext_lazy("%(count)s chat is deleted.", "%(count)s chats are deleted.", "count"),
+    ChatAction.RESTORE: ngettext_lazy(
         "%(count)s chat is back in the list.", "%(count)s chats are back in the list.", "count"
     ),
 }
@@ -50,19 +52,19 @@ def organize(request: HttpRequest, action: str) -> HttpResponse:
     if action not in INVERSE:
         raise Http404
     # Enter presses the first button of a form, which adds a tag, in the field of the folder too.
-    if action == Action.TAG and not request.POST.get("tag", "").strip() and request.POST.get("folder", "").strip():
-        action = Action.MOVE
-    form = OrganizeForm(request.POST, Action(action))
+    if action == ChatAction.TAG and not request.POST.get("tag", "").strip() and request.POST.get("folder", "").strip():
+        action = ChatAction.MOVE
+    form = OrganizeForm(request.POST, ChatAction(action))
     if form.is_valid():
         chosen = form.cleaned_data["chat"]
-        tag = form.cleaned_data["folder" if action == Action.MOVE else "tag"]
-        before = folders_of(request.user, chosen) if action == Action.MOVE else {}
-        changed = operations.organize_chats(request.user, chosen, Action(action), tag)
+        tag = form.cleaned_data["folder" if action == ChatAction.MOVE else "tag"]
+        before = folders_of(request.user, chosen) if action == ChatAction.MOVE else {}
+        changed = operations.organize_chats(request.user, chosen, ChatAction(action), tag)
         undo_id = uuid4()
         chats = [[str(pk), before.get(pk, tag)] for pk in changed]
-        request.session[SESSION_KEY] = [str(undo_id), INVERSE[Action(action)], chats]
+        request.session[SESSION_KEY] = [str(undo_id), INVERSE[ChatAction(action)], chats]
         undo = reverse("chats:undo-organize", args=[undo_id])
-        messages.success(request, _outcome(Action(action), len(changed), tag), extra_tags=f"undo {undo}")
+        messages.success(request, _outcome(ChatAction(action), len(changed), tag), extra_tags=f"undo {undo}")
     else:
         messages.error(
             request, gettext("Choose chats first.") if "chat" in form.errors else gettext("Write a tag first.")
@@ -81,11 +83,11 @@ def undo(request: HttpRequest, undo_id: UUID) -> HttpResponse:
         return redirect("chats:index")
     for tag in dict.fromkeys(tag for _, tag in chats):
         ids = [UUID(pk) for pk, of in chats if of == tag]
-        changed = operations.organize_chats(request.user, ids, Action(action), tag)
-        messages.success(request, _outcome(Action(action), len(changed), tag))
+        changed = operations.organize_chats(request.user, ids, ChatAction(action), tag)
+        messages.success(request, _outcome(ChatAction(action), len(changed), tag))
     return redirect("chats:index")
 
 
-def _outcome(action: Action, count: int, tag: str) -> str:
-    outcome = NO_FOLDER if action == Action.MOVE and not tag else OUTCOMES[action]
+def _outcome(action: ChatAction, count: int, tag: str) -> str:
+    outcome = NO_FOLDER if action == ChatAction.MOVE and not tag else OUTCOMES[action]
     return outcome % {"count": count, "tag": tag}

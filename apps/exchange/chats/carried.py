@@ -10,7 +10,7 @@ from apps.chats.message_data.namespaces import LOCI_NAMESPACE, namespace_of
 from apps.chats.message_data.parsed import ParsedMessage
 from apps.chats.models import Chat, Message
 from apps.exchange.chats.carried_recalls import exported_recalls, import_recalls, read_recall
-from apps.exchange.formats.parsed import Report
+from apps.exchange.formats.parsed import ImportReport
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def _put(message: Message, key: str, value: Any) -> None:
 class CarriedData:
     """What the messages of a file carry, taken out of them while they are read."""
 
-    report: Report
+    report: ImportReport
     _taken: dict[int, dict[str, Any]] = field(default_factory=dict)  # by index in the chat, and by key
 
     def take(self, messages: Iterable[ParsedMessage]) -> Iterator[ParsedMessage]:

@@ -12,7 +12,7 @@ from apps.chats.queries import lorebooks_in, lorebooks_of_chat
 from apps.common.stored_texts import gettext_stored, joined_texts
 from apps.exchange.formats.json_lines import MAX_LINE_BYTES
 from apps.exchange.formats.lorebooks import read, write
-from apps.exchange.formats.parsed import Report
+from apps.exchange.formats.parsed import ImportReport
 
 MAX_BOOKS = 50  # of a file
 FORMAT = "v3"
@@ -39,7 +39,7 @@ def metadata_with_lorebooks(chat: Chat) -> dict[str, Any]:
     return {WORLD_INFO: books[0]["data"]["name"], **chat.metadata, LOCI_NAMESPACE: own}
 
 
-def import_lorebooks(chat: Chat, values: Sequence[Any], report: Report) -> None:
+def import_lorebooks(chat: Chat, values: Sequence[Any], report: ImportReport) -> None:
     """Make the lorebooks of a file for a chat that was just imported.
 
     One that its prompts have already, by its character or persona, isn't doubled. Without any in the file, take the
@@ -80,7 +80,7 @@ def _document(book: Lorebook) -> dict[str, Any]:
     return {**book.document, "name": book.name}
 
 
-def _read(value: Any, report: Report, number: int) -> ParsedLorebook | None:
+def _read(value: Any, report: ImportReport, number: int) -> ParsedLorebook | None:
     def warn(text: str) -> None:
         report.warn(1, joined_texts(f"Lorebook {number}:", text))
 

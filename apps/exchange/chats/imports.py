@@ -27,7 +27,7 @@ from apps.exchange.chats.carried_lorebooks import import_lorebooks
 from apps.exchange.chats.repeats import Match, find_original, match_of, update_original
 from apps.exchange.filenames import title_from_filename
 from apps.exchange.formats.files import ParsedFile, parse_file
-from apps.exchange.formats.parsed import ParsedChat, ParsedGroup, Report, UnreadableFile
+from apps.exchange.formats.parsed import ImportReport, ParsedChat, ParsedGroup, UnreadableFile
 from apps.exchange.memories.imported_chats import read_documents
 
 # Speakers of a chat who become participants, or name its character. Messages of further speakers are stored too.
@@ -50,7 +50,7 @@ class ImportResult:
     """The chats created from a file or updated, and the report of the parser. ``updated`` are ids of chats."""
 
     chats: list[Chat]
-    report: Report
+    report: ImportReport
     updated: list[UUID] = field(default_factory=list)
 
 
@@ -140,7 +140,7 @@ def _import(file: BinaryIO, request: _Request) -> ImportResult:
 
 
 def _import_parsed(parsed: ParsedFile, request: _Request) -> ImportResult:
-    result = ImportResult([], Report(parsed.report.format))
+    result = ImportResult([], ImportReport(parsed.report.format))
     matches: list[Match] = []
     chats, report = result.chats, result.report
     for parsed_chat in parsed:

@@ -12,7 +12,7 @@ from apps.chats.message_data.parsed import ParsedMessage
 from apps.chats.repairs import Warn, as_text
 from apps.exchange.formats import conversion as convert
 from apps.exchange.formats.documents import read_array, read_other_fields, require_messages
-from apps.exchange.formats.parsed import ParsedBranch, ParsedChat, Report
+from apps.exchange.formats.parsed import ImportReport, ParsedBranch, ParsedChat
 from apps.exchange.formats.trees import Node, Tree
 
 FORMAT = "agnai"
@@ -20,9 +20,9 @@ FORMAT = "agnai"
 _KNOWN_FIELDS = ("msg", "handle", "retries", "createdAt")
 
 
-def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
+def parse_chats(file: BinaryIO, report: ImportReport) -> Iterator[ParsedChat]:
     """Yield the one chat of an export."""
-    chat_report = Report(FORMAT, unit="message")
+    chat_report = ImportReport(FORMAT, unit="message")
     fields = read_other_fields(file, ("messages",), chat_report)
     header = convert.build_header("", "", agnai=convert.other_chat_fields(fields, ("name",), chat_report))
     lines = convert.objects_with_key(read_array(file, ("messages",), chat_report), "msg", chat_report)
@@ -38,7 +38,7 @@ def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
 
 
 def _tree(
-    lines: Iterable[tuple[int, Mapping[str, Any]]], leaf: str, report: Report
+    lines: Iterable[tuple[int, Mapping[str, Any]]], leaf: str, report: ImportReport
 ) -> tuple[list[ParsedMessage], list[ParsedBranch]]:
     nodes: dict[str, Node] = {}
     parents: dict[str, str] = {}

@@ -9,7 +9,7 @@ from apps.chats.message_data.parsed import ParsedMessage
 from apps.chats.repairs import Warn, as_text
 from apps.exchange.formats import conversion as convert
 from apps.exchange.formats.documents import parse_conversations, read_other_fields
-from apps.exchange.formats.parsed import ParsedChat, Report
+from apps.exchange.formats.parsed import ImportReport, ParsedChat
 
 FORMAT = "cai-tools"
 
@@ -17,14 +17,14 @@ FORMAT = "cai-tools"
 _HISTORIES_PATH = ("histories", "histories")
 
 
-def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
+def parse_chats(file: BinaryIO, report: ImportReport) -> Iterator[ParsedChat]:
     """Yield the chats of a dump."""
     info = convert.as_object(read_other_fields(file, _HISTORIES_PATH, report).get("info"))
     character = convert.name_or(convert.as_object(info.get("character")).get("name"), "", partial(report.warn, 1))
     return parse_conversations(file, _HISTORIES_PATH, report, partial(_chat, character=character))
 
 
-def _chat(history: dict[str, Any], report: Report, character: str) -> ParsedChat:
+def _chat(history: dict[str, Any], report: ImportReport, character: str) -> ParsedChat:
     lines = convert.objects_with_key(convert.numbered_items(history.get("msgs")), "text", report)
     messages = (_message(line, character, partial(report.warn, number)) for number, line in lines)
     other_fields = convert.other_chat_fields(history, ("msgs",), report)

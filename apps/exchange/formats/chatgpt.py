@@ -11,7 +11,7 @@ from apps.chats.message_data.parsed import ParsedMessage
 from apps.chats.repairs import Warn
 from apps.exchange.formats import conversion as convert
 from apps.exchange.formats.documents import parse_conversations
-from apps.exchange.formats.parsed import ParsedBranch, ParsedChat, Report
+from apps.exchange.formats.parsed import ImportReport, ParsedBranch, ParsedChat
 from apps.exchange.formats.trees import Node, Tree
 
 FORMAT = "chatgpt"
@@ -28,12 +28,12 @@ _MARK_CHARACTER = re.compile("[\ue200-\ue206]")
 _OLD_CITATION = re.compile("【[^【】]*†[^【】]*】")
 
 
-def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
+def parse_chats(file: BinaryIO, report: ImportReport) -> Iterator[ParsedChat]:
     """Yield the conversations of an export."""
     return parse_conversations(file, (), report, _chat)
 
 
-def _chat(conversation: dict[str, Any], report: Report) -> ParsedChat:
+def _chat(conversation: dict[str, Any], report: ImportReport) -> ParsedChat:
     created_at = parse_date(conversation.get("create_time"))
     other_fields = convert.other_chat_fields(conversation, ("mapping", "title"), report)
     header = convert.build_header("", NAME, created_at, chatgpt=other_fields)
@@ -42,7 +42,7 @@ def _chat(conversation: dict[str, Any], report: Report) -> ParsedChat:
 
 
 def _messages(
-    conversation: Mapping[str, Any], report: Report
+    conversation: Mapping[str, Any], report: ImportReport
 ) -> tuple[Sequence[ParsedMessage], Sequence[ParsedBranch]]:
     # `mapping` holds the tree: node ids with `message`, `parent` and `children`. The root has no message.
     mapping = convert.as_object(conversation.get("mapping"))

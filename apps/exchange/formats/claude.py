@@ -9,7 +9,7 @@ from apps.chats.message_data.parsed import ParsedMessage
 from apps.chats.repairs import Warn
 from apps.exchange.formats import conversion as convert
 from apps.exchange.formats.documents import parse_conversations
-from apps.exchange.formats.parsed import ParsedBranch, ParsedChat, Report
+from apps.exchange.formats.parsed import ImportReport, ParsedBranch, ParsedChat
 from apps.exchange.formats.trees import Node, Tree
 
 FORMAT = "claude"
@@ -18,12 +18,12 @@ NAME = "Claude"
 _KNOWN_FIELDS = ("text", "content", "sender", "created_at")
 
 
-def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
+def parse_chats(file: BinaryIO, report: ImportReport) -> Iterator[ParsedChat]:
     """Yield the conversations of an export."""
     return parse_conversations(file, (), report, _chat)
 
 
-def _chat(conversation: dict[str, Any], report: Report) -> ParsedChat:
+def _chat(conversation: dict[str, Any], report: ImportReport) -> ParsedChat:
     other_fields = convert.other_chat_fields(conversation, ("chat_messages", "name"), report)
     header = convert.build_header("", NAME, parse_date(conversation.get("created_at")), claude=other_fields)
     messages, branches = _messages(conversation, report)
@@ -31,7 +31,7 @@ def _chat(conversation: dict[str, Any], report: Report) -> ParsedChat:
 
 
 def _messages(
-    conversation: Mapping[str, Any], report: Report
+    conversation: Mapping[str, Any], report: ImportReport
 ) -> tuple[Sequence[ParsedMessage], Sequence[ParsedBranch]]:
     nodes: dict[str, Node] = {}
     named_parents: dict[str, str] = {}

@@ -11,7 +11,7 @@ from apps.chats.message_data.layout import dump
 from apps.chats.message_data.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.repairs import Warn, as_name
 from apps.common.stored_texts import gettext_stored
-from apps.exchange.formats.parsed import ParsedHeader, Report
+from apps.exchange.formats.parsed import ImportReport, ParsedHeader
 
 # The name of the user in formats that don't store one.
 USER = "You"
@@ -78,7 +78,7 @@ def other_message_fields(key: str, line: Mapping[str, Any], known: Iterable[str]
     return {key: fields} if fields else {}
 
 
-def other_chat_fields(chat: Mapping[str, Any], known: Iterable[str], report: Report) -> dict[str, Any]:
+def other_chat_fields(chat: Mapping[str, Any], known: Iterable[str], report: ImportReport) -> dict[str, Any]:
     """Return the fields of a chat other than `known`, limited in size, to be stored in its metadata."""
     return _limit_size(without(chat, *known), MAX_CHAT_FIELDS_BYTES, partial(report.warn, 1))
 
@@ -104,7 +104,7 @@ def as_object(value: Any) -> dict[str, Any]:
 
 
 def objects_with_key(
-    values: Iterable[tuple[int, Any]], key: str, report: Report
+    values: Iterable[tuple[int, Any]], key: str, report: ImportReport
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the numbered values that are objects with `key`. Report the others as skipped."""
     for number, value in values:

@@ -10,16 +10,16 @@ from apps.chats.message_data.parsed import ParsedMessage
 from apps.common.stored_texts import gettext_stored, joined_texts
 from apps.exchange.formats.json_lines import MAX_LINE_BYTES, BrokenLine
 from apps.exchange.formats.json_stream import MAX_VALUE_BYTES, BrokenDocument, JsonStream, array_at
-from apps.exchange.formats.parsed import ParsedChat, Report, UnreadableFile
+from apps.exchange.formats.parsed import ImportReport, ParsedChat, UnreadableFile
 
 # The size of all fields of a document other than its messages.
 MAX_FIELDS_BYTES = 4 * 2**20
 
-ChatParser = Callable[[dict[str, Any], Report], ParsedChat]
+ChatParser = Callable[[dict[str, Any], ImportReport], ParsedChat]
 
 
 def read_array(
-    file: BinaryIO, path: Sequence[str], report: Report, limit: int = MAX_LINE_BYTES
+    file: BinaryIO, path: Sequence[str], report: ImportReport, limit: int = MAX_LINE_BYTES
 ) -> Iterator[tuple[int, Any]]:
     """Yield the values of the array at `path` with their numbers, from 1. Report broken values as skipped.
 
@@ -42,7 +42,7 @@ def read_array(
 
 
 def read_other_fields(
-    file: BinaryIO, path: Sequence[str], report: Report, ignored: Collection[str] = ()
+    file: BinaryIO, path: Sequence[str], report: ImportReport, ignored: Collection[str] = ()
 ) -> dict[str, Any]:
     """Return the fields of a document except the array at `path` and the keys in `ignored`, up to the first error."""
     file.seek(0)
@@ -54,7 +54,7 @@ def read_other_fields(
 
 
 def _read_fields(
-    stream: JsonStream, fields: dict[str, Any], path: Sequence[str], ignored: Collection[str], report: Report
+    stream: JsonStream, fields: dict[str, Any], path: Sequence[str], ignored: Collection[str], report: ImportReport
 ) -> None:
     for key in stream.members() if stream.peek() == b"{" else ():
         if key == path[0] and len(path) > 1:
@@ -64,7 +64,7 @@ def _read_fields(
             _read_field(stream, fields, key, report)
 
 
-def _read_field(stream: JsonStream, fields: dict[str, Any], key: str, report: Report) -> None:
+def _read_field(stream: JsonStream, fields: dict[str, Any], key: str, report: ImportReport) -> None:
     try:
         fields[key] = stream.value(partial(report.warn, 1), max(MAX_FIELDS_BYTES - stream.bytes_read, 0))
     except BrokenDocument:
@@ -73,14 +73,16 @@ def _read_field(stream: JsonStream, fields: dict[str, Any], key: str, report: Re
         report.warn(1, gettext_stored("Some data other than the messages was left out: it is damaged or too large."))
 
 
-def parse_conversations(file: BinaryIO, path: Sequence[str], report: Report, parse: ChatParser) -> Iterator[ParsedChat]:
+def parse_conversations(
+    file: BinaryIO, path: Sequence[str], report: ImportReport, parse: ChatParser
+) -> Iterator[ParsedChat]:
     """Yield the chats that `parse` makes of the objects at `path`. Report those without messages as skipped."""
     for number, value in read_array(file, path, report, MAX_VALUE_BYTES):
         if not isinstance(value, dict):
             report.skip(number, gettext_stored("Not a JSON object."))
             continue
         try:
-            yield require_messages(parse(value, Report(report.format, unit="message")))
+            yield require_messages(parse(value, ImportReport(report.format, unit="message")))
         except UnreadableFile as error:
             report.skip(number, error.reason)
 
@@ -94,7 +96,9 @@ def require_messages(chat: ParsedChat) -> ParsedChat:
     return replace(chat, messages=_count_messages(first, chat.messages, chat.report))
 
 
-def _count_messages(first: ParsedMessage, rest: Iterator[ParsedMessage], report: Report) -> Iterator[ParsedMessage]:
+def _count_messages(
+    first: ParsedMessage, rest: Iterator[ParsedMessage], report: ImportReport
+) -> Iterator[ParsedMessage]:
     report.messages += 1
     yield first
     for message in rest:

@@ -9,7 +9,7 @@ from typing import BinaryIO, cast
 from apps.common.stored_texts import gettext_stored, joined_texts, msgid_of
 from apps.exchange.formats.archives import SIGNATURES, Archive, ArchiveTooLarge
 from apps.exchange.formats.conversion import title_of
-from apps.exchange.formats.parsed import ParsedChat, ParsedGroup, Report, UnknownFormat, UnreadableFile
+from apps.exchange.formats.parsed import ImportReport, ParsedChat, ParsedGroup, UnknownFormat, UnreadableFile
 from apps.exchange.formats.recognition import CARD_REASON, LOREBOOK_REASON, detect_format, supported_formats
 from apps.exchange.formats.sillytavern_groups import CHATS_FOLDER, is_group_file, read_groups
 
@@ -28,7 +28,7 @@ class ParsedFile(Iterator[ParsedChat]):
     whole, and is complete after the last chat; each chat has its own report on its messages.
     """
 
-    report: Report
+    report: ImportReport
     _chats: Iterator[ParsedChat] = field(repr=False)
 
     def __next__(self) -> ParsedChat:
@@ -83,7 +83,7 @@ def is_archive(file: BinaryIO) -> bool:
 
 def _parse_document(file: BinaryIO) -> ParsedFile:
     detected = detect_format(file)
-    report = Report(detected.name, unit="conversation")
+    report = ImportReport(detected.name, unit="conversation")
     return ParsedFile(report, detected.read(file, report))
 
 
@@ -91,11 +91,11 @@ def _parse_archive(file: BinaryIO, limit: int) -> ParsedFile:
     archive = Archive(file, limit)
     if archive.is_card():
         raise UnreadableFile(gettext_stored(CARD_REASON))
-    report = Report("zip", unit="file")
+    report = ImportReport("zip", unit="file")
     return ParsedFile(report, _chats_of_archive(archive, report))
 
 
-def _chats_of_archive(archive: Archive, report: Report) -> Iterator[ParsedChat]:
+def _chats_of_archive(archive: Archive, report: ImportReport) -> Iterator[ParsedChat]:
     groups = read_groups(archive)
     for number, name in enumerate(archive.names(), 1):
         if groups and is_group_file(name):

@@ -13,7 +13,7 @@ from apps.chats.repairs import Warn
 from apps.common.stored_texts import gettext_stored
 from apps.exchange.formats import conversion as convert
 from apps.exchange.formats.documents import read_array, read_other_fields, require_messages
-from apps.exchange.formats.parsed import ParsedChat, Report
+from apps.exchange.formats.parsed import ImportReport, ParsedChat
 
 FORMAT = "kobold"
 
@@ -28,9 +28,9 @@ _ACTION_PATTERN = re.compile(r"^[ \t]*>[ \t]*(.*)$", re.MULTILINE)
 _TAG_SETTINGS = {"instruct_starttag": "INPUT", "instruct_endtag": "OUTPUT", "instruct_systag": "SYSTEM"}
 
 
-def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
+def parse_chats(file: BinaryIO, report: ImportReport) -> Iterator[ParsedChat]:
     """Yield the one chat of a save. `prompt` is its first text, `actions` the array of those that follow."""
-    chat_report = Report(FORMAT, unit="message")
+    chat_report = ImportReport(FORMAT, unit="message")
     save = read_other_fields(file, ("actions",), chat_report)
     settings = convert.as_object(save.get("savedsettings"))
     splitter = _splitter(settings, partial(chat_report.warn, 1))
@@ -93,7 +93,7 @@ def _lorebooks(entries: Any) -> list[dict[str, Any]]:
 
 
 def _messages(
-    texts: Iterator[tuple[int, Any]], splitter: "_SpeakerSplitter", report: Report
+    texts: Iterator[tuple[int, Any]], splitter: "_SpeakerSplitter", report: ImportReport
 ) -> Iterator[ParsedMessage]:
     for number, text in texts:
         if not isinstance(text, str):

@@ -12,7 +12,7 @@ from apps.chats.repairs import Warn
 from apps.common.stored_texts import gettext_stored
 from apps.exchange.formats import conversion as convert
 from apps.exchange.formats.documents import parse_conversations
-from apps.exchange.formats.parsed import ParsedChat, Report
+from apps.exchange.formats.parsed import ImportReport, ParsedChat
 from apps.exchange.formats.trees import Node, Tree
 
 FORMAT = "librechat"
@@ -33,12 +33,12 @@ _KNOWN_FIELDS = (
 )
 
 
-def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
+def parse_chats(file: BinaryIO, report: ImportReport) -> Iterator[ParsedChat]:
     """Yield the conversations of an export."""
     return parse_conversations(file, (), report, _chat)
 
 
-def _chat(conversation: dict[str, Any], report: Report) -> ParsedChat:
+def _chat(conversation: dict[str, Any], report: ImportReport) -> ParsedChat:
     nodes: dict[str, Node] = {}
     parents: dict[str, str] = {}
     for number, (line, parent) in enumerate(_lines(conversation), 1):

@@ -9,7 +9,7 @@ from apps.chats.dates import parse_date
 from apps.chats.message_data.parsed import ParsedMessage
 from apps.exchange.formats.conversion import as_object, name_or, objects_with_key, title_of
 from apps.exchange.formats.documents import read_array, read_other_fields, require_messages
-from apps.exchange.formats.parsed import ParsedChat, ParsedHeader, Report
+from apps.exchange.formats.parsed import ImportReport, ParsedChat, ParsedHeader
 from apps.exchange.formats.sillytavern_lines import parse_message
 
 FORMAT = "loci"
@@ -18,9 +18,9 @@ FORMAT = "loci"
 _MESSAGE_KEYS = ("name", "is_user", "is_system", "send_date", "mes", "extra", "swipe_id", "swipes", "swipe_info")
 
 
-def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
+def parse_chats(file: BinaryIO, report: ImportReport) -> Iterator[ParsedChat]:
     """Yield the one chat of an export."""
-    chat_report = Report(FORMAT, unit="message")
+    chat_report = ImportReport(FORMAT, unit="message")
     chat = as_object(read_other_fields(file, ("messages",), chat_report).get("chat"))
     header = ParsedHeader(
         user_name=name_or(chat.get("user_name"), "", partial(chat_report.warn, 1)),
@@ -35,6 +35,6 @@ def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
     yield require_messages(ParsedChat(header, messages, chat_report, title_of(chat.get("title"))))
 
 
-def _message(line: dict[str, Any], header: ParsedHeader, report: Report, number: int) -> ParsedMessage:
+def _message(line: dict[str, Any], header: ParsedHeader, report: ImportReport, number: int) -> ParsedMessage:
     known = {key: line[key] for key in _MESSAGE_KEYS if key in line}
     return replace(parse_message(known, header, partial(report.warn, number)), layout="")

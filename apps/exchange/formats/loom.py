@@ -9,7 +9,7 @@ from apps.chats.message_data.parsed import ParsedMessage
 from apps.chats.repairs import Warn, as_text
 from apps.exchange.formats import conversion as convert
 from apps.exchange.formats.documents import parse_conversations, read_other_fields
-from apps.exchange.formats.parsed import ParsedChat, Report
+from apps.exchange.formats.parsed import ImportReport, ParsedChat
 
 FORMAT = "loom-standard"
 
@@ -19,14 +19,14 @@ _ASSISTANT_NAMES = {"chatgpt": "ChatGPT", "claude": "Claude"}
 _KNOWN_FIELDS = ("role", "content", "createdAt", "model", "reasoning")
 
 
-def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
+def parse_chats(file: BinaryIO, report: ImportReport) -> Iterator[ParsedChat]:
     """Yield the conversations of an export."""
     platform = read_other_fields(file, _CONVERSATIONS_PATH, report).get("originPlatform")
     origin = convert.name_or(platform, "", partial(report.warn, 1))
     return parse_conversations(file, _CONVERSATIONS_PATH, report, partial(_chat, origin=origin))
 
 
-def _chat(conversation: dict[str, Any], report: Report, origin: str) -> ParsedChat:
+def _chat(conversation: dict[str, Any], report: ImportReport, origin: str) -> ParsedChat:
     assistant = _ASSISTANT_NAMES.get(origin.lower(), origin)
     lines = convert.objects_with_key(convert.numbered_items(conversation.get("messages")), "content", report)
     messages = (_message(line, assistant, partial(report.warn, number)) for number, line in lines)

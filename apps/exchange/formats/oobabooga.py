@@ -15,7 +15,7 @@ from apps.common.stored_texts import gettext_stored
 from apps.exchange.formats import conversion as convert
 from apps.exchange.formats.conversion import USER, Version, build_header, build_message, other_chat_fields
 from apps.exchange.formats.documents import read_array, read_other_fields, require_messages
-from apps.exchange.formats.parsed import ParsedChat, Report
+from apps.exchange.formats.parsed import ImportReport, ParsedChat
 
 FORMAT = "oobabooga"
 
@@ -27,16 +27,16 @@ _ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&#x27;": "'", "&amp;": "&
 _KNOWN_FIELDS = ("timestamp", "versions", "current_version_index", "attachments")
 
 
-def parse_chats(file: BinaryIO, report: Report, key: str) -> Iterator[ParsedChat]:
+def parse_chats(file: BinaryIO, report: ImportReport, key: str) -> Iterator[ParsedChat]:
     """Yield the one chat of a history. `key` is one of `SHOWN_KEYS`."""
-    chat_report = Report(FORMAT, unit="pair")
+    chat_report = ImportReport(FORMAT, unit="pair")
     fields = read_other_fields(file, (key,), chat_report, ignored=[SHOWN_KEYS[key]])
     details = convert.as_object(fields.pop("metadata", None))
     header = build_header("", "", oobabooga=other_chat_fields(fields, (), chat_report))
     yield require_messages(ParsedChat(header, _messages(file, key, details, chat_report), chat_report))
 
 
-def _messages(file: BinaryIO, key: str, details: Mapping[str, Any], report: Report) -> Iterator[ParsedMessage]:
+def _messages(file: BinaryIO, key: str, details: Mapping[str, Any], report: ImportReport) -> Iterator[ParsedMessage]:
     for number, pair in _pairs(file, key, report):
         if not isinstance(pair, list) or len(pair) < 2:
             report.skip(number, gettext_stored("It is not a pair of texts."))
@@ -51,12 +51,12 @@ def _messages(file: BinaryIO, key: str, details: Mapping[str, Any], report: Repo
                 yield _message(side == "user", _unescape(text or ""), known, partial(report.warn, number))
 
 
-def _pairs(file: BinaryIO, key: str, report: Report) -> Iterator[tuple[int, Any]]:
+def _pairs(file: BinaryIO, key: str, report: ImportReport) -> Iterator[tuple[int, Any]]:
     """Yield the pairs as they are displayed, and then those that only the model has seen."""
     shown = 0
     for shown, pair in read_array(file, (key,), report):
         yield shown, pair
-    for number, pair in read_array(file, (SHOWN_KEYS[key],), Report(FORMAT)):
+    for number, pair in read_array(file, (SHOWN_KEYS[key],), ImportReport(FORMAT)):
         if number > shown:
             yield number, pair
 

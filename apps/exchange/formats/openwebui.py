@@ -11,7 +11,7 @@ from apps.chats.repairs import Warn
 from apps.common.stored_texts import gettext_stored
 from apps.exchange.formats import conversion as convert
 from apps.exchange.formats.documents import parse_conversations
-from apps.exchange.formats.parsed import ParsedChat, Report
+from apps.exchange.formats.parsed import ImportReport, ParsedChat
 from apps.exchange.formats.trees import Node, Tree
 
 FORMAT = "open-webui"
@@ -35,12 +35,12 @@ _DETAILS = re.compile(r"<details\s+type=\"(\w+)\"[^>]*>(.*?)</details>\s*", re.D
 _SUMMARY = re.compile(r"\s*<summary>.*?</summary>\s*", re.DOTALL)
 
 
-def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
+def parse_chats(file: BinaryIO, report: ImportReport) -> Iterator[ParsedChat]:
     """Yield the chats of an export. An item is a chat, or a row that has it under `chat`."""
     return parse_conversations(file, (), report, _chat)
 
 
-def _chat(row: dict[str, Any], report: Report) -> ParsedChat:
+def _chat(row: dict[str, Any], report: ImportReport) -> ParsedChat:
     chat = convert.as_object(row.get("chat")) or row
     history = convert.as_object(chat.get("history"))
     lines = convert.as_object(history.get("messages")) or _linked(chat.get("messages"))

@@ -37,7 +37,7 @@ class ParsedHeader:
 
 
 @dataclass
-class Report:
+class ImportReport:
     """The number of messages read, and what was skipped or repaired.
 
     Positions count lines, or in formats that don't have one message per line, the `unit` (such as "message").
@@ -70,7 +70,7 @@ class Report:
         """Record something that concerns the file as a whole."""
         self._add(text, "", 1)
 
-    def include(self, other: "Report") -> None:
+    def include(self, other: "ImportReport") -> None:
         """Add the skips and warnings of `other`, the report of a part of the same file."""
         self.skipped += other.skipped
         self.skipped_lines += other.skipped_lines[: max(MAX_LISTED_SKIPS - len(self.skipped_lines), 0)]
@@ -136,7 +136,7 @@ class ParsedChat:
 
     header: ParsedHeader
     messages: Iterator[ParsedMessage]
-    report: Report
+    report: ImportReport
     title: str = ""
     branches: Sequence[ParsedBranch] = ()
     group: ParsedGroup | None = None

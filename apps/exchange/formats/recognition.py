@@ -29,10 +29,10 @@ from apps.exchange.formats import (
 from apps.exchange.formats.documents import read_array
 from apps.exchange.formats.json_lines import BrokenLine
 from apps.exchange.formats.json_stream import MAX_VALUE_BYTES, JsonStream
-from apps.exchange.formats.parsed import ParsedChat, Report, UnknownFormat, UnreadableFile
+from apps.exchange.formats.parsed import ImportReport, ParsedChat, UnknownFormat, UnreadableFile
 from apps.exchange.formats.shapes import ARRAY, OBJECT, Shape, read_shape, shapes_in_array
 
-Reader = Callable[[BinaryIO, Report], Iterator[ParsedChat]]
+Reader = Callable[[BinaryIO, ImportReport], Iterator[ParsedChat]]
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ class Format:
     reads_arrays: bool = False
 
 
-def _parse_lines(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
+def _parse_lines(file: BinaryIO, report: ImportReport) -> Iterator[ParsedChat]:
     file.seek(0)
     yield _mark_marinara(sillytavern.parse(file))
 
 
-def _parse_array(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
-    chat_report = Report(sillytavern.FORMAT, unit="message")
+def _parse_array(file: BinaryIO, report: ImportReport) -> Iterator[ParsedChat]:
+    chat_report = ImportReport(sillytavern.FORMAT, unit="message")
     yield _mark_marinara(sillytavern.parse_values(read_array(file, (), chat_report), chat_report))
 
 
@@ -65,7 +65,7 @@ def _mark_marinara(chat: ParsedChat) -> ParsedChat:
     return chat
 
 
-def _parse_each(file: BinaryIO, report: Report, read: Reader) -> Iterator[ParsedChat]:
+def _parse_each(file: BinaryIO, report: ImportReport, read: Reader) -> Iterator[ParsedChat]:
     """Yield the chats of a list of documents, each of which `read` takes as a file."""
     for number, value in read_array(file, (), report, MAX_VALUE_BYTES):
         try:

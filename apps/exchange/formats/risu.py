@@ -12,7 +12,7 @@ from apps.chats.message_data.parsed import ParsedMessage
 from apps.chats.repairs import Warn, as_text
 from apps.exchange.formats import conversion as convert
 from apps.exchange.formats.documents import parse_conversations, read_array, read_other_fields, require_messages
-from apps.exchange.formats.parsed import ParsedChat, Report
+from apps.exchange.formats.parsed import ImportReport, ParsedChat
 
 FORMAT = "risu"
 # The `type` of a document with one chat, and of one with all chats of a character.
@@ -22,18 +22,18 @@ _MESSAGES_PATH = ("data", "message")
 _THOUGHTS = re.compile(r"<Thoughts>(.*?)</Thoughts>\s*", re.DOTALL | re.IGNORECASE)
 
 
-def parse_one_chat(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
+def parse_one_chat(file: BinaryIO, report: ImportReport) -> Iterator[ParsedChat]:
     """Yield the chat of a `risuChat` document: its `data` is the chat, which is read message by message."""
-    chat_report = Report(FORMAT, unit="message")
+    chat_report = ImportReport(FORMAT, unit="message")
     chat = convert.as_object(read_other_fields(file, _MESSAGES_PATH, chat_report).get("data"))
-    speakers = _speakers(read_array(file, _MESSAGES_PATH, Report(FORMAT)))
+    speakers = _speakers(read_array(file, _MESSAGES_PATH, ImportReport(FORMAT)))
     yield require_messages(_chat(chat, read_array(file, _MESSAGES_PATH, chat_report), speakers, chat_report))
 
 
-def parse_all_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
+def parse_all_chats(file: BinaryIO, report: ImportReport) -> Iterator[ParsedChat]:
     """Yield the chats of a `risuAllChats` document: its `data` is an array of chats."""
 
-    def parse_chat(chat: dict[str, Any], report: Report) -> ParsedChat:
+    def parse_chat(chat: dict[str, Any], report: ImportReport) -> ParsedChat:
         values = list(convert.numbered_items(chat.get("message")))
         return _chat(convert.without(chat, "message"), iter(values), _speakers(values), report)
 
@@ -56,7 +56,7 @@ def _speakers(values: Iterable[tuple[int, Any]]) -> dict[str, str]:
 
 
 def _chat(
-    chat: Mapping[str, Any], values: Iterator[tuple[int, Any]], speakers: Mapping[str, str], report: Report
+    chat: Mapping[str, Any], values: Iterator[tuple[int, Any]], speakers: Mapping[str, str], report: ImportReport
 ) -> ParsedChat:
     lines = convert.objects_with_key(values, "data", report)
     messages = (_message(line, speakers, partial(report.warn, number)) for number, line in lines)

@@ -16,7 +16,7 @@ from apps.chats.repairs import Warn
 from apps.common.stored_texts import gettext_stored
 from apps.exchange.formats import conversion as convert
 from apps.exchange.formats.documents import parse_conversations, read_array, require_messages
-from apps.exchange.formats.parsed import ParsedBranch, ParsedChat, Report
+from apps.exchange.formats.parsed import ImportReport, ParsedBranch, ParsedChat
 from apps.exchange.formats.trees import Node, Tree
 
 FORMAT = "openai"
@@ -39,19 +39,19 @@ _KNOWN_FIELDS = (
 )
 
 
-def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
+def parse_chats(file: BinaryIO, report: ImportReport) -> Iterator[ParsedChat]:
     """Yield the chats of a document of conversations."""
     return parse_conversations(file, (), report, _chat)
 
 
-def parse_messages(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
+def parse_messages(file: BinaryIO, report: ImportReport) -> Iterator[ParsedChat]:
     """Yield the one chat of a document that is a list of messages."""
-    chat_report = Report(FORMAT, unit="message")
+    chat_report = ImportReport(FORMAT, unit="message")
     values = read_array(file, (), chat_report)
     yield require_messages(ParsedChat(convert.build_header("", ""), _messages(values, chat_report), chat_report))
 
 
-def _chat(conversation: dict[str, Any], report: Report) -> ParsedChat:
+def _chat(conversation: dict[str, Any], report: ImportReport) -> ParsedChat:
     key = "messages" if isinstance(conversation.get("messages"), list) else "conversations"
     about = convert.as_object(conversation.get("conv"))  # llama.cpp
     other_fields = convert.other_chat_fields(conversation, (key, "title"), report)
@@ -74,7 +74,7 @@ def _parents(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _tree(
-    lines: Sequence[Mapping[str, Any]], parents: Mapping[str, str], leaf: Any, report: Report
+    lines: Sequence[Mapping[str, Any]], parents: Mapping[str, str], leaf: Any, report: ImportReport
 ) -> tuple[list[ParsedMessage], list[ParsedBranch]]:
     nodes: dict[str, Node] = {}
     for number, line in enumerate(lines, 1):
@@ -93,7 +93,7 @@ def _marked(messages: Iterable[ParsedMessage]) -> list[ParsedMessage]:
     return [replace(message, is_system=message.name == SYSTEM) for message in messages]
 
 
-def _messages(values: Iterable[tuple[int, Any]], report: Report) -> Iterator[ParsedMessage]:
+def _messages(values: Iterable[tuple[int, Any]], report: ImportReport) -> Iterator[ParsedMessage]:
     for number, line in values:
         if not isinstance(line, dict):
             report.skip(number, gettext_stored("Not a JSON object."))

@@ -13,7 +13,7 @@ from apps.chats.limits import MAX_SWIPES
 from apps.chats.message_data.parsed import ParsedMessage
 from apps.common.stored_texts import gettext_stored
 from apps.exchange.formats.json_lines import MAX_LINE_BYTES, BrokenLine, bounded_lines, loads
-from apps.exchange.formats.parsed import ParsedChat, ParsedHeader, Report, UnknownFormat, UnreadableFile
+from apps.exchange.formats.parsed import ImportReport, ParsedChat, ParsedHeader, UnknownFormat, UnreadableFile
 from apps.exchange.formats.signatures import binary_kind
 from apps.exchange.formats.sillytavern_lines import parse_header, parse_message
 
@@ -38,11 +38,11 @@ def parse(source: BinaryIO | Iterable[bytes]) -> ParsedChat:
     The first line is read at once, the rest as the messages are consumed. Raise UnreadableFile if there is neither a
     header nor a message.
     """
-    report = Report(FORMAT)
+    report = ImportReport(FORMAT)
     return _chat(_records(_lines(source), report), report)
 
 
-def parse_values(values: Iterable[tuple[int, Any]], report: Report) -> ParsedChat:
+def parse_values(values: Iterable[tuple[int, Any]], report: ImportReport) -> ParsedChat:
     """Parse a chat from the numbered values of an array: a header, messages, or strings "Name: text".
 
     Skips and repairs go to `report`. Raise UnreadableFile as `parse` does.
@@ -51,7 +51,7 @@ def parse_values(values: Iterable[tuple[int, Any]], report: Report) -> ParsedCha
     return _chat(_usable_records(messages, report), report)
 
 
-def _chat(records: Iterator[Record], report: Report) -> ParsedChat:
+def _chat(records: Iterator[Record], report: ImportReport) -> ParsedChat:
     first = next(records, None)
     if first is None:
         if not report.skipped:
@@ -77,7 +77,7 @@ def _lines(source: BinaryIO | Iterable[bytes]) -> Iterator[Line]:
             yield number, line
 
 
-def _records(lines: Iterator[Line], report: Report) -> Iterator[Record]:
+def _records(lines: Iterator[Line], report: ImportReport) -> Iterator[Record]:
     """Yield the objects that are messages or the header, with their line numbers."""
     first = next(lines, None)
     if first is None:
@@ -89,7 +89,7 @@ def _records(lines: Iterator[Line], report: Report) -> Iterator[Record]:
     yield from _usable_records(_parse_lines(candidates, report), report)
 
 
-def _parse_lines(lines: Iterable[Line], report: Report) -> Iterator[tuple[int, Any]]:
+def _parse_lines(lines: Iterable[Line], report: ImportReport) -> Iterator[tuple[int, Any]]:
     for number, line in lines:
         if line is None:
             report.skip(number, gettext_stored("Longer than %(megabytes)s MB.", megabytes=MAX_LINE_BYTES // 2**20))
@@ -100,7 +100,7 @@ def _parse_lines(lines: Iterable[Line], report: Report) -> Iterator[tuple[int, A
             report.skip(number, str(broken))
 
 
-def _usable_records(values: Iterable[tuple[int, Any]], report: Report) -> Iterator[Record]:
+def _usable_records(values: Iterable[tuple[int, Any]], report: ImportReport) -> Iterator[Record]:
     """Yield the values that are messages or the header. Report the others as skipped."""
     may_be_header = True
     for number, value in values:
@@ -134,7 +134,7 @@ def _is_message(value: Mapping[str, Any]) -> bool:
     return bool(_TEXT_KEYS & value.keys()) or ("name" in value and bool(_TURN_KEYS & value.keys()))
 
 
-def _read_array(lines: Iterator[Line], report: Report) -> tuple[list[Any], Iterator[Line]]:
+def _read_array(lines: Iterator[Line], report: ImportReport) -> tuple[list[Any], Iterator[Line]]:
     """Read a file of 2022, one array of strings "Name: text". Return its values as messages, and no lines.
 
     If the file is not such an array, return no values and the unread lines.
@@ -163,7 +163,7 @@ def _message_of_string(text: str) -> dict[str, Any]:
     return {"name": name, "is_user": name == _DEFAULT_USER, "is_system": False, "mes": mes.strip()}
 
 
-def _messages(records: Iterator[Record], header: ParsedHeader, report: Report) -> Iterator[ParsedMessage]:
+def _messages(records: Iterator[Record], header: ParsedHeader, report: ImportReport) -> Iterator[ParsedMessage]:
     for number, line in records:
         message = parse_message(line, header, partial(report.warn, number))
         report.messages += 1

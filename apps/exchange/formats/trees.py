@@ -8,7 +8,7 @@ from typing import Any
 
 from apps.chats.message_data.parsed import ParsedMessage
 from apps.exchange.formats.conversion import USER, Version, build_message
-from apps.exchange.formats.parsed import ParsedBranch, Report
+from apps.exchange.formats.parsed import ImportReport, ParsedBranch
 
 # Nodes in all versions of a message together, and in all branches. Each version repeats the nodes before its branch,
 # and each branch those before it, so that their number could grow with the square of the file's size.
@@ -65,11 +65,11 @@ class Tree:
         self._places: dict[str, tuple[int, int]] = {}  # of each node: its path, and its position in it
         self._paths: list[_Path] = []
 
-    def parse(self, leaf_id: Any, name: str, report: Report) -> tuple[list[ParsedMessage], list[ParsedBranch]]:
+    def parse(self, leaf_id: Any, name: str, report: ImportReport) -> tuple[list[ParsedMessage], list[ParsedBranch]]:
         """Return the messages from the root to `leaf_id`, or to the newest node if it is not in the tree, and branches.
 
         What differs from a path only in the last message is a swipe there; what goes on is a branch. `name` is that of
-        the assistant. Report each node with a text that is in neither.
+        the assistant. ImportReport each node with a text that is in neither.
         """
         leaf = leaf_id if isinstance(leaf_id, str) and leaf_id in self._nodes else self._newest()
         self._paths = [_Path(self._ancestry(leaf, {}))]

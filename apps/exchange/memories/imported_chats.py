@@ -6,15 +6,15 @@ from typing import Any
 from django.template.defaultfilters import pluralize
 
 from apps.chats.models import Chat
-from apps.exchange.formats.parsed import Report
+from apps.exchange.formats.parsed import ImportReport
 from apps.exchange.memories.reading import smart_memory, st_bme
 from apps.exchange.memories.reading.found import Found
 from apps.exchange.memories.recalls import read_recalls
 from apps.exchange.memories.writing import write
-from apps.exchange.memories.writing.target import Target
+from apps.exchange.memories.writing.target import ImportTarget
 
 
-def read_documents(chat: Chat, metadata: Mapping[str, Any], report: Report) -> None:
+def read_documents(chat: Chat, metadata: Mapping[str, Any], report: ImportReport) -> None:
     """Write memories, layers and recalls that are new in a chat's file, and say so in the report.
 
     ``metadata`` are those of the file: a chat that is updated keeps its own.
@@ -36,12 +36,12 @@ def read_documents(chat: Chat, metadata: Mapping[str, Any], report: Report) -> N
         report.note(f"ST-BME: {damaged} damaged recall{pluralize(damaged)} not read.")
 
 
-def _target(chat: Chat, program: str, report: Report) -> Target:
+def _target(chat: Chat, program: str, report: ImportReport) -> ImportTarget:
     """Return the target. After lines that could not be read, positions in documents are of other messages."""
-    return Target(chat.owner_id, chat, chat.character, program, linked=not report.skipped)
+    return ImportTarget(chat.owner_id, chat, chat.character, program, linked=not report.skipped)
 
 
-def _write(found: Found, target: Target, report: Report) -> None:
+def _write(found: Found, target: ImportTarget, report: ImportReport) -> None:
     write(found, target)
     for line in (target.summary(), *found.warnings):
         report.note(f"{target.program}: {line}")

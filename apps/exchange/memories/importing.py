@@ -18,7 +18,7 @@ from apps.exchange.memories.reading import memory_lists, smart_memory, st_bme
 from apps.exchange.memories.reading.found import Found
 from apps.exchange.memories.reading.lorebooks import read_book
 from apps.exchange.memories.writing import write
-from apps.exchange.memories.writing.target import Target
+from apps.exchange.memories.writing.target import ImportTarget
 
 MAX_FILE_BYTES = 64 * 2**20
 
@@ -86,7 +86,7 @@ def import_lorebook(
     return _write_book(lorebook.document, _locked_target(owner, chat, character), [])
 
 
-def _locked_target(owner: Owner, chat: Chat | None, character: Character | None) -> Target:
+def _locked_target(owner: Owner, chat: Chat | None, character: Character | None) -> ImportTarget:
     """Return the target with its row locked, so that two imports at once don't store the same memory twice."""
     if chat is not None:
         chat = lock_chat(owner, chat.pk)
@@ -94,7 +94,7 @@ def _locked_target(owner: Owner, chat: Chat | None, character: Character | None)
     if person is not None:
         rows = Character.objects.for_owner(owner).filter(pk=person.pk)
         person = first_or_missing(rows.select_for_update(), gettext("There is no such character."))
-    return Target(owner_id_of(owner), chat, person, "lorebook")
+    return ImportTarget(owner_id_of(owner), chat, person, "lorebook")
 
 
 def _json(content: bytes) -> Any:
@@ -113,7 +113,7 @@ def _plain_text(content: bytes) -> str:
     return "" if "\0" in text or text[:1] in "{[<" else text
 
 
-def _document_of(target: Target, characters: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _document_of(target: ImportTarget, characters: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Return the document of the target's character. Raise Invalid if the settings have none."""
     name = target.character.name if target.character else ""
     by_name = {key.casefold(): document for key, document in characters.items()}
@@ -127,7 +127,7 @@ def _document_of(target: Target, characters: dict[str, dict[str, Any]]) -> dict[
     return by_name[name.casefold()]
 
 
-def _write_book(document: dict[str, Any], target: Target, warnings: list[str]) -> ImportedMemories:
+def _write_book(document: dict[str, Any], target: ImportTarget, warnings: list[str]) -> ImportedMemories:
     names = {
         "char": target.character.name if target.character else "",
         "user": target.chat.user_name if target.chat else "",
@@ -138,7 +138,7 @@ def _write_book(document: dict[str, Any], target: Target, warnings: list[str]) -
     return _write(found, target)
 
 
-def _write(found: Found, target: Target) -> ImportedMemories:
+def _write(found: Found, target: ImportTarget) -> ImportedMemories:
     write(found, target)
     written = {name: count for name, count in target.written.items() if count}
     return ImportedMemories(target.program, written, target.summary(), found.warnings)

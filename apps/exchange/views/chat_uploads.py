@@ -22,7 +22,7 @@ from apps.exchange.cards import CardImportResult, import_card
 from apps.exchange.chats.import_jobs import access_import_job, create_import_job, import_at_once
 from apps.exchange.chats.imports import AlreadyImported, ImportResult, import_chats
 from apps.exchange.formats.files import is_archive, is_card
-from apps.exchange.formats.parsed import Report
+from apps.exchange.formats.parsed import ImportReport
 from apps.exchange.samples import samples
 from apps.exchange.tasks import request_decided_import, request_import
 from apps.exchange.views.uploads import received_files, shown_name, tell_failure
@@ -159,7 +159,7 @@ def _show_imported_card(request: HttpRequest, imported: CardImportResult) -> str
     return reverse("characters:index")
 
 
-def report_text(report: Report) -> str:
+def report_text(report: ImportReport) -> str:
     """Return a report as text: the number of messages, and the skipped lines with reasons."""
     text = ngettext("%(count)s message imported.", "%(count)s messages imported.", report.messages) % {
         "count": report.messages

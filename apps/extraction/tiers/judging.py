@@ -14,8 +14,8 @@ from apps.extraction.steps.context import Context
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.llm.generation import BUILTIN, Refused
 from apps.memories.verdicts.judging import Compare
-from apps.memories.verdicts.questions import Relation
 from apps.memories.verdicts.statements import Pair, Thresholds
+from apps.memories.verdicts.uncertain_pairs import Relation
 
 ANSWER_TOKENS = 20
 PAIR_TOKENS = 120  # tokens of two long statements in a question

@@ -31,14 +31,14 @@ from apps.memories.relative_dates import dated
 from apps.memories.verdicts.corrections import open_to_change, with_former_texts
 from apps.memories.verdicts.judging import Outcome, Verdict, judge
 from apps.memories.verdicts.neighbours import (
-    Scope,
+    ComparisonScope,
     find_neighbours,
     memory_ids_from,
     neighbours_by_words,
     unembedded_memories,
 )
-from apps.memories.verdicts.questions import Relation, uncertain_pairs
 from apps.memories.verdicts.statements import Neighbour, Pair, Thresholds
+from apps.memories.verdicts.uncertain_pairs import Relation, uncertain_pairs
 from apps.memories.witnesses import participants_of
 from apps.search.questions import mentions
 
@@ -179,7 +179,7 @@ def propose(
     vectors, model = context.vectors(texts)
     batch = replace(batch, vectors=vectors, model=model)
     previous_ids = memory_ids_from(context.chat, turns.values())
-    scope = Scope(context.chat, tier, batch.character)
+    scope = ComparisonScope(context.chat, tier, batch.character)
     if vectors is None:
         neighbours = neighbours_by_words(scope, hashes, previous_ids, texts)
     else:

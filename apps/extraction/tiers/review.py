@@ -16,8 +16,8 @@ from apps.extraction.tiers.proposals import Proposals
 from apps.extraction.tiers.reply_parts import DividedReply, divided_reply, first_word, parse_parts
 from apps.llm.generation import Refused
 from apps.memories.models import Memory
-from apps.memories.verdicts.questions import Relation
 from apps.memories.verdicts.statements import Pair
+from apps.memories.verdicts.uncertain_pairs import Relation
 
 MAX_FACT_TOKENS = 600  # facts that the newest reply is compared with
 MAX_MERGED = 60  # entries that are compared with each other in one question; the others are asked about later

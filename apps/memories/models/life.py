@@ -54,18 +54,9 @@ class Life:
 class Remembered(OwnedModel):
     """Abstract base of memories and layers.
 
-    Of the rows that a chat may see (``apps.memories.visibility``), those count that meet three conditions:
-
-    - ``state`` is ``life.holds``. A memory that a branch inherited has the state of its Inheritance there; of layer
-      entries a branch has copies.
-    - Nothing that the chat sees of another story has superseded or ended it (Supersession, Ending); what is itself
-      retired or in the bin does neither. A memory that only another story superseded of which the chat doesn't see the
-      successor is active there, whatever its ``state``.
-    - A memory is not deleted (``deleted_at``), expired (``expires_at``) or in the bin (``in_bin``, which follows from
-      the chats of its sources and is stored for the indexes). A layer entry is in the bin with its chat.
-
-    All other columns say from when to when, why, by whom, or what to return to. What counts is told to models, but for
-    memories that are ``hidden``, as all are that moderators have ``withheld``.
+    Which rows count says ``apps.memories.visibility``: that depends on the chat, on ``state`` and, of memories, on
+    ``deleted_at``, ``expires_at`` and ``in_bin``. All other columns say from when to when, why, by whom, or what to
+    return to.
     """
 
     life: ClassVar[Life]

@@ -45,10 +45,13 @@ class StoryModel(OwnedModel):
         abstract = True
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Set the story of a new row."""
+        self.set_story()
+        super().save(*args, **kwargs)
+
+    def set_story(self) -> None:
+        """Set the story of a new row, which is that of its chat."""
         if self.story is None and self.chat_id is not None:  # type: ignore[attr-defined]
             self.story = self.chat.story  # type: ignore[attr-defined]
-        super().save(*args, **kwargs)
 
 
 class Entity(OwnedModel):
@@ -247,10 +250,13 @@ class Memory(StoryModel, Remembered):
         ]
 
     def save(self, *args: Any, **kwargs: Any) -> None:
+        self.set_namespace()
+        super().save(*args, **kwargs)
+
+    def set_namespace(self) -> None:
         """Set the namespace of a new row, which is that of its chat and its character."""
         if self._state.adding and (whose := self.chat or self.character):
             self.namespace = whose.namespace
-        super().save(*args, **kwargs)
 
     @property
     def is_active(self) -> bool:

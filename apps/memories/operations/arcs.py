@@ -1,12 +1,29 @@
 """Write arcs."""
 
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 from apps.chats.models import Character, Chat, Message
+from apps.common.scoping import Owner, owner_id_of
 from apps.memories.models import Arc, Ending
 from apps.memories.operations.endings import end_elsewhere
 from apps.memories.operations.layer_entries import edit_entry, line_hash, newest_message, source_fields, until_fields
+
+
+def add_arc(
+    owner: Owner,
+    text: str,
+    *,
+    chat: Chat | None,
+    character: Character | None,
+    source: Message | None = None,
+    **columns: Any,
+) -> Arc:
+    """Create an arc that begins at the message ``source``; without one, nothing tells where it began."""
+    return Arc.objects.create(
+        owner_id=owner_id_of(owner), chat=chat, character=character, text=text, **source_fields(source), **columns
+    )
 
 
 def open_arc(
@@ -20,16 +37,16 @@ def open_arc(
     character: Character | None,
 ) -> Arc:
     """Create an arc that a run detected in the message ``source``. ``vector`` is its embedding by ``model``."""
-    return Arc.objects.create(
-        owner_id=chat.owner_id,
+    return add_arc(
+        chat.owner_id,
+        text,
         chat=chat,
         character=character or chat.character,
-        text=text,
+        source=source,
         embedding=vector,
         embedding_model=model,
         run_id=run_id,
         line_hash=line_hash(text, source.pk),
-        **source_fields(source),
     )
 
 
@@ -46,13 +63,13 @@ def resolve_arc(arc: Arc, message: Message, summary: str) -> int:
 
 def create_arc(chat: Chat, text: str, *, editor: str, persistent: bool = False) -> Arc:
     """Create an arc that a person wrote. It begins at the newest message."""
-    return Arc.objects.create(
-        owner_id=chat.owner_id,
+    return add_arc(
+        chat.owner_id,
+        text,
         chat=chat,
         character=chat.character,
-        text=text,
-        persistent=persistent,
         source=newest_message(chat),
+        persistent=persistent,
         edited_by=editor,
     )
 

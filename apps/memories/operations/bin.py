@@ -23,7 +23,7 @@ from apps.memories.models import (
     RetiredReason,
     VersionedText,
 )
-from apps.memories.operations.memories import retract_memories, update_superseded_by_another_story
+from apps.memories.operations.superseding import retract_memories, update_superseded_by_another_story
 from apps.memories.visibility import MemoryQuerySet
 
 _NOT_RETIRED = (Memory.State.ACTIVE, Memory.State.SUPERSEDED)

@@ -11,6 +11,7 @@ from django.utils.translation import gettext
 
 from apps.chats.models import Character, Chat
 from apps.common.problems import Invalid
+from apps.common.scoping import Owner, owner_id_of
 from apps.english.names import is_personal_name
 from apps.memories.candidates import NamedEntity
 from apps.memories.kinds import LAYERS, NAMING
@@ -19,6 +20,7 @@ from apps.memories.models.life import Life
 from apps.memories.operations.layer_entries import has_current_counterpart
 from apps.memories.operations.renaming import rename_in_memories
 
+MAX_ALIASES = 50  # that a document may add to
 PERSON_KINDS = (Entity.Kind.CHARACTER, Entity.Kind.UNKNOWN)
 
 
@@ -48,10 +50,48 @@ def get_or_create_entity(chat: Chat, name: str, kind: str = "unknown", character
         entity, _ = registry.get_or_create(
             owner_id=chat.owner_id, **scope, name__iexact=name, defaults={"name": name, "kind": kind}
         )
+    _set_unknown_kind(entity, kind)
+    return entity
+
+
+class EntityRegistry:
+    """The entities of a character, or else of a chat, by names and aliases, read once: for documents with many."""
+
+    def __init__(self, owner: Owner, character: Character | None, chat: Chat | None) -> None:
+        chat = None if character else chat
+        self._scope: dict[str, Any] = {"owner_id": owner_id_of(owner), "character": character, "chat": chat}
+        rows = Entity.objects.for_owner(owner).filter(character=character, chat=chat)
+        self._by_name: dict[str, Entity] = {}
+        for entity in rows.order_by("pk"):
+            for name in (*entity.aliases, entity.name):
+                self._by_name[name.casefold()] = entity
+        self.created = 0
+
+    def get(self, name: str, kind: str = Entity.Kind.UNKNOWN) -> Entity:
+        """Return the entity with this name or alias; create it if it is missing. ``kind`` replaces an unknown kind."""
+        entity = self._by_name.get(name.casefold())
+        if entity is None:
+            rows = Entity.objects.for_owner(self._scope["owner_id"])  # another import may have created it meanwhile
+            entity, is_new = rows.get_or_create(**self._scope, name__iexact=name, defaults={"name": name, "kind": kind})
+            self._by_name[name.casefold()] = entity
+            self.created += is_new
+        _set_unknown_kind(entity, kind)
+        return entity
+
+    def add_aliases(self, entity: Entity, aliases: Iterable[str]) -> None:
+        """Add aliases that name no other entity."""
+        new = [alias for alias in aliases if alias.casefold() not in self._by_name]
+        new = new[: max(MAX_ALIASES - len(entity.aliases), 0)]
+        if new:
+            entity.aliases = [*entity.aliases, *new]
+            entity.save(update_fields=["aliases"])
+            self._by_name |= dict.fromkeys(map(str.casefold, new), entity)
+
+
+def _set_unknown_kind(entity: Entity, kind: str) -> None:
     if entity.kind == Entity.Kind.UNKNOWN != kind:
         entity.kind = kind
         entity.save(update_fields=["kind"])
-    return entity
 
 
 def _under_other_name(registry: QuerySet[Entity], chat: Chat, name: str, kind: str) -> Entity | None:

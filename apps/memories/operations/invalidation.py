@@ -27,8 +27,8 @@ from apps.memories.models import (
     VersionedText,
 )
 from apps.memories.operations.endings import remove_lost_endings
-from apps.memories.operations.memories import retract_memories
 from apps.memories.operations.ordering import follow_order
+from apps.memories.operations.superseding import retract_memories
 from apps.memories.queries.scenes import finished_scenes
 from apps.memories.visibility import is_seen_in
 

@@ -1,6 +1,7 @@
 """Write who knows, suspects, believes, is unaware of or hides what."""
 
 from collections.abc import Iterable
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -58,13 +59,22 @@ def create_knowledge(chat: Chat, kind: str, subject: str, text: str, *, editor: 
     """Create an entry that a person wrote. Raise Invalid if ``target`` is given and the kind isn't HIDING."""
     if target and kind != Knowledge.Kind.HIDING:
         raise Invalid.at("/target", gettext("Only knowledge of the kind “hiding” has a target."))
+    person = get_or_create_entity(chat, subject, Entity.Kind.CHARACTER)
+    other = get_or_create_entity(chat, target, Entity.Kind.CHARACTER) if target else None
+    return add_knowledge(chat, kind, person, other, text, source=newest_message(chat), edited_by=editor)
+
+
+def add_knowledge(
+    chat: Chat, kind: str, subject: Entity, target: Entity | None, text: str, *, source: Message | None, **columns: Any
+) -> Knowledge:
+    """Create an entry that begins at the message ``source``; without one, nothing tells where it began."""
     return Knowledge.objects.create(
         owner_id=chat.owner_id,
         chat=chat,
         kind=kind,
-        subject=get_or_create_entity(chat, subject, Entity.Kind.CHARACTER),
-        target=get_or_create_entity(chat, target, Entity.Kind.CHARACTER) if target else None,
+        subject=subject,
+        target=target,
         text=text,
-        source=newest_message(chat),
-        edited_by=editor,
+        **source_fields(source),
+        **columns,
     )

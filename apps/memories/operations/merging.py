@@ -1,6 +1,7 @@
 """Merge several memories into one, or split one into several. The originals are superseded."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -11,9 +12,13 @@ from apps.chats.models import MAX_TAGS, Chat, Message
 from apps.common.problems import Conflict, Invalid
 from apps.common.scoping import Owner
 from apps.memories.models import Inheritance, Memory, MemorySource, RetiredReason
-from apps.memories.operations.memories import latest_message, link_sources, retract_memories, set_text, supersede
+from apps.memories.operations.memories import latest_message, link_sources, set_text
+from apps.memories.operations.superseding import retract_memories, supersede
 from apps.memories.trigger_words import MAX_WORDS
 from apps.memories.visibility import MemoryQuerySet
+
+# Columns in which members are alike, or of which the last said holds.
+_OF_NEWEST = ("owner_id", "namespace", "story", "character_id", "tier", "kind", "expiration")
 
 
 def merge_memories(chat: Chat, members: Sequence[Memory], text: str, *, run_id: UUID) -> int:
@@ -59,7 +64,7 @@ def merge_by_hand(memories: Sequence[Memory], text: str, *, editor: str) -> Memo
         raise Invalid.at("/memories", obstacle)
     for memory in sorted(memories, key=lambda memory: memory.pk):
         _lock_active(memory)
-    successor = _successor(memories, text, editor=editor)
+    successor = _successor(memories, text, edited_by=editor)
     for memory in memories:
         supersede(memory.chat or Chat(owner_id=memory.owner_id), memory.pk, successor, RetiredReason.MERGED)
     return successor
@@ -69,7 +74,7 @@ def merge_by_hand(memories: Sequence[Memory], text: str, *, editor: str) -> Memo
 def split_memory(memory: Memory, texts: Sequence[str], *, editor: str) -> list[Memory]:
     """Split a memory into one for each text. The first of them supersedes it. Raise Conflict if it is not active."""
     _lock_active(memory)
-    first, *others = (_successor([memory], text, editor=editor, split_from=memory) for text in texts)
+    first, *others = (_successor([memory], text, split_from=memory, edited_by=editor) for text in texts)
     supersede(memory.chat or Chat(owner_id=memory.owner_id), memory.pk, first, RetiredReason.SPLIT)
     return [first, *others]
 
@@ -133,9 +138,8 @@ def _successor(
     text: str,
     *,
     chat: Chat | None = None,
-    editor: str = "",
-    run_id: UUID | None = None,
     split_from: Memory | None = None,
+    **columns: Any,
 ) -> Memory:
     """Create a memory with the sources, entities, triggers and flags of ``members``.
 
@@ -144,37 +148,45 @@ def _successor(
     newest = members[-1]
     inherited = Inheritance.objects.for_owner(newest.owner_id).filter(chat=chat, memory__in=members) if chat else ()
     inheritances = {row.memory_id: row for row in inherited}
-    own = [member for member in members if member.pk not in inheritances]
     memory = Memory(
-        owner_id=newest.owner_id,
-        namespace=newest.namespace,
-        metadata={key: value for member in members for key, value in member.metadata.items()},
-        tags=list(dict.fromkeys(tag for member in members for tag in member.tags))[:MAX_TAGS],
-        # Nothing that is to be forgotten outlives its day in another memory.
-        expires_at=min((member.expires_at for member in members if member.expires_at), default=None),
         chat=chat or newest.chat,
-        story=newest.story,
-        character_id=newest.character_id,
-        tier=newest.tier,
-        kind=newest.kind,
-        text=split_from.text if split_from else "",
-        importance=max(member.importance for member in members),
-        expiration=newest.expiration,
-        confidence=max(inheritances.get(member.pk, member).confidence for member in members),
-        consolidated=True,
-        triggers=list(dict.fromkeys(word for member in members for word in member.triggers))[:MAX_WORDS],
-        witnessed_by=members[0].witnessed_by,
-        valid_from=latest_message(inheritances.get(member.pk, member).valid_from for member in members),
-        pinned=any(member.pinned for member in members),
-        source_instance=next((member.source_instance for member in reversed(members) if member.source_instance), ""),
-        participating_instances=sorted({name for member in members for name in member.participating_instances}),
-        edited_by=editor,
-        run_id=run_id,
         split_from=split_from,
+        text=split_from.text if split_from else "",  # of which only the words that the part has still recall it
+        consolidated=True,
+        **{name: getattr(newest, name) for name in _OF_NEWEST},
+        **_joined_columns(members, inheritances),
+        **columns,
     )
     set_text(memory, text)
     memory.save()
-    sources = MemorySource.objects.for_owner(newest.owner_id).filter(memory__in=own)
+    _copy_sources(memory, members, inheritances)
+    memory.entities.set({entity for member in members for entity in member.entities.all()})
+    return memory
+
+
+def _joined_columns(members: Sequence[Memory], inheritances: Mapping[UUID, Inheritance]) -> dict[str, Any]:
+    """Return the columns that a successor gets from all members, as the chat that merges them has them."""
+    here = [inheritances.get(member.pk, member) for member in members]
+    return {
+        "metadata": {key: value for member in members for key, value in member.metadata.items()},
+        "tags": list(dict.fromkeys(tag for member in members for tag in member.tags))[:MAX_TAGS],
+        # Nothing that is to be forgotten outlives its day in another memory.
+        "expires_at": min((member.expires_at for member in members if member.expires_at), default=None),
+        "importance": max(member.importance for member in members),
+        "confidence": max(row.confidence for row in here),
+        "triggers": list(dict.fromkeys(word for member in members for word in member.triggers))[:MAX_WORDS],
+        "witnessed_by": members[0].witnessed_by,
+        "valid_from": latest_message(row.valid_from for row in here),
+        "pinned": any(member.pinned for member in members),
+        "source_instance": next((one.source_instance for one in reversed(members) if one.source_instance), ""),
+        "participating_instances": sorted({name for member in members for name in member.participating_instances}),
+    }
+
+
+def _copy_sources(memory: Memory, members: Sequence[Memory], inheritances: Mapping[UUID, Inheritance]) -> None:
+    """Link a successor to the sources of its members, of inherited ones to the copies that the chat has."""
+    own = [member for member in members if member.pk not in inheritances]
+    sources = MemorySource.objects.for_owner(memory.owner_id).filter(memory__in=own)
     MemorySource.objects.bulk_create(
         MemorySource(
             owner_id=memory.owner_id,
@@ -186,10 +198,8 @@ def _successor(
         for source in {source.swipe_id: source for source in sources}.values()
     )
     copies = {pk for row in inheritances.values() for pk in row.message_ids}
-    messages = Message.objects.for_owner(newest.owner_id).with_swipes().filter(pk__in=copies)
+    messages = Message.objects.for_owner(memory.owner_id).with_swipes().filter(pk__in=copies)
     link_sources(memory.owner_id, memory.pk, messages)
-    memory.entities.set({entity for member in members for entity in member.entities.all()})
-    return memory
 
 
 def mark_consolidated(owner: Owner, memories: Sequence[Memory]) -> None:

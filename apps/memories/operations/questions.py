@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 from apps.chats.models import Chat
 from apps.common.problems import Conflict
 from apps.memories.models import Memory, Question
-from apps.memories.operations.memories import supersede, undo_supersede
+from apps.memories.operations.superseding import supersede, undo_supersede
 
 
 def ask_which_is_true(chat: Chat, first: UUID, second: Memory) -> None:

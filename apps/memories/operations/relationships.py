@@ -1,6 +1,7 @@
 """Write relationships. A descriptor is never overwritten: its row ends where the next one begins."""
 
 from collections.abc import Iterable
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -91,17 +92,30 @@ def _add(
     # The chat's own row may be one that another story has ended.
     for own in rows.filter(chat=chat, state=Relationship.State.CURRENT):
         end_entry(own, Relationship.State.REPLACED, message)
-    Relationship.objects.create(
-        owner_id=chat.owner_id,
+    add_relationship(chat, subject, target, descriptor, source=message, run_id=run_id)
+    return True
+
+
+def add_relationship(
+    chat: Chat | None,
+    subject: Entity,
+    target: Entity,
+    descriptor: Descriptor,
+    *,
+    source: Message | None = None,
+    **columns: Any,
+) -> Relationship:
+    """Create a row that begins at the message ``source``; without one, nothing tells where it began."""
+    return Relationship.objects.create(
+        owner_id=subject.owner_id,
         chat=chat,
         subject=subject,
         target=target,
-        descriptor=word,
-        magnitude=magnitude,
-        run_id=run_id,
-        **source_fields(message),
+        descriptor=descriptor.word,
+        magnitude=descriptor.magnitude,
+        **source_fields(source),
+        **columns,
     )
-    return True
 
 
 @transaction.atomic
@@ -125,13 +139,5 @@ def set_relationship(
     own.update(state=state, until=newest, retired_by=editor, updated_at=timezone.now())
     if magnitude is None:
         return None
-    return Relationship.objects.create(
-        owner_id=chat.owner_id,
-        chat=chat,
-        subject=from_entity,
-        target=to_entity,
-        descriptor=word,
-        magnitude=magnitude,
-        source=newest,
-        edited_by=editor,
-    )
+    descriptor = Descriptor(word, magnitude)
+    return add_relationship(chat, from_entity, to_entity, descriptor, source=newest, edited_by=editor)

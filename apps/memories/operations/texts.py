@@ -44,13 +44,29 @@ def write_version(
         chat=chat,
         character=character,
         text=text,
-        document={"schema_version": VersionedText.SCHEMA_VERSION, **(parts or {})},
+        document=_document(parts),
         source=last,
         swipe=last.active_swipe if last else None,
         version=latest.version + 1 if latest else 1,
         run_id=run_id,
         edited_by=editor,
         created_at=made_at or timezone.now(),
+    )
+
+
+def _document(parts: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {"schema_version": VersionedText.SCHEMA_VERSION, **(parts or {})}
+
+
+def write_canon(character: Character, text: str, *, editor: str) -> VersionedText:
+    """Write the canon of a character that has none, in no chat."""
+    return VersionedText.objects.create(
+        owner_id=character.owner_id,
+        kind=VersionedText.Kind.CANON,
+        character=character,
+        text=text,
+        document=_document(None),
+        edited_by=editor,
     )
 
 

@@ -15,8 +15,9 @@ from apps.chats.models import Character, Chat, Message, Participant
 from apps.memories.candidates import Candidate, candidate_hash
 from apps.memories.models import Inheritance, Memory
 from apps.memories.operations.entities import get_or_create_entities
-from apps.memories.operations.memories import add_instances, instances_of, latest_message, link_sources, supersede
+from apps.memories.operations.memories import add_instances, instances_of, latest_message, link_sources
 from apps.memories.operations.questions import ask_which_is_true
+from apps.memories.operations.superseding import supersede
 from apps.memories.queries.memories import active_memories
 from apps.memories.verdicts.judging import Outcome, Verdict
 from apps.memories.visibility import MemoryQuerySet, is_inherited_by

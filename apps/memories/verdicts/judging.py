@@ -20,17 +20,17 @@ from apps.english.differences import actuality_differs, contradicts, people_diff
 from apps.english.retelling import brings_back, is_retold
 from apps.english.words import jaccard
 from apps.memories.candidates import Candidate
-from apps.memories.verdicts.questions import Relation
 from apps.memories.verdicts.statements import (
     COSINE,
     JACCARD,
+    KnownStatement,
     Neighbour,
     Pair,
-    Statement,
     Thresholds,
     comparison_key,
     known_statements,
 )
+from apps.memories.verdicts.uncertain_pairs import Relation
 
 Compare = Callable[[Sequence[tuple[str, str, str]]], list[Comparison]]  # compares tuples of (older, newer, kind)
 
@@ -79,10 +79,10 @@ class _Batch:
     verdicts: list[Verdict] = field(default_factory=list)
     replaced_keys: set[UUID | int | None] = field(default_factory=set)
 
-    def comparison(self, candidate: Candidate, known: Statement) -> Comparison | None:
+    def comparison(self, candidate: Candidate, known: KnownStatement) -> Comparison | None:
         return self.comparisons.get(comparison_key(candidate, known)) if self.comparisons else None
 
-    def is_active(self, known: Statement) -> bool:
+    def is_active(self, known: KnownStatement) -> bool:
         """Return whether a statement is neither replaced nor dropped by the verdicts so far."""
         if known.key in self.replaced_keys:
             return False
@@ -132,7 +132,7 @@ def judge(
 
 def _compare_all(
     candidates: Sequence[Candidate],
-    by_candidate: Sequence[Sequence[Statement]],
+    by_candidate: Sequence[Sequence[KnownStatement]],
     thresholds: Thresholds,
     compare: Compare | None,
 ) -> dict[tuple[str, str, str], Comparison] | None:
@@ -155,7 +155,7 @@ def _are_comparable(old: str, new: str) -> bool:
     return speaker == other_speaker and jaccard(speech, other_speech) >= MIN_QUOTATION_OVERLAP
 
 
-def _same_hash_verdict(candidate: Candidate, statements: Iterable[Statement]) -> Verdict | None:
+def _same_hash_verdict(candidate: Candidate, statements: Iterable[KnownStatement]) -> Verdict | None:
     for known in statements:
         if known.memory and known.has_same_hash:
             return _repetition_of(candidate, known.memory)
@@ -167,7 +167,7 @@ def _repetition_of(candidate: Candidate, neighbour: Neighbour) -> Verdict:
     return Verdict(candidate, outcome, neighbour.id, reason="repeats a memory")
 
 
-def _model_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[Statement]) -> Verdict | None:
+def _model_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[KnownStatement]) -> Verdict | None:
     """Return the verdict that a model's answer about the first of the statements gives, if there is one."""
     for known in statements:
         answer = batch.answers.get(comparison_key(candidate, known)[:2])
@@ -178,7 +178,7 @@ def _model_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[Sta
     return None
 
 
-def _replacement(candidate: Candidate, known: Statement, reason: str) -> Verdict:
+def _replacement(candidate: Candidate, known: KnownStatement, reason: str) -> Verdict:
     """Return the verdict that the earlier one of two statements is replaced, or neither if the order is unknown.
 
     What a person wrote or corrected replaces what others say of it, also later.
@@ -193,20 +193,20 @@ def _replacement(candidate: Candidate, known: Statement, reason: str) -> Verdict
     return Verdict(candidate, Outcome.SUPERSEDED, target, known.index, reason)
 
 
-def _repetition_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[Statement]) -> Verdict | None:
+def _repetition_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[KnownStatement]) -> Verdict | None:
     for known in statements:
         if _is_repetition(batch, candidate, known):
             return _repetition(candidate, known)
     return None
 
 
-def _repetition(candidate: Candidate, known: Statement) -> Verdict:
+def _repetition(candidate: Candidate, known: KnownStatement) -> Verdict:
     if known.memory:
         return _repetition_of(candidate, known.memory)
     return Verdict(candidate, Outcome.REJECTED, reason="repeats another candidate")
 
 
-def _is_repetition(batch: _Batch, candidate: Candidate, known: Statement) -> bool:
+def _is_repetition(batch: _Batch, candidate: Candidate, known: KnownStatement) -> bool:
     answer = batch.answers.get(comparison_key(candidate, known)[:2])
     if answer == Relation.INDEPENDENT or (answer == Relation.UPDATE and not known.is_removed):
         return False  # a new version of what a person deleted is not wanted either
@@ -224,7 +224,7 @@ def _is_repetition(batch: _Batch, candidate: Candidate, known: Statement) -> boo
     return comparison.duplicate >= MIN_DUPLICATE and comparison.superseded <= MAX_SUPERSEDED_IN_DUPLICATE
 
 
-def _says_what_was_removed(known: Statement, candidate: Candidate) -> bool:
+def _says_what_was_removed(known: KnownStatement, candidate: Candidate) -> bool:
     """Return whether a candidate retells what a person deleted, or brings back what they corrected."""
     corrected_to = known.memory.corrected_to if known.memory else ""
     if corrected_to and brings_back(known.text, corrected_to, candidate.text):
@@ -232,7 +232,7 @@ def _says_what_was_removed(known: Statement, candidate: Candidate) -> bool:
     return is_retold(known.text, candidate.text)
 
 
-def _replacement_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[Statement]) -> Verdict | None:
+def _replacement_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[KnownStatement]) -> Verdict | None:
     """Find the statement of the same kind that the candidate most probably replaces, or that replaces it if later.
 
     A statement about one person never replaces one about another.

@@ -23,7 +23,7 @@ LOST_REASONS = (RetiredReason.SOURCE_GONE, RetiredReason.SOURCE_CHANGED, Retired
 
 
 @dataclass(frozen=True)
-class Scope:
+class ComparisonScope:
     """The memories of a tier with which candidates are compared, and the deleted memories of all tiers.
 
     Long-term memories are the character's, except those of other branches of the same story; session memories, and
@@ -78,7 +78,11 @@ _COMPARED = (
 
 
 def find_neighbours(
-    scope: Scope, hashes: Sequence[str], previous_ids: Sequence[UUID], vectors: np.ndarray[Any, Any], model: str
+    scope: ComparisonScope,
+    hashes: Sequence[str],
+    previous_ids: Sequence[UUID],
+    vectors: np.ndarray[Any, Any],
+    model: str,
 ) -> list[list[Neighbour]]:
     """Return the nearest memories of the scope for each candidate, nearest first, in one query for the whole batch.
 
@@ -121,7 +125,7 @@ def memory_ids_from(chat: Chat, messages: Iterable[Message]) -> list[UUID]:
 
 
 def neighbours_by_words(
-    scope: Scope, hashes: Sequence[str], previous_ids: Sequence[UUID], texts: Sequence[str]
+    scope: ComparisonScope, hashes: Sequence[str], previous_ids: Sequence[UUID], texts: Sequence[str]
 ) -> list[list[Neighbour]]:
     """Find neighbours as ``find_neighbours`` does, but by common words, for when there are no vectors."""
     chat = scope.chat
@@ -134,7 +138,7 @@ def neighbours_by_words(
     return [_nearest_by_words(scope, hash_, text, memories) for hash_, text in zip(hashes, texts, strict=True)]
 
 
-def _comparable(scope: Scope, hashes: Sequence[str], previous_ids: Sequence[UUID]) -> MemoryQuerySet:
+def _comparable(scope: ComparisonScope, hashes: Sequence[str], previous_ids: Sequence[UUID]) -> MemoryQuerySet:
     """Return the memories of the scope with which candidates with these hashes are compared."""
     chat = scope.chat
     learnt = Memory.objects.for_owner(chat.owner_id).learnt_in(chat)
@@ -151,7 +155,7 @@ def _comparable(scope: Scope, hashes: Sequence[str], previous_ids: Sequence[UUID
 
 
 def unembedded_memories(
-    scope: Scope, hashes: Sequence[str], previous_ids: Sequence[UUID], model: str, limit: int
+    scope: ComparisonScope, hashes: Sequence[str], previous_ids: Sequence[UUID], model: str, limit: int
 ) -> list[tuple[UUID, str]]:
     """Return id and text of up to ``limit`` memories not embedded with ``model``, which ``find_neighbours`` misses.
 
@@ -162,7 +166,7 @@ def unembedded_memories(
 
 
 def _nearest_by_words(
-    scope: Scope,
+    scope: ComparisonScope,
     line_hash: str,
     text: str,
     memories: Sequence[Any],

@@ -40,7 +40,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True)
-class Statement:
+class KnownStatement:
     """A memory, or an earlier candidate of the batch at ``index``, with which a candidate is compared."""
 
     kind: str
@@ -82,7 +82,7 @@ class Thresholds:
     cross_kind_duplicate: float
     same_topic: float
 
-    def is_on_topic(self, known: Statement) -> bool:
+    def is_on_topic(self, known: KnownStatement) -> bool:
         """Return whether a statement is similar enough to a candidate to be on its topic."""
         return known.similarity >= (self.same_topic if known.same_kind else self.cross_kind_duplicate)
 
@@ -99,12 +99,12 @@ def known_statements(
     vectors: np.ndarray[Any, Any] | None,
     index: int,
     times: Mapping[int, dt.datetime | None],
-) -> list[Statement]:
+) -> list[KnownStatement]:
     """Return the neighbours and the earlier candidates with which a candidate is compared, nearest first."""
     candidate = candidates[index]
     turn = max(candidate.sources, default=None)
     statements = [
-        Statement(
+        KnownStatement(
             neighbour.kind,
             neighbour.text,
             neighbour.similarity,
@@ -119,7 +119,9 @@ def known_statements(
         cosine = None if vectors is None else float(vectors[index] @ vectors[number])
         similarity = jaccard(earlier.text, candidate.text) if cosine is None else cosine
         same_kind = earlier.kind == candidate.kind
-        statements.append(Statement(earlier.kind, earlier.text, similarity, same_kind, is_later=False, index=number))
+        statements.append(
+            KnownStatement(earlier.kind, earlier.text, similarity, same_kind, is_later=False, index=number)
+        )
     return sorted(statements, key=lambda statement: -statement.similarity)
 
 
@@ -132,7 +134,7 @@ def _is_later(neighbour: Neighbour, turn: int | None, said_at: dt.datetime | Non
     return said_at < neighbour.said_at
 
 
-def comparison_key(candidate: Candidate, known: Statement) -> tuple[str, str, str]:
+def comparison_key(candidate: Candidate, known: KnownStatement) -> tuple[str, str, str]:
     """Return both texts in the order in which they were said, if that is known, and the kind."""
     texts = (candidate.text, known.text) if known.is_later else (known.text, candidate.text)
     return (*texts, candidate.kind)

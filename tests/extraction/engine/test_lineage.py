@@ -19,7 +19,7 @@ from apps.memories.queries.arcs import arcs_in
 from apps.memories.queries.knowledge import knowledge_in
 from apps.memories.queries.memories import active_memories
 from apps.memories.queries.relationships import relationships_in
-from apps.memories.verdicts.neighbours import Scope, find_neighbours
+from apps.memories.verdicts.neighbours import ComparisonScope, find_neighbours
 from apps.prompts.retrieval.active import active_memories as active_at
 from apps.prompts.turns import find_turn
 from apps.search.service import QueryVectors, SearchQuery, search
@@ -71,7 +71,7 @@ def seen(chat: Chat) -> list[str]:
     in_prompt = {one.text for one in active_at(turn, ["long_term"], character, [], QueryVectors())["long_term"]}
     rows = Memory.objects.for_owner(owner)
     vectors, model = [row.embedding for row in rows], rows.first()
-    compared = find_neighbours(Scope(chat, "long_term"), [""] * len(rows), [], vectors, model.embedding_model)
+    compared = find_neighbours(ComparisonScope(chat, "long_term"), [""] * len(rows), [], vectors, model.embedding_model)
     active = {near.text for nearest in compared for near in nearest if not near.inactive}
     assert known == found == in_prompt == active
     return sorted(known)

@@ -10,7 +10,7 @@ from apps.exchange.formats.cards.document import ALIASES, as_version, blank_card
 
 
 @dataclass(frozen=True)
-class Card:
+class CharacterCard:
     """A card as imported (empty if created here), its current fields, and its lorebook or None."""
 
     original: Mapping[str, Any]

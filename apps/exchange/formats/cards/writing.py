@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw, ImageFont
 from apps.chats.images.png import Chunk, encode_chunks, read_chunks
 from apps.chats.message_data.layout import dump
 from apps.exchange.formats.cards.document import V2, V3
-from apps.exchange.formats.cards.merging import Card
+from apps.exchange.formats.cards.merging import CharacterCard
 from apps.exchange.formats.cards.png_texts import keyword_of, text_chunk
 
 KEYWORDS = ("chara", "ccv3")
@@ -18,7 +18,7 @@ BLANK_SIZE = (400, 600)
 PAPER, INK = "#f3eee5", "#0f5c5c"
 
 
-def write_png(picture: bytes, card: Card) -> bytes:
+def write_png(picture: bytes, card: CharacterCard) -> bytes:
     """Return a PNG picture with the card in a `chara` (version 2) and a `ccv3` (version 3) chunk.
 
     The chunk of the imported version is first, so that `reading` can tell which of two equal cards is the original.

@@ -9,15 +9,19 @@ from django.db.models import Q
 from apps.chats.models import Character, Chat, Message
 from apps.exchange.memories.reading.found import Found, FoundArc, FoundMemory, FoundScene, FoundText
 from apps.exchange.memories.writing.memories import write_memories
-from apps.exchange.memories.writing.target import Target
+from apps.exchange.memories.writing.target import ImportTarget
 from apps.memories.models import Arc, Entity, Knowledge, LedgerEntry, Memory, Relationship, VersionedText
-from apps.memories.operations.layer_entries import newest_message, source_fields
+from apps.memories.operations.arcs import add_arc
+from apps.memories.operations.knowledge import add_knowledge
+from apps.memories.operations.layer_entries import newest_message
+from apps.memories.operations.ledger import set_field
+from apps.memories.operations.relationships import add_relationship
 from apps.memories.operations.scenes import Recap, write_scene
-from apps.memories.operations.texts import write_version
+from apps.memories.operations.texts import write_canon, write_version
 from apps.memories.queries.texts import current_version
 
 
-def write_layers(found: Found, target: Target) -> None:
+def write_layers(found: Found, target: ImportTarget) -> None:
     """Write all layers. Without a chat, only those that belong to a character; the others become warnings."""
     _write_arcs(found, target)
     _write_relationships(found, target)
@@ -32,7 +36,7 @@ def write_layers(found: Found, target: Target) -> None:
     _write_scenes(found.scenes, target, target.chat)
 
 
-def _write_arcs(found: Found, target: Target) -> None:
+def _write_arcs(found: Found, target: ImportTarget) -> None:
     messages = target.messages(arc.span for arc in found.arcs)
     rows = Arc.objects.for_owner(target.owner_id)
     mine = Q(chat=target.chat) if target.chat else Q(character=target.character)
@@ -45,15 +49,15 @@ def _write_arcs(found: Found, target: Target) -> None:
             arcs[arc.text] = _joined(arcs[arc.text], arc) if arc.text in arcs else arc
     for arc in arcs.values():
         source = messages.get(arc.span[1]) if arc.span else None
-        Arc.objects.create(
-            owner_id=target.owner_id,
+        add_arc(
+            target.owner_id,
+            arc.text,
             chat=target.chat,
             character=target.character,
-            text=arc.text,
+            source=source,
             state=Arc.State.RESOLVED if arc.resolved else Arc.State.OPEN,
             summary=arc.summary,
             persistent=arc.persistent,
-            **source_fields(source),
         )
     target.written["arcs"] += len(arcs)
 
@@ -65,7 +69,7 @@ def _joined(arc: FoundArc, summary: FoundArc) -> FoundArc:
     )
 
 
-def _write_relationships(found: Found, target: Target) -> None:
+def _write_relationships(found: Found, target: ImportTarget) -> None:
     for line in found.relationships:
         subject = target.registry.get(line.subject, Entity.Kind.CHARACTER)
         other = target.registry.get(line.target, Entity.Kind.CHARACTER)
@@ -75,18 +79,11 @@ def _write_relationships(found: Found, target: Target) -> None:
         known = set(rows.values_list("descriptor", flat=True))
         for descriptor in {descriptor.word: descriptor for descriptor in line.added}.values():
             if descriptor.word not in known:
-                Relationship.objects.create(
-                    owner_id=target.owner_id,
-                    chat=target.chat,
-                    subject=subject,
-                    target=other,
-                    descriptor=descriptor.word,
-                    magnitude=descriptor.magnitude,
-                )
+                add_relationship(target.chat, subject, other, descriptor)
                 target.written["relationships"] += 1
 
 
-def _write_text(text: FoundText, found: Found, target: Target) -> None:
+def _write_text(text: FoundText, found: Found, target: ImportTarget) -> None:
     """Write a summary, a profile or a canon where the chat or the character has none yet."""
     character = target.character if text.kind == VersionedText.Kind.CANON else None
     if text.kind == VersionedText.Kind.PROFILE:
@@ -112,24 +109,18 @@ def _write_text(text: FoundText, found: Found, target: Target) -> None:
         target.written["texts"] += 1
 
 
-def _write_canon(text: FoundText, found: Found, target: Target) -> None:
+def _write_canon(text: FoundText, found: Found, target: ImportTarget) -> None:
     """Write the canon of a character that has none. Other texts belong to a chat."""
     if text.kind != VersionedText.Kind.CANON:
         found.warn("A summary belongs to a chat and was not read.")
         return
-    state = VersionedText.State.CURRENT
+    if target.character is None:
+        return
     rows = VersionedText.objects.for_owner(target.owner_id).filter(kind=text.kind, character=target.character)
-    if version := rows.filter(state=state).first():
+    if version := rows.filter(state=VersionedText.State.CURRENT).first():
         _warn_of_another(text, version, found)
     else:
-        VersionedText.objects.create(
-            owner_id=target.owner_id,
-            kind=text.kind,
-            character=target.character,
-            text=text.text,
-            document={"schema_version": VersionedText.SCHEMA_VERSION},
-            edited_by=target.program,
-        )
+        write_canon(target.character, text.text, editor=target.program)
         target.written["texts"] += 1
 
 
@@ -138,7 +129,7 @@ def _warn_of_another(text: FoundText, version: VersionedText, found: Found) -> N
         found.warn(f"A {text.kind} was not read: there is one already.")
 
 
-def _member(name: str, target: Target) -> Character | None:
+def _member(name: str, target: ImportTarget) -> Character | None:
     """Return the chat's character or the member of its group with this name."""
     members = [target.character] if target.character else []
     if target.chat:
@@ -147,7 +138,7 @@ def _member(name: str, target: Target) -> Character | None:
     return next((member for member in members if member and member.name.casefold() == name.casefold()), None)
 
 
-def _write_knowledge(found: Found, target: Target, chat: Chat) -> None:
+def _write_knowledge(found: Found, target: ImportTarget, chat: Chat) -> None:
     messages = target.messages(span for _, span in found.knowledge)
     rows = Knowledge.objects.for_owner(target.owner_id).filter(chat=chat)
     known: set[tuple[Any, ...]] = set(rows.values_list("kind", "subject", "target", "text"))
@@ -158,19 +149,12 @@ def _write_knowledge(found: Found, target: Target, chat: Chat) -> None:
         if key in known:
             continue
         known.add(key)
-        Knowledge.objects.create(
-            owner_id=target.owner_id,
-            chat=chat,
-            kind=line.kind,
-            subject=subject,
-            target=other,
-            text=line.text,
-            **source_fields(messages.get(span[1]) if span else None),
-        )
+        source = messages.get(span[1]) if span else None
+        add_knowledge(chat, line.kind, subject, other, line.text, source=source)
         target.written["knowledge"] += 1
 
 
-def _write_states(found: Found, target: Target, chat: Chat) -> None:
+def _write_states(found: Found, target: ImportTarget, chat: Chat) -> None:
     """Write the fields that have no value yet."""
     newest = newest_message(chat)
     rows = LedgerEntry.objects.for_owner(target.owner_id).filter(chat=chat)
@@ -180,18 +164,10 @@ def _write_states(found: Found, target: Target, chat: Chat) -> None:
         for field, value in state.fields.items():
             if (entity.pk, field) not in known:
                 known.add((entity.pk, field))
-                LedgerEntry.objects.create(
-                    owner_id=target.owner_id,
-                    chat=chat,
-                    entity=entity,
-                    field=field,
-                    value=value,
-                    **source_fields(newest),
-                )
-                target.written["states"] += 1
+                target.written["states"] += set_field(chat, entity, field, value, newest)
 
 
-def _write_scenes(scenes: list[FoundScene], target: Target, chat: Chat) -> None:
+def _write_scenes(scenes: list[FoundScene], target: ImportTarget, chat: Chat) -> None:
     """Place each recap at the last message before its time; one without a place becomes a memory of its chat."""
     unplaced, start = [], 0
     for scene in sorted(scenes, key=lambda scene: scene.ended_at):

@@ -7,18 +7,14 @@ from django.db.models import Q
 
 from apps.chats.models import Message
 from apps.common.database.ids import uuid7
-from apps.common.scoping import OWN_NAMESPACE
 from apps.exchange.memories.reading.found import FoundMemory
-from apps.exchange.memories.writing.target import Target, source_indexes
-from apps.memories.models import Memory, MemorySource, RetiredReason
-from apps.memories.signals import memories_written
+from apps.exchange.memories.writing.target import ImportTarget, source_indexes
+from apps.memories.models import Memory, RetiredReason
+from apps.memories.operations.memories import AddedMemory, add_memories
 from apps.memories.witnesses import NOBODY, participants_of, witnessed_by_all_of
-from apps.text.lexemes import Lexemes
-
-BATCH_SIZE = 500
 
 
-def write_memories(found: Iterable[FoundMemory], target: Target) -> None:
+def write_memories(found: Iterable[FoundMemory], target: ImportTarget) -> None:
     """Store the memories that are not known yet, linked to their entities and source messages."""
     found = list(found)
     messages = target.messages(one.span for one in found)
@@ -34,15 +30,20 @@ def write_memories(found: Iterable[FoundMemory], target: Target) -> None:
     known |= {_same(memory.tier, memory.text): memory.pk for memory, _ in kept}
     target.memory_ids |= {one.key: known[_same(_tier(one, target), one.text)] for one in found if one.key}
     _set_states(kept, target.memory_ids)
-    Memory.objects.bulk_create([memory for memory, _ in kept], batch_size=BATCH_SIZE)
-    if kept:
-        ids = [memory.pk for memory, _ in kept]
-        memories_written.send(Memory, owner_id=kept[0][0].owner_id, ids=ids, created=True)
-    _link(kept, target, messages)
+    add_memories(
+        [
+            AddedMemory(
+                memory,
+                [messages[index] for index in source_indexes(one.span) if index in messages],
+                {target.registry.get(entity.name, entity.kind).pk for entity in one.entities},
+            )
+            for memory, one in kept
+        ]
+    )
     target.written["memories"] += len(kept)
 
 
-def _known(target: Target) -> dict[tuple[str, str], UUID]:
+def _known(target: ImportTarget) -> dict[tuple[str, str], UUID]:
     """Return the ids of memories of the character or the chat by tier and text, also of those that a person deleted."""
     scope = Q(chat=target.chat) if target.chat else Q(pk=None)
     if target.character:
@@ -51,7 +52,7 @@ def _known(target: Target) -> dict[tuple[str, str], UUID]:
     return {_same(tier, text): pk for tier, text, pk in values}
 
 
-def _preferred(found: Iterable[FoundMemory], target: Target) -> dict[tuple[str, str], FoundMemory]:
+def _preferred(found: Iterable[FoundMemory], target: ImportTarget) -> dict[tuple[str, str], FoundMemory]:
     """Return the memory to keep of those with one text: the first that still holds, else the first."""
     preferred: dict[tuple[str, str], FoundMemory] = {}
     for one in found:
@@ -65,7 +66,7 @@ def _has_ended(one: FoundMemory) -> bool:
     return one.outdated or bool(one.superseded_by)
 
 
-def _tier(one: FoundMemory, target: Target) -> str:
+def _tier(one: FoundMemory, target: ImportTarget) -> str:
     """Return the tier of a memory. Without a chat it is a lasting one."""
     return one.tier if target.chat else Memory.Tier.LONG_TERM
 
@@ -74,21 +75,17 @@ def _same(tier: str, text: str) -> tuple[str, str]:
     return tier, " ".join(text.split()).casefold()
 
 
-def _memory(one: FoundMemory, target: Target, messages: Mapping[int, Message]) -> Memory:
+def _memory(one: FoundMemory, target: ImportTarget, messages: Mapping[int, Message]) -> Memory:
     """Return a memory that isn't saved."""
-    whose = target.chat or target.character
     sources = [messages[index] for index in source_indexes(one.span) if index in messages]
     return Memory(
         id=uuid7(),
         owner_id=target.owner_id,
-        namespace=whose.namespace if whose else OWN_NAMESPACE,
         chat=target.chat,
-        story=target.chat.story if target.chat else None,
         character=target.character,
         tier=_tier(one, target),
         kind=one.kind,
         text=one.text,
-        lexemes=Lexemes(one.text),
         importance=one.importance,
         expiration=one.expiration,
         confidence=one.confidence,
@@ -101,7 +98,7 @@ def _memory(one: FoundMemory, target: Target, messages: Mapping[int, Message]) -
     )
 
 
-def _witnesses(one: FoundMemory, target: Target, sources: list[Message]) -> list[UUID]:
+def _witnesses(one: FoundMemory, target: ImportTarget, sources: list[Message]) -> list[UUID]:
     """Return the members of a group who know a memory. If none of the names is a member's, nobody does."""
     members = participants_of(target.chat) if target.chat else []
     if not members:
@@ -133,22 +130,3 @@ def _leads_to(start: UUID, end: UUID, memories: Mapping[UUID, Memory]) -> bool:
     while at is not None and at != end:
         at = memories[at].superseded_by_id if at in memories else None
     return at == end
-
-
-def _link(kept: list[tuple[Memory, FoundMemory]], target: Target, messages: Mapping[int, Message]) -> None:
-    through = Memory.entities.through
-    links = [
-        through(memory_id=memory.pk, entity_id=pk)
-        for memory, one in kept
-        for pk in {target.registry.get(entity.name, entity.kind).pk for entity in one.entities}
-    ]
-    sources = [
-        MemorySource(
-            owner_id=target.owner_id, memory=memory, message=messages[index], swipe=messages[index].active_swipe
-        )
-        for memory, one in kept
-        for index in source_indexes(one.span)
-        if index in messages
-    ]
-    through.objects.bulk_create(links, batch_size=BATCH_SIZE)
-    MemorySource.objects.bulk_create(sources, batch_size=BATCH_SIZE)

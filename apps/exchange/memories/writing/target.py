@@ -8,7 +8,7 @@ from uuid import UUID
 
 from apps.chats.models import Character, Chat, Message
 from apps.exchange.memories.reading.found import Span
-from apps.exchange.memories.writing.entities import Registry
+from apps.memories.operations.entities import EntityRegistry
 
 MAX_SOURCES = 10  # messages that a memory is linked to: the last ones of its range
 
@@ -26,7 +26,7 @@ LABELS = {
 
 
 @dataclass
-class Target:
+class ImportTarget:
     """A chat with its character, or a character. The caller holds the lock of its row.
 
     ``program`` is the name of the program whose document is read. ``linked``: positions in it are those of the chat.
@@ -41,9 +41,9 @@ class Target:
     memory_ids: dict[str, UUID] = field(default_factory=dict)  # by the key in the document
 
     @cached_property
-    def registry(self) -> Registry:
+    def registry(self) -> EntityRegistry:
         """Return the entities of the character, or else of the chat."""
-        return Registry(self.owner_id, self.character, self.chat)
+        return EntityRegistry(self.owner_id, self.character, self.chat)
 
     def messages(self, spans: Iterable[Span | None]) -> dict[int, Message]:
         """Return the chat's messages that sources of these ranges need, by index."""

@@ -27,7 +27,7 @@ MAX_READ = 400  # memories, of which the most important are shown
 
 
 @dataclass(frozen=True)
-class KnownSection:
+class OverviewSection:
     """The most important memories of a kind, and how many more there are."""
 
     label: Words
@@ -36,12 +36,12 @@ class KnownSection:
 
 
 @dataclass(frozen=True)
-class Known:
+class PersonOverview:
     """What is known about somebody: sections of memories, and the chats that it comes from."""
 
     names: list[str]
     entities: list[Entity]
-    sections: list[KnownSection]
+    sections: list[OverviewSection]
     total: int
     chats: int
 
@@ -57,7 +57,7 @@ def names_of_user(user: User) -> list[str]:
     return list(dict.fromkeys(name for name in (*personas, *in_chats, user.name) if name.strip()))
 
 
-def known_about(owner: Owner, names: Sequence[str], character: Character | None = None) -> Known:
+def overview_of(owner: Owner, names: Sequence[str], character: Character | None = None) -> PersonOverview:
     """Return what memories say about somebody with these names; with a ``character``, only in its registry."""
     entities = _entities(owner, names, character)
     namespace = character.namespace if character else OWN_NAMESPACE
@@ -69,9 +69,9 @@ def known_about(owner: Owner, names: Sequence[str], character: Character | None 
         of_kind = [memory for memory in found if memory.kind == kind]
         if of_kind:
             shown = of_kind[:LINES_OF_A_KIND]
-            sections.append(KnownSection(label, shown, len(of_kind) - len(shown)))
+            sections.append(OverviewSection(label, shown, len(of_kind) - len(shown)))
     chats = len({memory.chat_id for memory in found if memory.chat_id})
-    return Known(list(names), entities, sections, len(found), chats)
+    return PersonOverview(list(names), entities, sections, len(found), chats)
 
 
 def _entities(owner: Owner, names: Sequence[str], character: Character | None) -> list[Entity]:

@@ -12,8 +12,8 @@ from apps.accounts.models import User
 from apps.chats.views.access import own_character
 from apps.memories.models import VersionedText
 from apps.memories.queries.guesses import divided
-from apps.memories.queries.known import Known, known_about, names_of_user
 from apps.memories.queries.memories import add_witness_names
+from apps.memories.queries.person_overview import PersonOverview, names_of_user, overview_of
 from apps.memories.queries.texts import versions_of
 
 
@@ -22,7 +22,7 @@ from apps.memories.queries.texts import versions_of
 def about_you(request: HttpRequest) -> HttpResponse:
     """Show what is known about the user, under all the names that they have in stories."""
     user = cast(User, request.user)
-    return _page(request, known_about(user, names_of_user(user)))
+    return _page(request, overview_of(user, names_of_user(user)))
 
 
 @login_required
@@ -32,10 +32,10 @@ def about_character(request: HttpRequest, character_id: UUID) -> HttpResponse:
     character = own_character(request, character_id)
     names = list(dict.fromkeys((character.name, character.called)))
     profiles, _ = divided(text for text in versions_of(character) if text.kind == VersionedText.Kind.PROFILE)
-    known = known_about(character.owner_id, names, character)
+    known = overview_of(character.owner_id, names, character)
     return _page(request, known, character=character, profile=profiles[0] if profiles else None)
 
 
-def _page(request: HttpRequest, known: Known, **context: Any) -> HttpResponse:
+def _page(request: HttpRequest, known: PersonOverview, **context: Any) -> HttpResponse:
     add_witness_names(known.memories)
     return render(request, "memories/known/index.html", {"known": known, **context})
