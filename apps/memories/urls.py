@@ -6,9 +6,9 @@ from apps.memories.views import (
     book,
     corrections,
     entities,
-    known,
     memories,
     merging,
+    person_overview,
     questions,
     selection,
     story,
@@ -21,7 +21,7 @@ READ_ONLY = {"http_method_names": ["get", "head"]}
 urlpatterns = [
     path("", memories.index, name="index"),
     path("welcome/", memories.welcome, name="welcome"),
-    path("you/", known.about_you, name="about-you"),
+    path("you/", person_overview.about_you, name="about-you"),
     path("merge/", merging.merge, name="merge"),
     path("chosen/", selection.change, name="change-chosen"),
     path("chosen/undo/<uuid:change_id>/", selection.undo, name="undo-chosen"),
@@ -47,7 +47,7 @@ urlpatterns = [
     path("chats/<uuid:chat_id>/book/relationships/", book.RelationshipsView.as_view(), name="book-relationships"),
     path("chats/<uuid:chat_id>/book/names/", entities.index, name="book-names"),
     path("chats/<uuid:chat_id>/book/questions/", questions.questions, name="book-questions"),
-    path("characters/<uuid:character_id>/", known.about_character, name="about-character"),
+    path("characters/<uuid:character_id>/", person_overview.about_character, name="about-character"),
     # A character's book is read-only: its entries are added in the books of chats.
     path("characters/<uuid:character_id>/book/", book.timeline, name="character-timeline"),
     path("characters/<uuid:character_id>/book/story/", story.story, name="character-story"),

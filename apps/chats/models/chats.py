@@ -1,6 +1,7 @@
 """Chats and who speaks in them."""
 
 import uuid
+from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
@@ -108,6 +109,10 @@ class Chat(OwnedModel):
     def names_for(self, speaker: Character | None) -> dict[str, str]:
         """Return the values of the macros ``char`` and ``user`` where ``speaker`` speaks."""
         return {"char": speaker.called if speaker else "the assistant", "user": self.user_name or "You"}
+
+    def participant_ids(self) -> dict[str, UUID]:
+        """Return the ids of a group's participants by name; empty for other chats."""
+        return dict(self.participants.values_list("name", "pk")) if self.is_group else {}
 
 
 class Participant(OwnedModel):

@@ -14,7 +14,6 @@ from apps.chats.message_data.layout import forget_layout
 from apps.chats.message_data.parsed import ParsedMessage
 from apps.chats.models import Chat, ChatChange, Message, Participant
 from apps.chats.operations.messages import store_messages
-from apps.chats.operations.rows import parsed_message
 from apps.chats.queries import message_batches
 from apps.chats.quotas import require_room_for_chat
 from apps.chats.signals import chat_branched
@@ -65,7 +64,7 @@ def _messages_up_to(parent: Chat, at: int, image_keys: set[UUID]) -> Iterator[Pa
     """Yield the messages up to an index, and add the keys of the images in their texts to ``image_keys``."""
     for batch in message_batches(parent, at + 1):
         for message in batch:
-            parsed = parsed_message(message)
+            parsed = message.parsed()
             image_keys.update(key for swipe in parsed.swipes for key in keys_in(swipe.mes))
             yield parsed
 

@@ -23,8 +23,7 @@ from apps.chats.message_data.parsed import ParsedMessage
 from apps.chats.models import Chat, ChatChange, Message, Swipe
 from apps.chats.operations.drafts import Draft, swipe_state
 from apps.chats.operations.patches import Patch
-from apps.chats.operations.patching import Batch
-from apps.chats.operations.rows import message_row, participant_ids, save_order, swipe_rows, with_date
+from apps.chats.operations.patching import Batch, save_order
 from apps.chats.queries.changes import Changes, HistoryGone, changes_since, rev_of
 from apps.chats.quotas import require_room_for_messages
 from apps.chats.restorable_rows import saved_rows
@@ -78,7 +77,8 @@ def append_messages(
         return AppendResult(chat, messages_of_change(chat, repeated), deduplicated=len(parsed))
     if guard.is_stale(chat) and not (guard.rebase and _tells_retries(chat, guard)):
         raise IntegrityConflict.for_chat(chat, guard)
-    messages = [message for batch in store_messages(chat, map(with_date, parsed), guard.instance) for message in batch]
+    dated = (message.dated() for message in parsed)
+    messages = [message for batch in store_messages(chat, dated, guard.instance) for message in batch]
     chat.last_active = timezone.now()
     record_change(chat, ChatChange.Kind.APPEND, guard=guard, messages=messages, before={}, fingerprint=fingerprint)
     return AppendResult(chat, messages)
@@ -94,15 +94,13 @@ def store_messages(chat: Chat, parsed: Iterable[ParsedMessage], instance: str = 
 
     The caller has to exhaust the iterator, then call ``record_change``.
     """
-    participants = participant_ids(chat)
+    participants = chat.participant_ids()
     for batch in _batches(parsed):
-        messages = [
-            message_row(chat, index, item, participants) for index, item in enumerate(batch, chat.message_count)
-        ]
+        messages = [Message.of(chat, index, item, participants) for index, item in enumerate(batch, chat.message_count)]
         require_room_for_messages(chat, len(messages))
         Message.objects.bulk_create(messages)
         Swipe.objects.bulk_create(
-            row for message, item in zip(messages, batch, strict=True) for row in swipe_rows(message, item, instance)
+            row for message, item in zip(messages, batch, strict=True) for row in message.swipes_of(item, instance)
         )
         chat.message_count += len(messages)
         yield messages

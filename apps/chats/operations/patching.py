@@ -1,17 +1,17 @@
-"""Apply patches to the messages of a locked chat, in memory."""
+"""Apply patches to the messages of a locked chat, in memory, and save the order that they leave."""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import QuerySet
 
 from apps.chats.message_data.parsed import ParsedMessage
 from apps.chats.models import Chat, Message, Swipe
 from apps.chats.operations.drafts import Draft
 from apps.chats.operations.patches import Patch
-from apps.chats.operations.rows import message_row, ordered_ids, participant_ids, swipe_rows, with_date
 from apps.chats.queries.changes import Changes, was_deleted
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.problems import Conflict, Invalid, ProblemType
@@ -138,10 +138,10 @@ class Batch:
         return self.order
 
     def _insert(self, parsed: ParsedMessage, anchor: Draft) -> None:
-        parsed = with_date(parsed)
+        parsed = parsed.dated()
         # The index is set when the new order is saved.
-        row = message_row(self.chat, 0, parsed, participant_ids(self.chat))
-        self.inserted[row.pk] = row, swipe_rows(row, parsed, self.instance)
+        row = Message.of(self.chat, 0, parsed, self.chat.participant_ids())
+        self.inserted[row.pk] = row, row.swipes_of(parsed, self.instance)
         order = self._editable_order()
         order.insert(order.index(anchor.message.pk), row.pk)
 
@@ -189,3 +189,23 @@ def _load_drafts(chat: Chat, patches: Collection[Patch], instance: str) -> dict[
     for swipe in {row.pk: row for row in rows}.values():
         groups[swipe.message_id].append(swipe)
     return {pk: Draft(group[0].message, group, instance) for pk, group in groups.items()}
+
+
+def ordered_ids(chat: Chat) -> list[UUID]:
+    """Return the ids of all messages of a locked chat, by index."""
+    messages = Message.objects.for_owner(chat.owner_id).filter(chat=chat)
+    return list(messages.order_by("index").values_list("pk", flat=True))
+
+
+def save_order(chat: Chat, order: Sequence[UUID]) -> None:
+    """Give every message of a locked chat the index that it has in ``order``."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE chats_message SET index = target.index - 1
+            FROM unnest(%s::uuid[]) WITH ORDINALITY AS target (id, index)
+            WHERE chats_message.id = target.id AND chats_message.chat_id = %s
+              AND chats_message.index <> target.index - 1
+            """,
+            [list(order), chat.pk],
+        )

@@ -26,7 +26,7 @@ from apps.chats.message_data.namespaces import ends_scene, is_left_out
 from apps.chats.models import Chat, ChatChange, Message, Swipe
 from apps.chats.operations.details import changed_details, details_state, restore_details
 from apps.chats.operations.metadata import metadata_change
-from apps.chats.operations.rows import ordered_ids, save_order
+from apps.chats.operations.patching import ordered_ids, save_order
 from apps.chats.queries.changes import Changes, HistoryGone
 from apps.chats.restorable_rows import restore_rows
 from apps.chats.signals import change_undone

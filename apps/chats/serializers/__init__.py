@@ -16,6 +16,5 @@ from apps.chats.serializers.fields import OwnedChatField as OwnedChatField
 from apps.chats.serializers.fields import OwnedPersonaField as OwnedPersonaField
 from apps.chats.serializers.fields import SendDateField as SendDateField
 from apps.chats.serializers.fields import TagsField as TagsField
-from apps.chats.serializers.messages import MessageInputSerializer as MessageInputSerializer
 from apps.chats.serializers.messages import MessageSerializer as MessageSerializer
 from apps.chats.serializers.messages import WindowSerializer as WindowSerializer

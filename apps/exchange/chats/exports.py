@@ -9,7 +9,6 @@ from apps.chats.dates import humanized_date
 from apps.chats.images.references import with_data_urls
 from apps.chats.message_data.layout import forget_layout
 from apps.chats.models import Chat, Message
-from apps.chats.operations.rows import parsed_message
 from apps.chats.queries import message_batches
 from apps.chats.scenes import break_after
 from apps.chats.serializers import chat_document, message_document
@@ -28,7 +27,7 @@ def export_jsonl(chat: Chat) -> Iterator[bytes]:
     """
     separator = ""
     messages = with_carried(chat, _batches(chat))
-    batches = ([render_message(parsed_message(message)) for message in batch] for batch in messages)
+    batches = ([render_message(message.parsed()) for message in batch] for batch in messages)
     for lines in chain(_header_lines(chat), batches):
         yield (separator + _with_images(chat, "\n".join(lines))).encode()
         separator = "\n"

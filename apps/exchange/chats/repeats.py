@@ -12,7 +12,6 @@ from django.db.models.functions import MD5
 from apps.chats.locking import Guard, lock_chat
 from apps.chats.models import Chat, Message, Swipe
 from apps.chats.operations import Patch, append_messages, patch_messages
-from apps.chats.operations.rows import parsed_message
 from apps.chats.queries import MAX_WINDOW
 from apps.exchange.chats.carried_lorebooks import move_lorebooks
 
@@ -103,8 +102,7 @@ def update_original(original: Chat, copy: Chat) -> Chat:
         patches += [Patch(id=message_id, delete=True) for message_id in ids[old_start:old_end]]
         if old_end < len(ids):
             patches += [
-                Patch(id=ids[old_end], insert_before=parsed_message(message))
-                for message in _range(copy, new_start, new_end)
+                Patch(id=ids[old_end], insert_before=message.parsed()) for message in _range(copy, new_start, new_end)
             ]
         else:
             appended = new_start
@@ -112,7 +110,7 @@ def update_original(original: Chat, copy: Chat) -> Chat:
         patch_messages(chat.owner_id, chat.pk, patches, Guard(optional=True))
     for start in range(appended, copy.message_count, MAX_WINDOW):
         batch = _range(copy, start, min(start + MAX_WINDOW, copy.message_count))
-        append_messages(chat.owner_id, chat.pk, [parsed_message(message) for message in batch])
+        append_messages(chat.owner_id, chat.pk, [message.parsed() for message in batch])
     move_lorebooks(copy, chat)
     copy.delete()
     chat.refresh_from_db()

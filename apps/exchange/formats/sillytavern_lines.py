@@ -6,8 +6,7 @@ from typing import Any
 from apps.chats.dates import parse_date
 from apps.chats.message_data.layout import apply_layout, dump, make_layout
 from apps.chats.message_data.namespaces import LOCI_NAMESPACE, namespace_of
-from apps.chats.message_data.parsed import ParsedMessage
-from apps.chats.message_data.wire import message_fields, read_message
+from apps.chats.message_data.parsed import ParsedMessage, message_fields, read_message
 from apps.chats.repairs import Warn, as_integer, as_name, as_text, flag_at, object_at
 from apps.exchange.formats import marinara
 from apps.exchange.formats.parsed import ParsedHeader

@@ -28,7 +28,7 @@ from apps.memories.models import Entity, Memory
 from apps.memories.operations.verdicts import Limits, VerdictBatch, hash_of, write_verdicts
 from apps.memories.quotations import quoted_speaker
 from apps.memories.relative_dates import dated
-from apps.memories.verdicts.corrections import open_to_change, with_former_texts
+from apps.memories.verdicts.former_texts import open_to_change, with_former_texts
 from apps.memories.verdicts.judging import Outcome, Verdict, judge
 from apps.memories.verdicts.neighbours import (
     ComparisonScope,

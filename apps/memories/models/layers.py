@@ -11,7 +11,7 @@ from pgvector.django import HalfVectorField
 
 from apps.chats.models import Character, Chat, Message, Swipe
 from apps.common.database.fields import OrderedJSONField
-from apps.memories.models.life import ALL_ROWS, RETIRED, Life, Remembered, RetiredReason
+from apps.memories.models.life import ALL_ROWS, RETIRED, Life, Remembered, RetiredReason, link_to
 from apps.memories.models.memory import Entity, StoryModel
 
 
@@ -21,24 +21,10 @@ class LayerEntry(Remembered):
     A kind has a ``chat`` and a ``state``, says in ``life`` how it differs, and stands in ``apps.memories.kinds``.
     """
 
-    source = models.ForeignKey(
-        Message,
-        on_delete=models.SET_NULL,
-        null=True,
-        blank=True,
-        related_name="+",
-        help_text="The message from which it was extracted.",
-    )
-    swipe = models.ForeignKey(Swipe, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
-    until = models.ForeignKey(
-        Message,
-        on_delete=models.SET_NULL,
-        null=True,
-        blank=True,
-        related_name="+",
-        help_text="The message at which it ended.",
-    )
-    until_swipe = models.ForeignKey(Swipe, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    source = link_to(Message, "The message from which it was extracted.")
+    swipe = link_to(Swipe)
+    until = link_to(Message, "The message at which it ended.")
+    until_swipe = link_to(Swipe)
     retired_by = models.CharField(
         max_length=100, blank=True, default="", help_text="The person who retired the entry; empty if a run did."
     )
@@ -81,14 +67,7 @@ class Scene(LayerEntry):
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="found_scenes", db_index=False)
     state = models.CharField(max_length=16, choices=State.choices, default=State.FOUND)
     reason = models.CharField(max_length=200, blank=True, default="", help_text="The cue for its end.")
-    opening = models.ForeignKey(
-        Message,
-        on_delete=models.SET_NULL,
-        null=True,
-        blank=True,
-        related_name="+",
-        help_text="The message after its end, which contains the cue.",
-    )
+    opening = link_to(Message, "The message after its end, which contains the cue.")
     name = models.CharField(max_length=200, blank=True, default="")
     recap = models.TextField(blank=True, default="")
     recapped = models.PositiveIntegerField(

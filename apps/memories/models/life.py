@@ -1,13 +1,15 @@
 """What memories and all layers have in common: where a row begins and ends, its state, and why it is retired."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
 from apps.common.scoping import OwnedModel
+
+Row = TypeVar("Row", bound=models.Model)
 
 RETIRED = "retired"  # the state of what no longer applies, of memories as of all layers
 NO_ROWS = Q(pk__in=[])
@@ -49,6 +51,13 @@ class Life:
     same: tuple[str, ...] = ()  # the columns that copies in branches have in common, of those that have an ``ending``
     outlives_chat: Q = NO_ROWS  # rows that a character can keep when the chat is deleted for good
     outlives_fresh_start: Q = NO_ROWS  # rows that a fresh start leaves
+
+
+def link_to(model: type[Row], help_text: str = "") -> "models.ForeignKey[Row | None, Row | None]":
+    """Return a column that names a message or a swipe, and is empty once that is deleted."""
+    return models.ForeignKey(
+        model, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", help_text=help_text
+    )
 
 
 class Remembered(OwnedModel):

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from apps.chats.models import Chat, Message
 from apps.common.scoping import OwnedModel
 from apps.memories.models.layers import Arc, Knowledge, Relationship
-from apps.memories.models.life import RetiredReason
+from apps.memories.models.life import RetiredReason, link_to
 from apps.memories.models.memory import Memory, StoryModel
 
 
@@ -22,22 +22,8 @@ class ChatMemory(OwnedModel):
 
     chat = models.OneToOneField(Chat, on_delete=models.CASCADE, related_name="memory")
     mode = models.CharField(max_length=16, choices=Mode.choices, default=Mode.FULL)
-    read_only_since = models.ForeignKey(
-        Message,
-        on_delete=models.SET_NULL,
-        null=True,
-        blank=True,
-        related_name="+",
-        help_text="The last message it learnt from.",
-    )
-    fresh_start = models.ForeignKey(
-        Message,
-        on_delete=models.SET_NULL,
-        null=True,
-        blank=True,
-        related_name="+",
-        help_text="The last message before the fresh start.",
-    )
+    read_only_since = link_to(Message, "The last message it learnt from.")
+    fresh_start = link_to(Message, "The last message before the fresh start.")
     updated_at = models.DateTimeField(auto_now=True)
 
     @classmethod
@@ -72,7 +58,7 @@ class Ending(StoryModel):
     """
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, null=True, blank=True, related_name="endings")
-    message = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    message = link_to(Message)
     arc = models.ForeignKey(Arc, on_delete=models.CASCADE, null=True, blank=True, related_name="endings")
     knowledge = models.ForeignKey(Knowledge, on_delete=models.CASCADE, null=True, blank=True, related_name="endings")
     relationship = models.ForeignKey(
@@ -107,8 +93,8 @@ class Inheritance(OwnedModel):
     retired_reason = models.CharField(max_length=32, choices=RetiredReason.choices, blank=True, default="")
     confidence = models.FloatField(default=0.7, help_text="As confirmed in the branch.")
     superseded_by = models.ForeignKey(Memory, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
-    valid_from = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
-    valid_to = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    valid_from = link_to(Message)
+    valid_to = link_to(Message)
 
     class Meta:
         constraints = [

@@ -18,7 +18,7 @@ from pgvector.django import HalfVectorField
 from apps.chats.models import MAX_TAG_LENGTH, MAX_TAGS, Character, Chat, Message, Swipe
 from apps.common.scoping import OwnedModel, namespace_field
 from apps.memories.masking import MASK
-from apps.memories.models.life import Life, Remembered
+from apps.memories.models.life import Life, Remembered, link_to
 from apps.memories.quotations import quoted_speaker
 from apps.memories.visibility import MemoryManager, MemoryWithBinManager
 
@@ -147,8 +147,8 @@ class Memory(StoryModel, Remembered):
         models.UUIDField(), default=list, blank=True, help_text="Participants who witnessed it; empty: all."
     )
     entities = models.ManyToManyField(Entity, blank=True, related_name="memories")
-    valid_from = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
-    valid_to = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    valid_from = link_to(Message)
+    valid_to = link_to(Message)
     state = models.CharField(max_length=16, choices=State.choices, default=State.ACTIVE)
     superseded_by = models.ForeignKey(
         "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="supersedes"

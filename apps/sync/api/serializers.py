@@ -1,19 +1,16 @@
-"""Serializers for guarded writes to a chat, and for their responses."""
+"""Serializers of patches, undo and changes, and of the responses to all writes to a chat."""
 
-from dataclasses import replace
 from typing import Any
-from uuid import UUID
 
 from rest_framework import serializers
 
 from apps.chats.api.guarded import GuardedSerializer
 from apps.chats.limits import MAX_SWIPES
 from apps.chats.message_data.namespaces import MAX_KEY_LENGTH, MAX_NAMESPACE_LENGTH, DataChange, check_namespaces
-from apps.chats.message_data.parsed import ParsedMessage, ParsedSwipe
-from apps.chats.message_data.wire import read_message
-from apps.chats.models import Chat, Participant
+from apps.chats.message_data.parsed import ParsedSwipe
+from apps.chats.models import Chat
 from apps.chats.operations.patches import Patch, Splice
-from apps.chats.serializers import MessageInputSerializer, MessageSerializer, SendDateField
+from apps.chats.serializers import MessageSerializer, SendDateField
 from apps.common.api.serializer_fields import (
     BoundedListField,
     JSONObjectField,
@@ -26,10 +23,8 @@ from apps.common.api.serializer_fields import (
 )
 from apps.common.documents.json_patch import MAX_OPERATIONS, check_syntax
 from apps.common.documents.patches import DocumentPatch
-from apps.common.problems import Invalid
 from apps.memories.api.tombstones import MemoryTombstoneSerializer
-
-MAX_BATCH = 1000
+from apps.sync.api.messages import MAX_BATCH, MessageInputSerializer, parsed_input, participant_in
 
 
 class DocumentOperationsSerializer(GuardedSerializer):
@@ -43,52 +38,6 @@ class DocumentOperationsSerializer(GuardedSerializer):
         """Return the patch. Raise Invalid."""
         check_syntax(self.validated_data["operations"])
         return DocumentPatch(operations=self.validated_data["operations"])
-
-
-class AppendSerializer(GuardedSerializer):
-    messages = BoundedListField(child=MessageInputSerializer(), required=False, allow_empty=False, max_length=MAX_BATCH)
-    message = MessageInputSerializer(required=False)
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if ("messages" in attrs) == ("message" in attrs):
-            raise serializers.ValidationError({"messages": ["Send either messages or message."]})
-        return attrs
-
-    def parsed_messages(self, chat: Chat) -> list[ParsedMessage]:
-        """Return the messages. A missing name becomes the default one, a missing date None. Raise Invalid."""
-        data = self.validated_data
-        items = data["messages"] if "messages" in data else [data["message"]]
-        pointer = "/messages/{}" if "messages" in data else "/message"
-        return [_parse_input(item, chat, pointer.format(n)) for n, item in enumerate(items)]
-
-
-def _parse_input(line: dict[str, Any], chat: Chat, pointer: str) -> ParsedMessage:
-    _check_extras(line, pointer)
-    fields = {"name": _name(line, chat, pointer), "send_date": ""} | line
-    fields.pop("participant", None)
-    message = read_message(fields)
-    return message if "send_date" in line else replace(message, send_date=None)
-
-
-def _check_extras(line: dict[str, Any], pointer: str) -> None:
-    """Check the data of all swipes of a message. Raise Invalid, TooLarge."""
-    check_namespaces(line.get("extra", {}), f"{pointer}/extra")
-    for position, info in enumerate(line.get("swipe_info", ())):
-        if isinstance(info.get("extra"), dict):
-            check_namespaces(info["extra"], f"{pointer}/swipe_info/{position}/extra")
-
-
-def _name(line: dict[str, Any], chat: Chat, pointer: str) -> str:
-    """Return the name of a message, by default its speaker's. Raise Invalid if its participant is not in the chat."""
-    participant_id = None if line["is_user"] else line.get("participant")
-    participant = None if participant_id is None else _participant(participant_id, chat, f"{pointer}/participant")
-    if "name" in line:
-        return str(line["name"])
-    if participant is not None:
-        return participant.name
-    if line["is_user"]:
-        return chat.user_name
-    return chat.character.name if chat.character else ""
 
 
 class PatchSetSerializer(StrictSerializer):
@@ -182,7 +131,7 @@ def _patch(item: dict[str, Any], chat: Chat, pointer: str) -> Patch:
         extra=item.get("extra"),
         data=_data_change(item["data"], f"{pointer}/data/values") if "data" in item else None,
         splice=Splice(**splice) if splice else None,
-        insert_before=_parse_input(message, chat, f"{pointer}/insert_before") if message else None,
+        insert_before=parsed_input(message, chat, f"{pointer}/insert_before") if message else None,
         move_to=item.get("move_to"),
         delete=item.get("delete", False),
     )
@@ -205,15 +154,8 @@ def _values(fields: dict[str, Any], chat: Chat, pointer: str) -> dict[str, Any]:
     values = {key: value for key, value in fields.items() if key != "participant"}
     if fields["participant"] is None:
         return values | {"participant_id": None}
-    participant = _participant(fields["participant"], chat, f"{pointer}/set/participant")
+    participant = participant_in(fields["participant"], chat, f"{pointer}/set/participant")
     return {"name": participant.name} | values | {"participant_id": participant.pk}
-
-
-def _participant(participant_id: UUID, chat: Chat, pointer: str) -> Participant:
-    participant = chat.participants.filter(pk=participant_id).first()
-    if participant is None:
-        raise Invalid.at(pointer, "There is no such participant in this chat.")
-    return participant
 
 
 class UndoSerializer(GuardedSerializer):

@@ -24,9 +24,9 @@ from apps.chats.serializers import change_documents
 from apps.common.problems import Invalid
 from apps.memories.api.tombstones import MemoryTombstoneSerializer
 from apps.memories.queries.tombstones import OVERLAP, tombstones_since
+from apps.sync.api.messages import AppendSerializer
 from apps.sync.api.serializers import (
     AppendedSerializer,
-    AppendSerializer,
     ChangesSerializer,
     PatchedSerializer,
     PatchesSerializer,
