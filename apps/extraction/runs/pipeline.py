@@ -242,7 +242,9 @@ def _check_unchanged(context: Context, window: Window) -> None:
 def _abort_if_changed(context: Context, window: Window) -> None:
     """Check as ``_check_unchanged`` does, without a lock, during a call of a model. Raise ReadingAborted."""
     chat = Chat.objects.for_owner(context.owner_id).filter(pk=context.run.chat_id).first()
-    if chat is not None and chat.rev != context.read_rev and not _is_unchanged(context, window, chat):
+    if chat is None or (chat.rev == context.read_rev and progress.withheld_in(chat) <= context.read_without):
+        return
+    if not _is_unchanged(context, window, chat):
         raise ReadingAborted(gettext_stored("The messages kept changing while they were read."))
 
 
