@@ -1,6 +1,7 @@
 """Write what was found in a document of another program, by the operations of ``memories``.
 
-What is remembered already stays as it is: of layers and texts too, a document adds only what is missing."""
+What is remembered already stays as it is: of layers and texts too, a document adds only what is missing.
+"""
 
 from django.db import transaction
 
