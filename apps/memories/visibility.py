@@ -70,8 +70,8 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         return self.relevant_to(chat, character_id).present().filter(state_here="active")
 
     def active(self) -> Self:
-        """Exclude superseded, retired and deleted memories."""
-        return self.present().filter(state="active")
+        """Return memories that count in their own story: to readers of no chat, such as the book of a character."""
+        return self.filter(counts())
 
     def present(self) -> Self:
         """Exclude tombstones and what has expired. The API still returns that by its id, and with ``expired=true``."""
@@ -259,9 +259,14 @@ def is_remembered() -> Q:
     return Q(chat__deleted_at=None) | Q(chat__keeps_memories=True)
 
 
-def is_unexpired() -> Q:
+def counts(of: str = "") -> Q:
+    """Return the condition of memories that count in their own story. ``of`` is the lookup of a relation to them."""
+    return Q(**{f"{of}state": "active", f"{of}deleted_at": None, f"{of}in_bin": False}) & is_unexpired(of)
+
+
+def is_unexpired(of: str = "") -> Q:
     """Return the condition of memories that have not expired."""
-    return Q(expires_at=None) | Q(expires_at__gt=Now())
+    return Q(**{f"{of}expires_at": None}) | Q(**{f"{of}expires_at__gt": Now()})
 
 
 def is_learnt_in(chat: ChatOrKeys) -> Q:

@@ -1,11 +1,12 @@
 """Read the entity registries."""
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, QuerySet
 from django.utils.translation import gettext
 
 from apps.chats.models import Character, Chat
 from apps.common.problems import Missing
-from apps.memories.models import Entity, EntityMerge, Memory
+from apps.memories.models import Entity, EntityMerge
+from apps.memories.visibility import counts
 
 
 def entities_in(chat: Chat) -> QuerySet[Entity]:
@@ -22,8 +23,7 @@ def entities_of(character: Character) -> QuerySet[Entity]:
 
 def _with_counts(rows: QuerySet[Entity]) -> QuerySet[Entity]:
     """Annotate entities with ``count``, their number of active memories, and order by it, largest first."""
-    active = Q(memories__state=Memory.State.ACTIVE, memories__deleted_at=None, memories__in_bin=False)
-    return rows.annotate(count=Count("memories", filter=active, distinct=True)).order_by("-count", "name")
+    return rows.annotate(count=Count("memories", filter=counts("memories__"), distinct=True)).order_by("-count", "name")
 
 
 def merge_targets(entity: Entity) -> QuerySet[Entity]:

@@ -5,6 +5,7 @@ from django.db.models import Prefetch, Q, QuerySet
 from apps.chats.models import Character, Chat
 from apps.common.scoping import Owner
 from apps.memories.models import Memory, Question
+from apps.memories.visibility import counts
 
 
 def questions_of(owner: Owner) -> QuerySet[Question]:
@@ -21,8 +22,7 @@ def questions_of(owner: Owner) -> QuerySet[Question]:
 
 def still_open(rows: QuerySet[Question]) -> QuerySet[Question]:
     """Narrow questions to those without an answer, about two active memories."""
-    active = Memory.State.ACTIVE
-    return rows.filter(answer="", first__state=active, second__state=active)
+    return rows.filter(counts("first__"), counts("second__"), answer="")
 
 
 def about(rows: QuerySet[Question], chat: Chat | None, character: Character | None) -> QuerySet[Question]:
