@@ -13,9 +13,10 @@ from apps.chats.locking import lock_chat, record_change
 from apps.chats.message_data.layout import forget_layout
 from apps.chats.message_data.parsed import ParsedMessage
 from apps.chats.models import Chat, ChatChange, Message, Participant
+from apps.chats.operations.chats import insert_chat
 from apps.chats.operations.messages import store_messages
+from apps.chats.operations.participants import Member, insert_participants
 from apps.chats.queries import message_batches
-from apps.chats.quotas import require_room_for_chat
 from apps.chats.signals import chat_branched
 from apps.common.problems import Invalid
 from apps.common.scoping import Owner
@@ -31,9 +32,8 @@ def branch_chat(owner: Owner, chat_id: UUID, at: int, *, title: str = "", is_che
     parent = lock_chat(owner, chat_id)
     if at >= parent.message_count:
         raise Invalid.at("/at", f"The chat has {parent.message_count} messages.")
-    require_room_for_chat(parent.owner_id)
-    chat = Chat.objects.create(
-        owner_id=parent.owner_id,
+    chat = insert_chat(
+        parent.owner_id,
         namespace=parent.namespace,
         title=title or _default_title(parent, is_checkpoint),
         character_id=parent.character_id,
@@ -48,7 +48,8 @@ def branch_chat(owner: Owner, chat_id: UUID, at: int, *, title: str = "", is_che
         is_checkpoint=is_checkpoint,
         story=parent.story,
     )
-    _copy_participants(parent, chat)
+    members = parent.participants.order_by("position")
+    insert_participants(chat, (Member(member.name, member.character_id, member.muted) for member in members))
     image_keys: set[UUID] = set()
     # The iterator stores a batch at each step.
     deque(store_messages(chat, _messages_up_to(parent, at, image_keys)), maxlen=0)
@@ -73,20 +74,6 @@ def _default_title(parent: Chat, is_checkpoint: bool) -> str:
     number = parent.branches.filter(is_checkpoint=is_checkpoint).count() + 1
     suffix = f" - {'Checkpoint' if is_checkpoint else 'Branch'} #{number}"
     return parent.title[: MAX_NAME_LENGTH - len(suffix)] + suffix
-
-
-def _copy_participants(parent: Chat, chat: Chat) -> None:
-    Participant.objects.bulk_create(
-        Participant(
-            owner_id=chat.owner_id,
-            chat=chat,
-            character_id=participant.character_id,
-            name=participant.name,
-            position=participant.position,
-            muted=participant.muted,
-        )
-        for participant in parent.participants.all()
-    )
 
 
 def _copy_speakers(parent: Chat, chat: Chat) -> None:

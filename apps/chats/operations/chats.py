@@ -1,6 +1,7 @@
 """Create and update chats."""
 
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 
@@ -37,9 +38,8 @@ def create_chat(
     check_size(metadata or {}, {})
     if persona is not None:
         persona = _lock_persona(persona)
-    require_room_for_chat(owner_id_of(owner))
-    chat = Chat.objects.create(
-        owner_id=owner_id_of(owner),
+    chat = insert_chat(
+        owner_id_of(owner),
         title=title or (character.name if character else "New chat"),
         character=character,
         user_name=user_name or (persona.name if persona else ""),
@@ -49,6 +49,12 @@ def create_chat(
     )
     record_change(chat, ChatChange.Kind.CREATE)
     return chat
+
+
+def insert_chat(owner_id: UUID, **columns: Any) -> Chat:
+    """Insert the row of a chat. The caller stores what is in it, then calls ``record_change``. Raise QuotaExceeded."""
+    require_room_for_chat(owner_id)
+    return Chat.objects.create(owner_id=owner_id, **columns)
 
 
 def _lock_persona(persona: Persona) -> Persona:

@@ -1,10 +1,11 @@
 """Add, change and remove participants of a group chat."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -14,6 +15,14 @@ from apps.chats.operations.characters import check_namespace, find_or_create_cha
 from apps.common.database.rows import first_or_missing
 from apps.common.problems import Conflict, ProblemType
 from apps.common.scoping import Owner
+
+
+class Member(NamedTuple):
+    """Somebody who speaks in a group."""
+
+    name: str
+    character_id: UUID | None = None
+    muted: bool = False
 
 
 class NameTaken(Conflict):
@@ -42,11 +51,25 @@ def add_participant(
         position=chat.participants.count(),
         muted=muted,
     )
-    rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, name=name, is_user=False, participant=None)
+    rows = said_by(participant)
     messages = list(rows)
     rows.update(participant=participant)
     _record(chat, messages, is_group=True)
     return participant
+
+
+def insert_participants(chat: Chat, members: Iterable[Member]) -> list[Participant]:
+    """Insert the members of a new group, in their order. The caller calls ``record_change``."""
+    return Participant.objects.bulk_create(
+        Participant(owner_id=chat.owner_id, chat=chat, position=position, **member._asdict())
+        for position, member in enumerate(members)
+    )
+
+
+def said_by(participant: Participant) -> QuerySet[Message]:
+    """Return the messages of nobody that are under the participant's name."""
+    rows: QuerySet[Message] = Message.objects.for_owner(participant.owner_id)
+    return rows.filter(chat=participant.chat_id, name=participant.name, is_user=False, participant=None)
 
 
 @transaction.atomic

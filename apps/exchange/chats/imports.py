@@ -15,9 +15,10 @@ from django.utils import timezone
 from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.locking import record_change
 from apps.chats.message_data.parsed import ParsedMessage
-from apps.chats.models import Character, Chat, ChatChange, ImportJob, Participant, Persona
+from apps.chats.models import Character, Chat, ChatChange, ImportJob, Persona
 from apps.chats.operations import find_or_create_character, store_messages
-from apps.chats.quotas import require_room_for_chat
+from apps.chats.operations.chats import insert_chat
+from apps.chats.operations.participants import Member, insert_participants, said_by
 from apps.common.problems import Invalid, TooLarge
 from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
 from apps.common.stored_texts import gettext_stored
@@ -201,9 +202,8 @@ def _store(parsed: ParsedChat, request: _Request, *, before: int) -> Chat:
     """
     header, character = parsed.header, request.character
     owner_id = owner_id_of(request.owner)
-    require_room_for_chat(owner_id)
-    chat = Chat.objects.create(
-        owner_id=owner_id,
+    chat = insert_chat(
+        owner_id,
         namespace=character.namespace if character else OWN_NAMESPACE,
         title=(request.title or parsed.title or request.fallback)[:MAX_NAME_LENGTH],
         metadata=header.metadata,
@@ -244,17 +244,7 @@ def _make_group(chat: Chat, speakers: SpeakerCollector, group: ParsedGroup | Non
     names = list(dict.fromkeys([*muted, *speakers.others]))[:MAX_SPEAKERS]
     named = Character.objects.for_owner(chat.owner_id).in_namespace(chat.namespace)
     named = named.filter(name__in=names).order_by("-pk")
-    characters = {character.name: character for character in named}  # of several the oldest
-    participants = Participant.objects.bulk_create(
-        Participant(
-            owner_id=chat.owner_id,
-            chat=chat,
-            name=name,
-            character=characters.get(name),
-            position=position,
-            muted=muted.get(name, False),
-        )
-        for position, name in enumerate(names)
-    )
-    for participant in participants:
-        chat.messages.filter(name=participant.name, is_user=False).update(participant=participant)
+    named_ids = dict(named.values_list("name", "pk"))  # of several the oldest
+    members = (Member(name, named_ids.get(name), muted.get(name, False)) for name in names)
+    for participant in insert_participants(chat, members):
+        said_by(participant).update(participant=participant)
