@@ -61,20 +61,21 @@ def create_knowledge(chat: Chat, kind: str, subject: str, text: str, *, editor: 
         raise Invalid.at("/target", gettext("Only knowledge of the kind “hiding” has a target."))
     person = get_or_create_entity(chat, subject, Entity.Kind.CHARACTER)
     other = get_or_create_entity(chat, target, Entity.Kind.CHARACTER) if target else None
-    return add_knowledge(chat, kind, person, other, text, source=newest_message(chat), edited_by=editor)
+    line = KnowledgeLine(kind, subject, target, text)
+    return add_knowledge(chat, line, person, other, source=newest_message(chat), edited_by=editor)
 
 
 def add_knowledge(
-    chat: Chat, kind: str, subject: Entity, target: Entity | None, text: str, *, source: Message | None, **columns: Any
+    chat: Chat, line: KnowledgeLine, subject: Entity, target: Entity | None, *, source: Message | None, **columns: Any
 ) -> Knowledge:
     """Create an entry that begins at the message ``source``; without one, nothing tells where it began."""
     return Knowledge.objects.create(
         owner_id=chat.owner_id,
         chat=chat,
-        kind=kind,
+        kind=line.kind,
         subject=subject,
         target=target,
-        text=text,
+        text=line.text,
         **source_fields(source),
         **columns,
     )

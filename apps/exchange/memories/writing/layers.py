@@ -150,7 +150,7 @@ def _write_knowledge(found: Found, target: ImportTarget, chat: Chat) -> None:
             continue
         known.add(key)
         source = messages.get(span[1]) if span else None
-        add_knowledge(chat, line.kind, subject, other, line.text, source=source)
+        add_knowledge(chat, line, subject, other, source=source)
         target.written["knowledge"] += 1
 
 
