@@ -1,6 +1,7 @@
 """Write relationships. A descriptor is never overwritten: its row ends where the next one begins."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +22,26 @@ from apps.memories.queries.endings import endings_seen_in, has_ended
 from apps.memories.visibility import is_seen_in
 
 
+@dataclass(frozen=True)
+class _Pair:
+    """Two people of a chat's registry, and how the one relates to the other."""
+
+    chat: Chat
+    subject: Entity
+    target: Entity
+
+    @property
+    def rows(self) -> QuerySet[Relationship]:
+        """Return the rows of the pair, without those of other branches of the same story."""
+        rows: QuerySet[Relationship] = Relationship.objects.for_owner(self.chat.owner_id)
+        return rows.filter(is_seen_in(self.chat), subject=self.subject, target=self.target)
+
+    def current(self) -> list[Relationship]:
+        ended = has_ended(Relationship, endings_seen_in(self.chat))
+        rows = self.rows.filter(~ended, state=Relationship.State.CURRENT)
+        return list(rows.select_related("source", "chat").order_by("pk"))
+
+
 def write_relationships(
     chat: Chat, character: Character | None, lines: Iterable[tuple[RelationshipLine, Message]], run_id: UUID | None
 ) -> int:
@@ -34,26 +55,15 @@ def write_relationships(
         target = get_or_create_entity(chat, line.target, Entity.Kind.CHARACTER, character)
         if subject == target:
             continue
-        current = {row.descriptor: row for row in _current(chat, subject, target)}
+        pair = _Pair(chat, subject, target)
+        current = {row.descriptor: row for row in pair.current()}
         for word in line.removed:
             if word in current and is_before(message, current[word].source) is False:
                 _end(chat, current.pop(word), Relationship.State.REMOVED, message)
                 changed += 1
         for descriptor in line.added:
-            changed += _add(chat, subject, target, current.get(descriptor.word), descriptor, message, run_id)
+            changed += _add(pair, current.get(descriptor.word), descriptor, message, run_id)
     return changed
-
-
-def _of_pair(chat: Chat, subject: Entity, target: Entity) -> QuerySet[Relationship]:
-    """Return the rows of a directed pair, without those of other branches of the same story."""
-    rows: QuerySet[Relationship] = Relationship.objects.for_owner(chat.owner_id)
-    return rows.filter(is_seen_in(chat), subject=subject, target=target)
-
-
-def _current(chat: Chat, subject: Entity, target: Entity) -> list[Relationship]:
-    ended = has_ended(Relationship, endings_seen_in(chat))
-    rows = _of_pair(chat, subject, target).filter(~ended, state=Relationship.State.CURRENT)
-    return list(rows.select_related("source", "chat").order_by("pk"))
 
 
 def _end(chat: Chat, row: Relationship, state: str, message: Message) -> None:
@@ -65,23 +75,17 @@ def _end(chat: Chat, row: Relationship, state: str, message: Message) -> None:
 
 
 def _add(
-    chat: Chat,
-    subject: Entity,
-    target: Entity,
-    current: Relationship | None,
-    descriptor: Descriptor,
-    message: Message,
-    run_id: UUID | None,
+    pair: _Pair, current: Relationship | None, descriptor: Descriptor, message: Message, run_id: UUID | None
 ) -> bool:
     """Add a descriptor, replacing its ``current`` row with another magnitude. Return whether it was added.
 
     If the row is of another chat and nothing tells which was said later, both stay current.
     """
-    word, magnitude = descriptor.word, descriptor.magnitude
+    chat, magnitude = pair.chat, descriptor.magnitude
     before = is_before(message, current.source) if current else None
     if current is not None and (current.magnitude == magnitude or before):
         return False
-    rows = _of_pair(chat, subject, target).filter(descriptor=word)
+    rows = pair.rows.filter(descriptor=descriptor.word)
     same = Q(source=message, magnitude=magnitude) & ~Q(state=Relationship.State.RETIRED)
     ended_later = Ending.objects.for_owner(chat.owner_id).filter(chat=chat, message__index__gt=message.index)
     is_ended_later = Q(until__chat=chat, until__index__gt=message.index) | Q(has_ended(Relationship, ended_later))
@@ -92,7 +96,7 @@ def _add(
     # The chat's own row may be one that another story has ended.
     for own in rows.filter(chat=chat, state=Relationship.State.CURRENT):
         end_entry(own, Relationship.State.REPLACED, message)
-    add_relationship(chat, subject, target, descriptor, source=message, run_id=run_id)
+    add_relationship(chat, pair.subject, pair.target, descriptor, source=message, run_id=run_id)
     return True
 
 
@@ -130,12 +134,12 @@ def set_relationship(
     from_entity, to_entity = (get_or_create_entity(chat, name, Entity.Kind.CHARACTER) for name in (subject, target))
     if from_entity == to_entity:
         raise Invalid.at("/target", gettext("It must be somebody else."))
-    newest = newest_message(chat)
+    pair, newest = _Pair(chat, from_entity, to_entity), newest_message(chat)
     state = Relationship.State.REPLACED if magnitude else Relationship.State.REMOVED
-    for row in _current(chat, from_entity, to_entity):
+    for row in pair.current():
         if row.descriptor == word and row.chat_id != chat.pk:
             end_elsewhere(chat, row, state, newest, ended_by=editor)
-    own = _of_pair(chat, from_entity, to_entity).filter(chat=chat, descriptor=word, state=Relationship.State.CURRENT)
+    own = pair.rows.filter(chat=chat, descriptor=word, state=Relationship.State.CURRENT)
     own.update(state=state, until=newest, retired_by=editor, updated_at=timezone.now())
     if magnitude is None:
         return None
