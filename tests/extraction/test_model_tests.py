@@ -18,7 +18,7 @@ from apps.common.problems import Conflict, Invalid
 from apps.common.scoping import system_scope
 from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun, ModelCall, ModelTest
-from apps.extraction.prompts.overrides import set_template
+from apps.extraction.prompts.rendering import set_template
 from apps.extraction.settings.plans import Plan, billions_of, plan_for
 from apps.extraction.settings.schema import Settings
 from apps.extraction.suitability import model_tests

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from apps.chats.models import Chat
 from apps.chats.operations import add_participant, append_messages
 from apps.extraction.models import ExtractionRun
-from apps.extraction.settings.queries import settings_of
+from apps.extraction.settings.stored import settings_of
+from apps.extraction.steps.asking import Asker
 from apps.extraction.steps.context import Context
 from apps.extraction.tiers.proposals import outcome_of, propose
 from apps.llm.backends import backend_for
@@ -48,7 +49,7 @@ def read(chat: Chat, said: Sequence[str], tier: str) -> Counter[str]:
     """Have a run of its own read the chat, and write what its model replies: each statement as it was said."""
     run = ExtractionRun.objects.create(owner_id=chat.owner_id, chat=chat)
     tuned = replace(settings_of(chat), new_per_kind=50)
-    context = Context(run, tuned, backend_for(chat.owner_id), replies={"relationships": "NONE"})
+    context = Context(run, tuned, Asker(run, backend_for(chat.owner_id), replies={"relationships": "NONE"}))
     kind = "fact" if tier == "long_term" else "detail"
     turns = {message.index: message for message in chat.messages.with_swipes().order_by("index")}
     proposals = propose(context, turns, tier, "\n".join(f"[{kind}:2:permanent] {text}" for text in said))
@@ -97,7 +98,7 @@ def test_a_line_keeps_the_source_that_it_names(db: None) -> None:
     owner = UserFactory()
     chat = make_chat(owner, "I live in Paris, in a red house.", "Lovely.", character=make_character(owner))
     run = ExtractionRun.objects.create(owner_id=owner.pk, chat=chat)
-    context = Context(run, settings_of(chat), backend_for(owner.pk), replies={})
+    context = Context(run, settings_of(chat), Asker(run, backend_for(owner.pk)))
     turns = {message.index: message for message in chat.messages.with_swipes().order_by("index")}
     reply = "[fact:2:permanent:sources=1] Mira lives in Paris.\n[fact:2:permanent] Mira has a red house."
     proposals = propose(context, turns, "long_term", reply)
@@ -113,7 +114,7 @@ def test_in_a_group_a_line_says_who_learns_it(db: None) -> None:
         add_participant(owner, chat.pk, name=name, character=mira if name == "Mira" else None)
     chat.refresh_from_db()
     run = ExtractionRun.objects.create(owner_id=owner.pk, chat=chat)
-    context = Context(run, settings_of(chat), backend_for(owner.pk), character=mira, replies={})
+    context = Context(run, settings_of(chat), Asker(run, backend_for(owner.pk)), character=mira)
     turns = {message.index: message for message in chat.messages.with_swipes().order_by("index")}
     lines = {
         "Tom": "The mill is sold.",

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.extraction.models import ExtractionRun, ModelCall
-from apps.extraction.prompts.overrides import set_template
-from apps.extraction.prompts.rendering import TASKS, default_template
-from apps.extraction.suitability.expectations import Expectation, Statement
+from apps.extraction.prompts.rendering import default_template, set_template
+from apps.extraction.prompts.task import TASKS
 from apps.extraction.suitability.running import Report, question_count, run
-from apps.extraction.suitability.scenarios import trials
+from apps.extraction.suitability.scenarios import Expectation, Statement, trials
 from apps.extraction.suitability.scoring import TrialResult, score_reply
 from apps.llm.backends.builtin import BuiltinBackend
 from apps.llm.generation import Completion, GenerationFailed, GenerationRequest, Watch, unwatched

@@ -7,6 +7,7 @@ it is recomputed, a row is found by full-text search only.
 import datetime as dt
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -90,6 +91,21 @@ def start_embedding_job(owner: Owner) -> tuple[EmbeddingJob | None, bool]:
     if not (total := count_stale(owner, model)):
         return None, False
     return EmbeddingJob.objects.create(owner_id=owner_id_of(owner), model=model, total=total), True
+
+
+def request_embedding_job(owner: Owner) -> EmbeddingJob | None:
+    """Start a job as ``start_embedding_job`` does, and queue it on commit if it is a new one."""
+    with transaction.atomic():
+        job, created = start_embedding_job(owner)
+        if job and created:
+            jobs.send_on_commit(job)
+    return job
+
+
+def on_embedding_changed(owner_id: UUID, **kwargs: Any) -> None:
+    """Start a job that recomputes the owner's embeddings; do nothing if no model is available."""
+    with suppress(Conflict):
+        request_embedding_job(owner_id)
 
 
 def execute(

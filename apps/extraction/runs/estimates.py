@@ -10,8 +10,8 @@ from django.db.models import Count, F, Func, QuerySet, Sum
 from apps.chats.models import Chat, Message
 from apps.extraction.progress import messages_to_extract
 from apps.extraction.settings.plans import MAX_MESSAGES, MAX_TOKENS, Plan, plan_for
-from apps.extraction.settings.queries import settings_of
 from apps.extraction.settings.schema import READING_TIERS, Settings
+from apps.extraction.settings.stored import settings_of
 from apps.llm.backends import backend_for
 from apps.llm.generation import GenerationBackend
 from apps.llm.queries import generation_connection

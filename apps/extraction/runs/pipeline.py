@@ -19,14 +19,13 @@ from apps.common import jobs
 from apps.common.problems import Missing
 from apps.common.stored_texts import gettext_stored
 from apps.extraction import progress
-from apps.extraction.invalidation import invalidate_chat
-from apps.extraction.models import ExtractionProgress, ExtractionRun, RunStep
-from apps.extraction.models.runs import UNUSED
+from apps.extraction.models import UNUSED, ExtractionProgress, ExtractionRun, RunStep
 from apps.extraction.runs.waiting import wait_on_failure
 from apps.extraction.runs.windows import next_windows, reading_tiers
 from apps.extraction.settings.plans import Plan, plan_for
-from apps.extraction.settings.queries import settings_of
+from apps.extraction.settings.stored import settings_of
 from apps.extraction.steps import recording
+from apps.extraction.steps.asking import Asker
 from apps.extraction.steps.context import Context, StageOutcome, Window
 from apps.extraction.tiers.stages import Stage, closing_stages, reading_stages
 from apps.llm.backends import backend_for
@@ -75,13 +74,13 @@ def _context_of(run: ExtractionRun) -> Context:
     model, settings = backend_for(run.owner), settings_of(run.chat)
     plan = plan_for(run.owner_id, settings, model)
     if plan in (Plan.ONE, Plan.SEPARATE):
-        return Context(run, settings, model)
-    return Context(run, settings, get_backend(), small=model if plan == Plan.SMALL else None)
+        return Context(run, settings, Asker(run, model))
+    return Context(run, settings, Asker(run, get_backend()), small=model if plan == Plan.SMALL else None)
 
 
 def _run_steps(context: Context) -> Iterator[None]:
     """Run every unfinished step, and yield after each."""
-    invalidate_chat(context.owner_id, context.chat.pk)  # the task that follows an edit may not have run yet
+    progress.invalidate_chat(context.owner_id, context.chat.pk)  # the task that follows an edit may not have run yet
     if context.run.again and not context.run.done and context.run.first is not None:
         progress.mark_not_extracted_from(context.chat, reading_tiers(context), context.run.first.index)
     if reading_tiers(context) and not context.run.done and not next_windows(context):
@@ -96,7 +95,7 @@ def _run_steps(context: Context) -> Iterator[None]:
             attempts += not isinstance(change, ReadingAborted)
             if attempts == MAX_ATTEMPTS:
                 raise
-            invalidate_chat(context.owner_id, context.chat.pk)
+            progress.invalidate_chat(context.owner_id, context.chat.pk)
         else:
             return
 
@@ -117,7 +116,7 @@ def _read_windows(context: Context, members: Sequence[Character | None]) -> Iter
             if attempts == MAX_ATTEMPTS:
                 raise
             # Retire the memories of the old text, and start the window from its first step.
-            invalidate_chat(context.owner_id, context.chat.pk)
+            progress.invalidate_chat(context.owner_id, context.chat.pk)
             _forget_steps(context.run, windows)
         else:
             attempts = 0
@@ -178,10 +177,8 @@ def _run_step(
     member. Raise MessagesChanged, Missing, GenerationFailed, ClaimLost.
     """
     jobs.heartbeat(context.run, stage=stage.name)
-    context.stage, context.character = stage.name, member or context.chat.character
     for attempt in range(1, MAX_ATTEMPTS + 1):
-        context.begin_step()
-        context.watch = partial(_abort_if_changed, context, window)
+        context.begin_step(stage.name, member or context.chat.character, partial(_abort_if_changed, context, window))
         try:
             outcome = stage.outcome(context, window)
         except Refused as failure:

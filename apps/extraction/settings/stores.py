@@ -24,7 +24,7 @@ from apps.common.problems import Conflict, ProblemType
 from apps.common.scoping import Owner, owner_id_of
 from apps.common.settings.declarations import Schema
 from apps.common.settings.inheritance import Source
-from apps.extraction.models.settings import ScopedSettings
+from apps.extraction.models import ScopedSettings
 
 
 class SettingsChanged(Conflict):

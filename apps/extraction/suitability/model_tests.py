@@ -5,6 +5,7 @@ A test uses its own scenes: it reads no memories and writes none.
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -12,10 +13,11 @@ from django.db import transaction
 from django.utils.translation import gettext, gettext_noop
 
 from apps.common import jobs
+from apps.common.on_demand import on_demand
 from apps.common.problems import Conflict, Invalid, Problem
 from apps.common.scoping import Owner, owner_id_of
 from apps.extraction.models import ModelTest
-from apps.extraction.prompts.overrides import templates_of
+from apps.extraction.prompts.rendering import templates_of
 from apps.extraction.suitability.running import Report, question_count, run
 from apps.extraction.suitability.scoring import TrialResult
 from apps.llm.backends import backend_on
@@ -50,6 +52,14 @@ def start_test(owner: Owner, connection: Connection | None) -> ModelTest:
         total=question_count(backend.name),
         results=_document(Report()),
     )
+
+
+def request_model_test(owner: Owner, connection: Connection | None) -> ModelTest:
+    """Start a test as ``start_test`` does, and queue it on commit."""
+    with transaction.atomic():
+        test = start_test(owner, connection)
+        transaction.on_commit(partial(on_demand("apps.extraction.tasks:send_model_test"), test.pk))
+    return test
 
 
 def execute(test_id: UUID) -> None:

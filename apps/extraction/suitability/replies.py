@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.prompts.material import PromptContext
-from apps.extraction.suitability.expectations import Statement
+from apps.extraction.suitability.scenarios import Statement
 from apps.extraction.tiers.arcs import RESOLVED, ArcLine, parse_arcs
 from apps.extraction.tiers.continuity import parse_contradictions
 from apps.extraction.tiers.epistemic import KINDS as KNOWLEDGE_KINDS

@@ -10,9 +10,8 @@ from django.utils.translation import gettext_lazy as _
 from apps.chats.models import Message
 from apps.extraction.parsers.free_text import parse_free_text, truncate
 from apps.extraction.parsers.text_cleanup import clean_reply, is_none, strip_fences, strip_html
-from apps.extraction.prompts.overrides import template_of
-from apps.extraction.prompts.rendering import default_template
-from apps.extraction.prompts.tasks import Task
+from apps.extraction.prompts.rendering import default_template, template_of
+from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome, Window
 from apps.extraction.steps.texts import backs_off, is_members_turn, tellable, text_outcome
 from apps.extraction.steps.turns import messages_between

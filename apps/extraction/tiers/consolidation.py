@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from apps.english.words import content_words, jaccard
 from apps.extraction.parsers.records import ParsedLines, Record, has_lines, parse_lines, parse_numbers
 from apps.extraction.parsers.text_cleanup import clean_line
-from apps.extraction.prompts.tasks import Task
+from apps.extraction.prompts.task import Task
 from apps.extraction.settings.schema import Settings
 from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome
 from apps.extraction.steps.dictation import is_dictated

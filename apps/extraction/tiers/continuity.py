@@ -16,7 +16,7 @@ from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.parsers.records import Line, ParsedLines, Record, has_lines, is_heading, iter_records, parse_lines
 from apps.extraction.parsers.text_cleanup import clean_line
 from apps.extraction.progress import is_checked
-from apps.extraction.prompts.tasks import Task
+from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.turns import parts_of
 from apps.extraction.tiers.tier import Tier

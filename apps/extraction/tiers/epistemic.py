@@ -15,7 +15,7 @@ from apps.extraction.models import ExtractionProgress
 from apps.extraction.parsers.records import ParsedLines, Record, has_lines, normalize_word, parse_lines, parse_numbers
 from apps.extraction.parsers.text_cleanup import clean_line, clean_name, halfwidth
 from apps.extraction.prompts import examples
-from apps.extraction.prompts.tasks import TEXT_PATTERN, Task
+from apps.extraction.prompts.task import TEXT_PATTERN, Task
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.dictation import Dictation
 from apps.extraction.steps.people import canonical_names, known_people
@@ -70,8 +70,8 @@ def run(context: Context, window: Window) -> StageOutcome:
 
 def run_from_reading(context: Context, window: Window) -> StageOutcome:
     """Return the outcome of a reading's lines, which are about the window and not about ended scenes."""
-    offered = context.offered.get("knowledge", {})
-    return _outcome_of(context, window.turns, window.messages[-1], context.replies["epistemic"], offered)
+    offered = context.ask.offered.get("knowledge", {})
+    return _outcome_of(context, window.turns, window.messages[-1], context.ask.replies["epistemic"], offered)
 
 
 def _ended_scenes(context: Context, window: Window) -> list[list[Message]]:

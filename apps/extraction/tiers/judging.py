@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.english.comparison import Comparison, compare
 from apps.extraction.parsers.records import Line, ParsedLines, has_lines, iter_lines, unused_report
-from apps.extraction.prompts.tasks import Task
+from apps.extraction.prompts.task import Task
 from apps.extraction.settings.schema import Settings
 from apps.extraction.steps.context import Context
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder

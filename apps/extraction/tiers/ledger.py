@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from apps.chats.models import Message
 from apps.extraction.parsers.records import ParsedLines, Record, has_lines, normalize_word, parse_lines
 from apps.extraction.parsers.text_cleanup import clean_line, halfwidth, one_line, tag_safe_name
-from apps.extraction.prompts.tasks import NAME_PATTERN, TEXT_PATTERN, Task
+from apps.extraction.prompts.task import NAME_PATTERN, TEXT_PATTERN, Task
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.dictation import Dictation
 from apps.extraction.steps.turns import source_of

@@ -11,7 +11,7 @@ from apps.chats.models import Message
 from apps.common.words import Words
 from apps.extraction.parsers.records import ParsedLines, has_lines, normalize_word, parse_lines, parse_numbers
 from apps.extraction.parsers.text_cleanup import clean_line, tag_safe_name
-from apps.extraction.prompts.tasks import TEXT_PATTERN, Task
+from apps.extraction.prompts.task import TEXT_PATTERN, Task
 from apps.extraction.steps.context import Context, turns_material
 from apps.extraction.tiers.triggers import MAX_SUGGESTED
 from apps.memories.candidates import DEFAULT_IMPORTANCE, ENTITY_KINDS, UNKNOWN_KIND, Candidate, NamedEntity

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from apps.english.names import is_same_person
 from apps.extraction.parsers.free_text import truncate, unwrap_paragraphs
 from apps.extraction.parsers.text_cleanup import clean_reply, is_none, strip_fences, strip_html
-from apps.extraction.prompts.tasks import Task
+from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.texts import backs_off, is_members_turn, tellable, text_outcome
 from apps.extraction.steps.turns import messages_between, within_budget

@@ -3,6 +3,7 @@
 import datetime as dt
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from apps.english.clauses import split_speaker
 from apps.english.requests import requests_in
 from apps.english.retelling import takes_back
 from apps.english.words import content_words
+from apps.extraction.jobs.embedding_jobs import embed_texts
 from apps.extraction.parsers.records import ParsedLines
 from apps.extraction.settings.schema import Settings
 from apps.extraction.steps.context import Context, StageOutcome
@@ -22,6 +24,8 @@ from apps.extraction.tiers import judging
 from apps.extraction.tiers.memories import EXPIRATION, KINDS, parse_memories
 from apps.extraction.tiers.relationships import find_relationship_changes
 from apps.extraction.tiers.triggers import find_triggers
+from apps.llm.backends import embedder_for, vectors_if_available
+from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.generation import Refused
 from apps.memories.candidates import Candidate, NamedEntity
 from apps.memories.models import Entity, Memory
@@ -176,16 +180,20 @@ def propose(
     ordered = sorted(lines.values(), key=lambda candidate: max(candidate.sources))
     texts = [candidate.text for candidate in ordered]
     hashes = [hash_of(batch, candidate) for candidate in ordered]
-    vectors, model = context.vectors(texts)
+    vectors, model = vectors_if_available(context.owner_id, texts)
     batch = replace(batch, vectors=vectors, model=model)
     previous_ids = memory_ids_from(context.chat, turns.values())
     scope = Scope(context.chat, tier, batch.character)
     if vectors is None:
         neighbours = neighbours_by_words(scope, hashes, previous_ids, texts)
     else:
-        context.embed_memories(unembedded_memories(scope, hashes, previous_ids, model, MAX_REEMBEDDED_PER_STEP))
+        with suppress(EmbeddingUnavailable):
+            rows = unembedded_memories(scope, hashes, previous_ids, model, MAX_REEMBEDDED_PER_STEP)
+            embed_texts(Memory, context.owner_id, rows, embedder_for(context.owner_id))
         neighbours = find_neighbours(scope, hashes, previous_ids, vectors, model)
-    neighbours = with_former_texts(texts, neighbours, vectors, lambda former: context.vectors(former)[0])
+    neighbours = with_former_texts(
+        texts, neighbours, vectors, lambda former: vectors_if_available(context.owner_id, former)[0]
+    )
     neighbours = [
         open_to_change(found) if all(turns[number].is_user for number in one.sources) else found
         for one, found in zip(ordered, neighbours, strict=True)

@@ -13,13 +13,14 @@ from apps.common.text_languages import ENGLISH_NAMES, MAX_CHARACTERS, language_o
 from apps.english.words import content_words
 from apps.extraction.prompts import examples
 from apps.extraction.prompts.rendering import join_blocks
-from apps.extraction.prompts.tasks import Task, any_line_of
+from apps.extraction.prompts.task import Task, any_line_of
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.turns import messages_between
 from apps.extraction.tiers import consolidation, continuity, long_term, plain, proposals, review
 from apps.extraction.tiers.registry import forms_of, forms_with_lines, tiers_with_forms
 from apps.extraction.tiers.reply_parts import DividedReply, divide_reply, is_reading, parse_reading
 from apps.extraction.tiers.tier import Form, Tier
+from apps.llm.backends import vectors_if_available
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory
 from apps.memories.queries.memories import active_memories
@@ -43,7 +44,7 @@ def run(context: Context, window: Window) -> StageOutcome:
     replies = {form.name: "NONE" for form in forms_with_lines()} | dict(reply.texts)
     if not reply.texts and "long_term" in context.tiers and plain.is_doubtful("", window.turns):
         replies["long_term"] = long_term.doubted_reply(context, window.turns)
-    context = replace(context, replies=replies, offered=offered)
+    context = replace(context, ask=replace(context.ask, replies=replies, offered=offered))
     contexts = [(tier, _of_member(context, member)) for tier in tiers for member in _learners_of(tier, members)]
     found = [(one, _proposals(one, window, tier)) for tier, one in contexts]
     due = [group for tier, one in contexts for group in consolidation.due_entries(one, tier.name)]
@@ -68,7 +69,7 @@ def _of_member(context: Context, member: Character | None) -> Context:
 
 def _proposals(context: Context, window: Window, tier: Tier) -> proposals.Proposals:
     witnessed = set(context.witnessed(window.turns)) if tier.per_member and context.chat.is_group else None
-    return proposals.propose(context, window.turns, tier.name, context.replies[tier.name], witnessed)
+    return proposals.propose(context, window.turns, tier.name, context.ask.replies[tier.name], witnessed)
 
 
 def _ask(
@@ -85,7 +86,7 @@ def _ask(
         **known,
     }
     limit = min(max(MIN_TOKENS, TOKENS_PER_MESSAGE * len(window.turns)), MAX_TOKENS)
-    answer = context.ask_question(
+    answer = context.ask.answer(
         "reading",
         material,
         max_tokens=limit,
@@ -173,7 +174,7 @@ def _ranked(context: Context, tier: str, character_id: Any) -> Any:
 
 def _nearness(context: Context, rows: Sequence[Memory], texts: Sequence[str]) -> dict[str, float]:
     """Return a score for each memory's text: its greatest cosine with one of ``texts``, and its importance."""
-    vectors, model = context.vectors(texts)
+    vectors, model = vectors_if_available(context.owner_id, texts)
     words = [content_words(text) for text in texts]
 
     def similarity(row: Memory) -> float:

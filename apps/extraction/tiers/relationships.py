@@ -11,7 +11,7 @@ from apps.chats.models import Character, Chat, Message
 from apps.extraction.parsers.records import ParsedLines, Record, parse_lines
 from apps.extraction.parsers.text_cleanup import MAX_NAME, clean_name, halfwidth, one_line
 from apps.extraction.prompts import examples
-from apps.extraction.prompts.tasks import NAME_PATTERN, TEXT_PATTERN, Task
+from apps.extraction.prompts.task import NAME_PATTERN, TEXT_PATTERN, Task
 from apps.extraction.steps.context import Context, turns_material
 from apps.extraction.steps.people import canonical_names, is_named, known_people, known_things
 from apps.extraction.steps.turns import source_of
@@ -59,7 +59,7 @@ class RelationshipChanges:
 
 def find_relationship_changes(context: Context, batch: VerdictBatch) -> RelationshipChanges | None:
     """Ask for changes in the turns. Return None, without asking, if nothing in them is new. Raise Refused."""
-    if not context.replies and not batch.verdicts and not _was_invalidated(context, batch):
+    if not context.ask.replies and not batch.verdicts and not _was_invalidated(context, batch):
         return None
     people = known_people(context, batch.character)
     names = _names(context, batch, people)

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from apps.extraction.parsers.records import ParsedLines, has_lines, is_tagged, iter_records, says_none
 from apps.extraction.prompts import examples
 from apps.extraction.prompts.rendering import join_blocks
-from apps.extraction.prompts.tasks import Task
+from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import Context, StageOutcome
 from apps.extraction.tiers import consolidation, continuity, judging
 from apps.extraction.tiers.proposals import Proposals

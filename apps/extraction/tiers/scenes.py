@@ -12,7 +12,7 @@ from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.parsers.records import ParsedLines, Record, parse_lines, parse_numbers
 from apps.extraction.parsers.text_cleanup import clean_line, clean_reply
 from apps.extraction.prompts import examples
-from apps.extraction.prompts.tasks import TEXT_PATTERN, Task
+from apps.extraction.prompts.task import TEXT_PATTERN, Task
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.turns import messages_between, within_budget
 from apps.extraction.tiers.scene_detection import SceneTurn, scene_starts
@@ -63,7 +63,7 @@ def run_from_reading(context: Context, window: Window) -> StageOutcome:
 
     A recap of the reading is used for a scene of which the prompt showed at least half.
     """
-    parsed = parse_breaks(context.replies["scenes"])
+    parsed = parse_breaks(context.ask.replies["scenes"])
     recaps = {item.number: item.recap for item in parsed.items}
     by_rules = context.settings.scene_check == "rules"
     starts = [] if by_rules else [message for number, message in window.turns.items() if number in recaps]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from apps.extraction.prompts.tasks import Task
+from apps.extraction.prompts.task import Task
 from apps.extraction.settings.plans import Plan, plan_for
 from apps.extraction.settings.schema import READING_TIERS
 from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome, Window

@@ -10,7 +10,7 @@ from apps.chats.models import Message
 from apps.extraction.parsers.free_text import truncate, unwrap_paragraphs
 from apps.extraction.parsers.text_cleanup import clean_reply, strip_fences, strip_html
 from apps.extraction.prompts import examples
-from apps.extraction.prompts.tasks import Task
+from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.texts import text_outcome
 from apps.extraction.tiers.tier import Tier

@@ -7,7 +7,7 @@ from typing import Any
 
 from apps.chats.models import Message
 from apps.extraction.parsers.records import ParsedLines, Record
-from apps.extraction.prompts.tasks import Task
+from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import Context, StageOutcome, Window
 
 Run = Callable[[Context, Window], StageOutcome]

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from apps.extraction.parsers.records import Line, iter_lines, unused_report
 from apps.extraction.parsers.text_cleanup import halfwidth, is_none
 from apps.extraction.prompts import examples
-from apps.extraction.prompts.tasks import Task
+from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import Context
 from apps.llm.generation import Refused
 from apps.memories.models import Memory
@@ -38,7 +38,7 @@ def find_triggers(context: Context, batch: VerdictBatch) -> Mapping[int, Sequenc
         if verdict.outcome in (Outcome.PASSED, Outcome.SUPERSEDED)
     }
     words = {number: longest_words(text) for number, text in new.items()}
-    if context.replies:
+    if context.ask.replies:
         suggested = [(number, batch.verdicts[number].candidate.triggers) for number in new]
     elif new and batch.tier == Memory.Tier.LONG_TERM and context.settings.model_triggers:
         suggested = _suggested(context, new)

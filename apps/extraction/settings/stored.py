@@ -1,13 +1,22 @@
-"""Read memory settings of a chat, a character or a user."""
+"""The stored memory settings of users, characters and chats: read and change them."""
 
 from dataclasses import asdict
 from typing import Any
 
 from apps.chats.models import Character, Chat
 from apps.common.scoping import Owner
-from apps.extraction.settings.operations import MEMORY_SETTINGS
-from apps.extraction.settings.schema import Settings, resolve
+from apps.extraction.models import MemorySettings
+from apps.extraction.settings.schema import SETTINGS, Settings, resolve
+from apps.extraction.settings.stores import SettingsStore
 from apps.llm.backends import backend_for
+
+MEMORY_SETTINGS = SettingsStore(MemorySettings, SETTINGS)
+change_settings = MEMORY_SETTINGS.change
+
+
+def on_characters_merged(*, character: Character, into: Character, **kwargs: Any) -> None:
+    """Receive ``characters_merged``: move the settings of ``character`` if ``into`` has none of its own."""
+    MEMORY_SETTINGS.move(character, into)
 
 
 def settings_of(chat: Chat) -> Settings:
