@@ -7,6 +7,7 @@ messages it read have not changed and that this worker still owns the run.
 import math
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
@@ -145,15 +146,16 @@ def _run_stages(
         for member in (members if stage.per_member else [None])
     ]
     context.tiers = tiers
-    errors: dict[str, bool] = {}  # whether the model refused to read the window, by stage
+    refused: set[str] = set()  # the stages for which the model refused to read the window
     for number, (stage, member) in enumerate(steps):
         key = stage.name, member.pk if member else None
-        # A stage has read the window after its last member.
-        ends = stage.reads and window.is_last and stage not in [later for later, _ in steps[number + 1 :]]
         if key not in finished:
-            finished[key] = _run_step(context, stage, window, member, errors.get(stage.name, False), ends)
+            # A stage has read the window after its last member.
+            ends = stage.reads and window.is_last and stage not in [later for later, _ in steps[number + 1 :]]
+            finished[key] = _run_step(context, Step(stage, window, member, ends, stage.name in refused))
             yield
-        errors[stage.name] = errors.get(stage.name, False) or bool(finished[key])
+        if finished[key]:
+            refused.add(stage.name)
 
 
 def _pending_tiers(context: Context, window: Window) -> set[str]:
@@ -168,46 +170,52 @@ def _pending_tiers(context: Context, window: Window) -> set[str]:
     return set(context.run.tiers) - read_by_all
 
 
-def _run_step(
-    context: Context, stage: Stage, window: Window, member: Character | None, was_refused: bool, ends: bool
-) -> str:
-    """Run a stage and write its result. Return why the model refused, or "".
+@dataclass(frozen=True)
+class Step:
+    """A stage over one window, in a group for one ``member`` if the stage is for each.
 
-    If ``ends``, the window counts as read, or as refused if it was refused here or (``was_refused``) for another
-    member. Raise MessagesChanged, Missing, GenerationFailed, ClaimLost.
+    If ``ends``, the window counts as read after it, or as refused if it was refused here or (``was_refused``) for
+    another member.
     """
+
+    stage: Stage
+    window: Window
+    member: Character | None
+    ends: bool
+    was_refused: bool
+
+
+def _run_step(context: Context, step: Step) -> str:
+    """Run a step and write its result. Return why the model refused, or "".
+
+    Raise MessagesChanged, Missing, GenerationFailed, ClaimLost.
+    """
+    stage, window = step.stage, step.window
     jobs.heartbeat(context.run, stage=stage.name)
     for attempt in range(1, MAX_ATTEMPTS + 1):
-        context.begin_step(stage.name, member or context.chat.character, partial(_abort_if_changed, context, window))
+        character = step.member or context.chat.character
+        context.begin_step(stage.name, character, partial(_abort_if_changed, context, window))
         try:
             outcome = stage.outcome(context, window)
         except Refused as failure:
             outcome = StageOutcome(error=failure.detail)
         with transaction.atomic():
             _check_unchanged(context, window)
-            if context.character is not None:
+            if character is not None:
                 # Runs of other chats of the character may write about the same things.
-                rows = Character.objects.for_owner(context.owner_id).filter(pk=context.character.pk)
+                rows = Character.objects.for_owner(context.owner_id).filter(pk=character.pk)
                 list(rows.select_for_update().values_list("pk"))
             if attempt == MAX_ATTEMPTS or not _was_learnt_elsewhere(context):
-                _write_step(context, stage, window, member, outcome, was_refused=was_refused, ends=ends)
+                _write_step(context, step, outcome)
                 break
     return outcome.error
 
 
-def _write_step(
-    context: Context,
-    stage: Stage,
-    window: Window,
-    member: Character | None,
-    outcome: StageOutcome,
-    *,
-    was_refused: bool,
-    ends: bool,
-) -> None:
+def _write_step(context: Context, step: Step, outcome: StageOutcome) -> None:
     """Write a step's result and mark its window, in a transaction that holds the chat's lock. Raise ClaimLost."""
-    tiers = [tier for tier in stage.tiers if tier in context.tiers] if ends else []
-    is_refused = was_refused or bool(outcome.error) or _is_refused_in_part(context.run, stage, window)
+    stage, window = step.stage, step.window
+    tiers = [tier for tier in stage.tiers if tier in context.tiers] if step.ends else []
+    is_refused = step.was_refused or bool(outcome.error) or _is_refused_in_part(context.run, stage, window)
     # The fingerprints of the messages are stored even if no tier has read them, so that an edit is noticed.
     progress.mark_extracted(
         context.chat, window.messages, [] if is_refused else tiers, refused=tiers if is_refused else []
@@ -218,7 +226,9 @@ def _write_step(
     unused = [*outcome.unused, *context.unused]
     if unused:
         counts[UNUSED] = len(unused)
-    result = recording.StepResult(stage.name, window.key, window.messages, member, unused, outcome.error, dict(counts))
+    result = recording.StepResult(
+        stage.name, window.key, window.messages, step.member, unused, outcome.error, dict(counts)
+    )
     recording.finish_step(context.run, result)
 
 

@@ -3,7 +3,8 @@
 import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -108,6 +109,18 @@ class Context:
     unused: list[str] = field(default_factory=list)
     # Counts of the step besides those of what it writes.
     noted: Counter[str] = field(default_factory=Counter)
+
+    def of_member(self, member: Character | None) -> "Context":
+        """Return the context for a member's memories, or the chat's character's. The step is the same."""
+        context = copy(self)  # which keeps the names that were looked up
+        context.character = member or self.chat.character
+        return context
+
+    def answered(self, replies: Mapping[str, str], offered: Mapping[str, Mapping[str, str]]) -> "Context":
+        """Return the context whose ``ask`` returns these ``replies``."""
+        context = copy(self)
+        context.ask = replace(self.ask, replies=replies, offered=offered)
+        return context
 
     def begin_step(self, stage: str, character: Character | None, watch: Watch) -> None:
         """Begin a step of a stage: record the state of the chat that it reads. ``watch`` is called during its calls."""

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,10 +15,12 @@ from apps.extraction.prompts.rendering import join_blocks
 from apps.extraction.prompts.task import Task, any_line_of
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.turns import messages_between
-from apps.extraction.tiers import consolidation, continuity, long_term, plain, proposals, review
+from apps.extraction.tiers import consolidation, continuity, long_term, plain, review
+from apps.extraction.tiers.memories import candidates_from
+from apps.extraction.tiers.proposals import Proposals, compare_with_known, outcome_of
 from apps.extraction.tiers.registry import forms_of, forms_with_lines, tiers_with_forms
 from apps.extraction.tiers.reply_parts import DividedReply, divide_reply, is_reading, parse_reading
-from apps.extraction.tiers.tier import Form, Tier
+from apps.extraction.tiers.tier import Form
 from apps.llm.backends import vectors_if_available
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory
@@ -44,32 +45,22 @@ def run(context: Context, window: Window) -> StageOutcome:
     replies = {form.name: "NONE" for form in forms_with_lines()} | dict(reply.texts)
     if not reply.texts and "long_term" in context.tiers and plain.is_doubtful("", window.turns):
         replies["long_term"] = long_term.doubted_reply(context, window.turns)
-    context = replace(context, ask=replace(context.ask, replies=replies, offered=offered))
-    contexts = [(tier, _of_member(context, member)) for tier in tiers for member in _learners_of(tier, members)]
-    found = [(one, _proposals(one, window, tier)) for tier, one in contexts]
-    due = [group for tier, one in contexts for group in consolidation.due_entries(one, tier.name)]
-    answers = review.ask(context, [proposed for _, proposed in found], due, _due_check(context, window))
-    outcomes = [proposals.outcome_of(one, proposed, answers.relations) for one, proposed in found]
+    context = context.answered(replies, offered)
+    found: list[tuple[Context, Proposals]] = []
+    due: list[list[Memory]] = []
+    for tier in tiers:
+        for member in (members if tier.per_member else [None]) if tier.has_memories else []:
+            own = context.of_member(member)
+            witnessed = set(own.witnessed(window.turns)) if tier.per_member and own.chat.is_group else None
+            candidates = candidates_from(own, window.turns, tier.name, replies[tier.name], witnessed)
+            found.append((own, compare_with_known(own, window.turns, tier.name, candidates)))
+            due += consolidation.due_entries(own, tier.name)
+    answers = review.ask(context, [proposals for _, proposals in found], due, _due_check(context, window))
+    outcomes = [outcome_of(own, proposals, answers.relations) for own, proposals in found]
     outcomes += [(tier.from_reading or tier.run)(context, window) for tier in tiers if not tier.has_memories]
     asked = {form.name for form in forms}
     unasked = [line for name, text in reply.texts.items() if name not in asked for line in text.split("\n")]
     return _joined([*outcomes, *answers.outcomes], [*reply.unused, *unasked])
-
-
-def _learners_of(tier: Tier, members: Sequence[Character | None]) -> Sequence[Character | None]:
-    """Return for whom a tier's memories are, none if it has none."""
-    if not tier.has_memories:
-        return []
-    return members if tier.per_member else [None]
-
-
-def _of_member(context: Context, member: Character | None) -> Context:
-    return replace(context, character=member or context.chat.character)
-
-
-def _proposals(context: Context, window: Window, tier: Tier) -> proposals.Proposals:
-    witnessed = set(context.witnessed(window.turns)) if tier.per_member and context.chat.is_group else None
-    return proposals.propose(context, window.turns, tier.name, context.ask.replies[tier.name], witnessed)
 
 
 def _ask(
