@@ -119,15 +119,15 @@ class TierRunView(APIView):
         return start_run(request, chat_id, tiers=[self.tier])
 
 
-class ProfilesView(TierRunView, layers.ProfilesView):
+class ProfilesRunView(TierRunView, layers.ProfilesView):
     tier = "profiles"
 
 
-class CanonView(TierRunView, layers.CanonView):
+class CanonRunView(TierRunView, layers.CanonView):
     tier = "canon"
 
 
-class ContinuityView(TierRunView, layers.ContinuityView):
+class ContinuityRunView(TierRunView, layers.ContinuityView):
     tier = "continuity"
 
 

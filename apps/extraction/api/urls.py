@@ -7,9 +7,9 @@ from apps.extraction.api.model_views import EmbeddingJobViewSet, ModelTestViewSe
 
 urlpatterns = [
     path("chats/<uuid:chat_id>/extract/", run_views.ExtractView.as_view(), name="api-extract"),
-    path("chats/<uuid:chat_id>/profiles/", run_views.ProfilesView.as_view(), name="api-profiles"),
-    path("chats/<uuid:chat_id>/canon/", run_views.CanonView.as_view(), name="api-canon"),
-    path("chats/<uuid:chat_id>/continuity/", run_views.ContinuityView.as_view(), name="api-continuity"),
+    path("chats/<uuid:chat_id>/profiles/", run_views.ProfilesRunView.as_view(), name="api-profiles"),
+    path("chats/<uuid:chat_id>/canon/", run_views.CanonRunView.as_view(), name="api-canon"),
+    path("chats/<uuid:chat_id>/continuity/", run_views.ContinuityRunView.as_view(), name="api-continuity"),
     path("memory-settings/", setting_views.MemorySettingsView.as_view(), name="api-memory-settings"),
     path(
         "characters/<uuid:character_id>/memory-settings/",

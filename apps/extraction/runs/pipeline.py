@@ -23,7 +23,7 @@ from apps.extraction import progress
 from apps.extraction.models import UNUSED, ExtractionProgress, ExtractionRun, RunStep
 from apps.extraction.runs.waiting import wait_on_failure
 from apps.extraction.runs.windows import next_windows, reading_tiers
-from apps.extraction.settings.plans import Plan, plan_for
+from apps.extraction.settings.plans import ReadingPlan, plan_for
 from apps.extraction.settings.stored import settings_of
 from apps.extraction.steps import recording
 from apps.extraction.steps.asking import Asker
@@ -74,9 +74,9 @@ def _context_of(run: ExtractionRun) -> Context:
     """Return the context of a run: a small model answers plain questions, the built-in reader does the rest."""
     model, settings = backend_for(run.owner), settings_of(run.chat)
     plan = plan_for(run.owner_id, settings, model)
-    if plan in (Plan.ONE, Plan.SEPARATE):
+    if plan in (ReadingPlan.ONE, ReadingPlan.SEPARATE):
         return Context(run, settings, Asker(run, model))
-    return Context(run, settings, Asker(run, get_backend()), small=model if plan == Plan.SMALL else None)
+    return Context(run, settings, Asker(run, get_backend()), small=model if plan == ReadingPlan.SMALL else None)
 
 
 def _run_steps(context: Context) -> Iterator[None]:
@@ -194,7 +194,7 @@ def _run_step(context: Context, step: Step) -> str:
     jobs.heartbeat(context.run, stage=stage.name)
     for attempt in range(1, MAX_ATTEMPTS + 1):
         character = step.member or context.chat.character
-        context.begin_step(stage.name, character, partial(_abort_if_changed, context, window))
+        context.begin_step(stage.name, character, window, partial(_abort_if_changed, context, window))
         try:
             outcome = stage.outcome(context, window)
         except Refused as failure:

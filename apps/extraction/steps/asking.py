@@ -112,9 +112,10 @@ class Asker:
             return Answer(self._call(backend, request, call, takes_any, None).text, question.offered)
         request = replace(request, max_tokens=max(request.max_tokens, MIN_TOKENS))
         key = _key_of(backend.model, task, question.key or str(request.messages))
-        if stored := recording.stored_reply(self.run, key):
+        stored, replies = recording.stored_replies(self.run, key)
+        if stored:
             return Answer(stored.reply, stored.offered)
-        replies = recording.unusable_replies(self.run, key)  # of an interrupted worker
+        # Replies that can't be used are there if the worker was interrupted between the two requests.
         while len(replies) < MAX_REQUESTS and not (replies and not replies[-1].error):
             sent = _corrected(request, replies[-1], asked.parse) if replies else request
             call = ModelCall(owner_id=self.run.owner_id, run=self.run, stage=self.stage, task=task)

@@ -122,7 +122,7 @@ class Context:
         context.ask = replace(self.ask, replies=replies, offered=offered)
         return context
 
-    def begin_step(self, stage: str, character: Character | None, watch: Watch) -> None:
+    def begin_step(self, stage: str, character: Character | None, window: Window, watch: Watch) -> None:
         """Begin a step of a stage: record the state of the chat that it reads. ``watch`` is called during its calls."""
         self.ask = Asker(self.run, self.backend, stage, watch)
         self.character = character
@@ -131,7 +131,7 @@ class Context:
         self.unused = []
         self.noted = Counter()
         self.read_rev = Chat.objects.for_owner(self.owner_id).values_list("rev", flat=True).get(pk=self.run.chat_id)
-        self.read_to = self.last_index
+        self.read_to = window.messages[-1].index if window.messages else self.last_index
 
     @property
     def backend(self) -> GenerationBackend:

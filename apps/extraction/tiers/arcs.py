@@ -18,7 +18,7 @@ from apps.extraction.prompts.task import TEXT_PATTERN, Task
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.dictation import Dictation
 from apps.extraction.steps.turns import messages_between, source_of, within_budget
-from apps.extraction.tiers.tier import Form, Known, Tier
+from apps.extraction.tiers.tier import Form, ShownEntries, Tier
 from apps.llm.backends import vectors_if_available
 from apps.llm.generation import Refused
 from apps.memories.models import Arc, Memory, Scene
@@ -239,6 +239,6 @@ ARC_SUMMARY = Task(
 FORM = Form(
     "arcs",
     ARCS,
-    known=Known("open", lambda context, turns: _arcs_material(_open_arcs(context, turns)), max_tokens=250),
+    known=ShownEntries("open", lambda context, turns: _arcs_material(_open_arcs(context, turns)), max_tokens=250),
 )
 TIER = Tier("arcs", run, (ARCS, ARC_SUMMARY), forms=(FORM,), from_reading=run_from_reading)

@@ -38,7 +38,7 @@ def run(context: Context, window: Window) -> StageOutcome:
 
     A person's edit is kept unless the user requests a new canon.
     """
-    arcs = _resolved_arcs(context)
+    arcs = [arc for arc in resolved_arcs_of(context.chat, context.character) if arc.summary]
     current = current_version(context.chat, VersionedText.Kind.CANON, context.character)
     is_due = _is_due(context, arcs, current) and is_members_turn(context, VersionedText.Kind.CANON)
     if (not context.is_requested and not is_due) or backs_off(context, "canon"):
@@ -80,11 +80,6 @@ def _is_due(context: Context, arcs: Sequence[Arc], current: VersionedText | None
         return False
     resolved_since = any(arc.updated_at > current.created_at for arc in arcs)
     return resolved_since or is_outdated(current, context.chat, context.character)
-
-
-def _resolved_arcs(context: Context) -> list[Arc]:
-    """Return the resolved arcs of the chat and of the character's other stories that have a summary, oldest first."""
-    return [arc for arc in resolved_arcs_of(context.chat, context.character) if arc.summary]
 
 
 def _summaries(context: Context, arcs: Sequence[Arc]) -> list[str]:

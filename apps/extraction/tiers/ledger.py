@@ -16,7 +16,7 @@ from apps.extraction.prompts.task import NAME_PATTERN, TEXT_PATTERN, Task
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.dictation import Dictation
 from apps.extraction.steps.turns import source_of
-from apps.extraction.tiers.tier import Form, Known, Tier
+from apps.extraction.tiers.tier import Form, ShownEntries, Tier
 from apps.memories.candidates import LEDGER_FIELDS, StateLine
 from apps.memories.models import Entity, LedgerEntry
 from apps.memories.operations.ledger import write_states
@@ -200,5 +200,5 @@ LEDGER = Task(
     parse=parse_states,
     line_pattern=rf'\[state:{NAME_PATTERN}:(character|object|place|faction)\] [^"\\=|]+={TEXT_PATTERN}',
 )
-FORM = Form("ledger", LEDGER, known=Known("entities", _entities_of, max_tokens=250))
+FORM = Form("ledger", LEDGER, known=ShownEntries("entities", _entities_of, max_tokens=250))
 TIER = Tier("ledger", run, (LEDGER,), forms=(FORM,))

@@ -108,7 +108,7 @@ def named_language(texts: Iterable[str]) -> str:
     return ENGLISH_NAMES.get(language_of(" ".join(texts)[-MAX_CHARACTERS:], ""), UNNAMED_LANGUAGE)
 
 
-def _due_check(context: Context, window: Window) -> continuity.Check | None:
+def _due_check(context: Context, window: Window) -> continuity.ReplyCheck | None:
     """Return the check of the newest reply, if the run reads no other window before it."""
     last = window.messages[-1]
     is_last = last.index >= context.last_index or last.pk == context.run.last_id

@@ -36,7 +36,7 @@ def ask(
     context: Context,
     proposals: Sequence[Proposals],
     groups: Sequence[list[Memory]],
-    check: continuity.Check | None,
+    check: continuity.ReplyCheck | None,
 ) -> Answers:
     """Ask about uncertain pairs, merges of groups of memories, and contradictions; no call if there are none."""
     pairs = judging.first_pairs(context, list(dict.fromkeys(pair for one in proposals for pair in one.uncertain_pairs)))

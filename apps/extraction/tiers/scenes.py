@@ -21,7 +21,7 @@ from apps.llm.generation import Refused
 from apps.memories.masking import masked
 from apps.memories.models import Scene
 from apps.memories.operations.scenes import Recap, write_recap, write_recap_of_break, write_scene
-from apps.memories.queries.scenes import finished_scenes
+from apps.memories.queries.scenes import finished_scenes, last_scene_end
 
 MAX_BEFORE = 60  # messages of the current scene that a detector reads before the new ones
 MAX_RECAPS = 5  # recaps of scenes ended by hand, and of changed ones, that one step writes of each
@@ -32,7 +32,7 @@ _YES_NO = re.compile(
 
 
 @dataclass(frozen=True)
-class SceneBreak:
+class BreakLine:
     """A message, by its number, that begins a scene, and a recap of the scene before it."""
 
     number: int
@@ -196,12 +196,8 @@ def _start_of_scene(context: Context, index: int, ended: Sequence[EndedScene] = 
 
     ``ended`` are scenes of this step that are not yet stored, each with its last message.
     """
-    ends = {scene.last.index for scene in ended}
-    scenes = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Scene.State.FOUND)
-    ends |= set(scenes.filter(source__index__lt=index).values_list("source__index", flat=True))
-    rows = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, ends_scene=True, index__lt=index)
-    ends |= set(rows.values_list("index", flat=True))
-    return max((end for end in ends if end < index), default=-1) + 1
+    ends = [scene.last.index for scene in ended if scene.last.index < index]
+    return max([last_scene_end(context.chat, index), *ends]) + 1
 
 
 def _recap(context: Context, last: Message, ended: Sequence[EndedScene]) -> Recap:
@@ -234,14 +230,14 @@ def parse_yes_no(reply: str) -> bool | None:
     return answers.pop() if len(answers) == 1 else None
 
 
-def parse_breaks(reply: str) -> ParsedLines[SceneBreak]:
+def parse_breaks(reply: str) -> ParsedLines[BreakLine]:
     """Parse lines of a reading such as ``[break:6] recap``. Never raise."""
     return parse_lines(reply, _break)
 
 
-def _break(record: Record) -> SceneBreak | None:
+def _break(record: Record) -> BreakLine | None:
     numbers = parse_numbers(record.tag or "") or parse_numbers(record.text[:20])
-    return SceneBreak(numbers[0], clean_line(record.text)) if numbers else None
+    return BreakLine(numbers[0], clean_line(record.text)) if numbers else None
 
 
 SCENE_BREAK = Task(
