@@ -93,6 +93,7 @@ def mark_extracted(
             SELECT gen_random_uuid(), %(owner)s, %(chat)s, new.id, new.fingerprint, %(tiers)s::varchar[],
                 %(refused)s::varchar[]
             FROM unnest(%(ids)s::uuid[], %(fingerprints)s::text[]) AS new (id, fingerprint)
+            -- Tiers that read the same text before have still read it; those that read another one have not.
             ON CONFLICT (message_id) DO UPDATE SET
                 fingerprint = excluded.fingerprint,
                 tiers = CASE WHEN progress.fingerprint = excluded.fingerprint
@@ -148,6 +149,7 @@ def changed_message_ids(chat: Chat) -> list[UUID]:
 def mark_not_extracted(chat: Chat, message_ids: Sequence[UUID]) -> None:
     """Mark the messages as not extracted by any tier, and forget the steps of an open run that have read them."""
     ExtractionProgress.objects.for_owner(chat.owner_id).filter(chat=chat, message__in=message_ids).delete()
+    # A finished step of an open run would be skipped, though its window is to be read again.
     steps = RunStep.objects.for_owner(chat.owner_id).filter(run__chat=chat, run__state__in=OPEN_STATES)
     indexes = Message.objects.for_owner(chat.owner_id).filter(pk__in=message_ids).values_list("index", flat=True)
     for index in indexes:

@@ -76,6 +76,7 @@ def request_run(owner: Owner, chat: Chat, *, asked: bool = False, **options: Any
 def resume_run(run: ExtractionRun, *, asked: bool = False) -> ExtractionRun:
     """Resume a paused run, and queue it on commit. ``asked`` tells that a person waits for it."""
     with transaction.atomic():
+        # Locked, so that of two requests to resume it only one sends a message. Its steps can still be written.
         run = ExtractionRun.objects.for_owner(run.owner_id).select_for_update(no_key=True).get(pk=run.pk)
         is_sent = run.is_active and not run.is_waiting
         if asked:
@@ -126,7 +127,7 @@ def _extended(run: ExtractionRun, chat: Chat, order: RunOrder) -> ExtractionRun:
     if begins_again:
         mark_not_extracted_from(chat, _reading(asked), order.from_index or 0)
     refused = retry_refused(chat) if order.refused else 0
-    new = messages_to_extract(chat, _reading(tiers), 0, end)
+    new = messages_to_extract(chat, _reading(tiers), 0, end)  # with those that have just been marked
     first, last = new.first(), new.last()
     is_agreement = order.agreed and run.waits_for == ExtractionRun.WaitReason.AGREEMENT
     if not (begins_again or refused or is_agreement or tiers != run.tiers or _leaves(run, first, last)):
@@ -147,7 +148,7 @@ def _put_back(run: ExtractionRun, expected: dict[str, Any], *, agreed: bool) -> 
     elif run.state == jobs.Job.State.RUNNING or (agreed and run.waits_for == ExtractionRun.WaitReason.AGREEMENT):
         run.state, run.waits_for, run.unsent = jobs.Job.State.QUEUED, "", True
     run.estimate, run.stage, run.claim, run.claims = expected, "", None, 0
-    run.heartbeat_at = timezone.now()
+    run.heartbeat_at = timezone.now()  # else the sweep takes one that has waited for long for one without a message
     run.save()
     run.extended = True
     jobs.job_changed.send(ExtractionRun, job=run, state=run.state)

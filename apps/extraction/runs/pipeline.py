@@ -72,6 +72,7 @@ def execute_claimed(run: ExtractionRun, *, max_seconds: float = jobs.SLICE_SECON
 
 def _context_of(run: ExtractionRun) -> Context:
     """Return the context of a run: a small model answers plain questions, the built-in reader does the rest."""
+    # Once a run: with other settings, its second window would be read by other stages than its first.
     model, settings = backend_for(run.owner), settings_of(run.chat)
     plan = plan_for(run.owner_id, settings, model)
     if plan in (ReadingPlan.ONE, ReadingPlan.SEPARATE):
@@ -85,7 +86,7 @@ def _run_steps(context: Context) -> Iterator[None]:
     if context.run.again and not context.run.done and context.run.first is not None:
         progress.mark_not_extracted_from(context.chat, reading_tiers(context), context.run.first.index)
     if reading_tiers(context) and not context.run.done and not next_windows(context):
-        return
+        return  # nothing is new, so that texts about the chat as a whole need no renewal either
     members = learners(context.chat)
     attempts = 0
     while True:

@@ -37,6 +37,7 @@ def on_chat_committed(event: ChatChanged, **kwargs: Any) -> None:
     altered = event.kind in EDIT_KINDS
     if altered:
         invalidate_if_exists(chat)
+    # Most changes append a message: of a long chat, they don't look through all that was read long ago.
     due = extract_if_due(chat, since=0 if altered else max(chat.message_count - MAX_SEARCHED, 0))
     if settings_of(chat).index_messages and _leaves_passages(event, chat):
         request_index_job(chat)

@@ -53,6 +53,7 @@ def finish_step(run: ExtractionRun, result: StepResult) -> None:
     locked.done += 1
     locked.total = max(locked.total, locked.done)
     locked.counts = dict(Counter(locked.counts) + Counter(result.counts))
+    # It got further, so that neither its lost workers nor the server's silence count any more.
     locked.claims = locked.waits = 0
     locked.heartbeat_at = timezone.now()
     locked.save(update_fields=["done", "total", "counts", "claims", "waits", "heartbeat_at"])
@@ -80,6 +81,7 @@ def record_call(run: ExtractionRun, call: ModelCall) -> None:
 
     Raise ClaimLost if the run was deleted.
     """
+    # Not only of a run that this worker owns: a call that was paid for counts, whoever cancelled the run meanwhile.
     locked = ExtractionRun.objects.for_owner(run.owner_id).select_for_update().filter(pk=run.pk).first()
     if locked is None:
         raise jobs.ClaimLost

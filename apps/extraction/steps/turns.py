@@ -53,6 +53,8 @@ def parts_of(text: str, budget: float, max_chars: float = math.inf) -> list[str]
 
 def with_text(message: Message, text: str) -> Message:
     """Return a copy of a message, not to be saved, whose active swipe has another text."""
+    # The text of a message is that of its active swipe, which is looked up among its prefetched ones. The copy gets a
+    # prefetched queryset of its own, since that of the message is shared with whoever else reads it.
     copied, swipe = copy(message), copy(message.active_swipe)
     swipe.mes = text
     swipes = message.swipes.all()._chain()  # type: ignore[attr-defined]

@@ -95,7 +95,7 @@ def compare_with_known(
     elif vectors is None:
         neighbours = neighbours_by_words(scope, hashes, previous_ids, texts)
     else:
-        # Without a vector, a memory of before a change of the model would be learnt again.
+        # A memory whose vector is by a former model is not found, and would be learnt again.
         with suppress(EmbeddingUnavailable):
             if rows := unembedded_memories(scope, hashes, previous_ids, model, MAX_REEMBEDDED_PER_STEP):
                 embed_texts(Memory, context.owner_id, rows, embedder_for(context.owner_id))
