@@ -22,7 +22,7 @@ class ExtractionConfig(AppConfig):
         chat_branched.connect(on_demand("apps.extraction.progress:on_chat_branched"))
         chat_deleted.connect(on_demand("apps.extraction.runs.operations:on_chat_deleted"))
         chat_restored.connect(on_demand("apps.extraction.runs.settling:on_chat_restored"))
-        characters_merged.connect(on_demand("apps.extraction.settings.stored:on_characters_merged"))
+        characters_merged.connect(on_demand("apps.extraction.settings.stores:on_characters_merged"))
         embedding_changed.connect(on_demand("apps.extraction.jobs.embedding_jobs:on_embedding_changed"))
         generation_changed.connect(on_demand("apps.extraction.runs.waiting:on_generation_changed"))
         indexed_settings.register(on_demand("apps.extraction.views.setting_pages:memory_settings"))

@@ -16,7 +16,7 @@ from apps.extraction.models import ExtractionProgress, ExtractionRun
 from apps.extraction.progress import messages_to_extract
 from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import request_run, resume_run
-from apps.extraction.settings.stored import change_settings
+from apps.extraction.settings.stores import change_settings
 from tests.factories import UserFactory, make_character, make_chat, parsed
 from tests.prompts.conftest import client_of
 

@@ -18,7 +18,7 @@ from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
 from apps.extraction.runs.queries import is_due
 from apps.extraction.runs.settling import invalidate_if_exists
-from apps.extraction.settings.stored import change_settings
+from apps.extraction.settings.stores import change_settings
 from apps.llm.backends import builtin
 from apps.llm.generation import GenerationRequest
 from apps.memories.models import Memory, MemorySource

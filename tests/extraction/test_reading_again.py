@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from apps.chats.models import Chat
 from apps.chats.operations import add_participant, append_messages
 from apps.extraction.models import ExtractionRun
-from apps.extraction.settings.stored import settings_of
+from apps.extraction.settings.stores import settings_of
 from apps.extraction.steps.asking import Asker
 from apps.extraction.steps.context import Context
 from apps.extraction.tiers.memories import candidates_from

@@ -14,7 +14,7 @@ from apps.extraction.prompts.rendering import default_template, render, set_temp
 from apps.extraction.prompts.task import TASKS
 from apps.extraction.settings.presets import PRESETS, preset_values
 from apps.extraction.settings.schema import SETTINGS, validate
-from apps.extraction.settings.stored import change_settings, settings_of, stored_settings
+from apps.extraction.settings.stores import change_settings, settings_of, stored_settings
 from apps.llm.operations import create_connection
 from apps.memories.models import ChatMemory, Memory
 from tests.factories import UserFactory, make_character, make_chat, make_memory

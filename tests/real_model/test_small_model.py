@@ -11,7 +11,7 @@ import pytest
 
 from apps.accounts.models import User
 from apps.extraction.models import ExtractionRun
-from apps.extraction.settings.stored import change_settings
+from apps.extraction.settings.stores import change_settings
 from apps.extraction.suitability.running import SuitabilityReport, run
 from apps.llm.backends.connected import ConnectedBackend
 from apps.llm.generation import GenerationRequest, PromptMessage, unwatched

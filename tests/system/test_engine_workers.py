@@ -20,7 +20,7 @@ from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun, RunStep
 from apps.extraction.runs.operations import request_run, resume_run
 from apps.extraction.runs.queries import latest_run
-from apps.extraction.settings.stored import change_settings
+from apps.extraction.settings.stores import change_settings
 from apps.extraction.tiers.stages import closing_stages, separate_stages
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import connect as connect

@@ -27,7 +27,7 @@ from apps.extraction.api.serializers import (
 from apps.extraction.models import ExtractionRun, ModelCall, RunStep
 from apps.extraction.runs.operations import request_run, resume_run, skip_messages
 from apps.extraction.runs.queries import asks_first, expected_cost
-from apps.extraction.settings.stored import settings_document
+from apps.extraction.settings.stores import settings_document
 from apps.memories.api import layers
 from apps.memories.api.exports import memory_export
 

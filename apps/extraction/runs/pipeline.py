@@ -24,7 +24,7 @@ from apps.extraction.models import UNUSED, ExtractionProgress, ExtractionRun, Ru
 from apps.extraction.runs.waiting import wait_on_failure
 from apps.extraction.runs.windows import next_windows, reading_tiers
 from apps.extraction.settings.plans import ReadingPlan, plan_for
-from apps.extraction.settings.stored import settings_of
+from apps.extraction.settings.stores import settings_of
 from apps.extraction.steps import recording
 from apps.extraction.steps.asking import Asker
 from apps.extraction.steps.context import Context, StageOutcome, Window

@@ -11,7 +11,7 @@ from apps.extraction.models import ExtractionRun
 from apps.extraction.progress import end_of_window, is_checked, messages_to_extract
 from apps.extraction.runs.estimates import estimate
 from apps.extraction.settings.schema import READING_TIERS, tier_names
-from apps.extraction.settings.stored import settings_of
+from apps.extraction.settings.stores import settings_of
 from apps.memories.models import ChatMemory
 
 SPEED_STEPS, MIN_SPEED_STEPS = 20, 3  # the newest steps of a run that tell its speed, and how few of them do

@@ -20,7 +20,7 @@ from apps.extraction.models import ExtractionRun
 from apps.extraction.progress import invalidate_chat
 from apps.extraction.runs.operations import request_run
 from apps.extraction.runs.queries import check_is_due, is_due, latest_run
-from apps.extraction.settings.stored import settings_of
+from apps.extraction.settings.stores import settings_of
 from apps.llm.queries import embedding_connection
 from apps.search.indexing import has_stale_passages, index_changed
 

@@ -85,38 +85,41 @@ def compare_with_known(
     for candidate in parsed.items:
         lines.setdefault(hash_of(batch, candidate), candidate)
     lines = dict(sorted(lines.items(), key=lambda line: max(line[1].sources)))
-    hashes, candidates, texts = list(lines), list(lines.values()), [one.text for one in lines.values()]
+    texts = [one.text for one in lines.values()]
     vectors, model = vectors_if_available(context.owner_id, texts)
-    previous_ids = memory_ids_from(context.chat, turns.values()) if texts else []
-    scope = Scope(context.chat, tier, batch.character)
-    neighbours: list[list[Neighbour]]
-    if not texts:
-        neighbours = []
-    elif vectors is None:
-        neighbours = neighbours_by_words(scope, hashes, previous_ids, texts)
-    else:
-        # A memory whose vector is by a former model is not found, and would be learnt again.
-        with suppress(EmbeddingUnavailable):
-            if rows := unembedded_memories(scope, hashes, previous_ids, model, MAX_REEMBEDDED_PER_STEP):
-                embed_texts(Memory, context.owner_id, rows, embedder_for(context.owner_id))
-        neighbours = find_neighbours(scope, hashes, previous_ids, vectors, model)
-    neighbours = with_former_texts(
-        texts, neighbours, vectors, lambda former: vectors_if_available(context.owner_id, former)[0]
-    )
-    # What a person wrote or corrected is replaced only by what a person says: a reply of a model may not know of it.
-    neighbours = [
-        open_to_change(found) if all(turns[number].is_user for number in one.sources) else found
-        for one, found in zip(candidates, neighbours, strict=True)
-    ]
+    batch = replace(batch, vectors=vectors, model=model)
+    previous_ids = memory_ids_from(context.chat, turns.values()) if lines else []
     return Proposals(
-        batch=replace(batch, vectors=vectors, model=model),
-        candidates=candidates,
-        neighbours=neighbours,
+        batch=batch,
+        candidates=list(lines.values()),
+        neighbours=_neighbours(context, batch, lines, previous_ids) if lines else [],
         thresholds=judging.thresholds_of(settings, by_words=vectors is None),
         times={number: turn.sent_at for number, turn in turns.items()},
         previous_ids=set(previous_ids),
         unused=parsed.unused,
     )
+
+
+def _neighbours(
+    context: Context, batch: VerdictBatch, lines: Mapping[str, Candidate], previous_ids: Sequence[UUID]
+) -> list[list[Neighbour]]:
+    """Return what each candidate is compared with, by similarity; ``lines`` are the candidates by hash."""
+    scope = Scope(context.chat, batch.tier, batch.character)
+    hashes, texts = list(lines), [one.text for one in lines.values()]
+    if batch.vectors is None:
+        found = neighbours_by_words(scope, hashes, previous_ids, texts)
+    else:
+        # A memory whose vector is by a former model is not found, and would be learnt again.
+        with suppress(EmbeddingUnavailable):
+            if rows := unembedded_memories(scope, hashes, previous_ids, batch.model, MAX_REEMBEDDED_PER_STEP):
+                embed_texts(Memory, context.owner_id, rows, embedder_for(context.owner_id))
+        found = find_neighbours(scope, hashes, previous_ids, batch.vectors, batch.model)
+    found = with_former_texts(texts, found, batch.vectors, lambda one: vectors_if_available(context.owner_id, one)[0])
+    # What a person wrote or corrected is replaced only by what a person says: a reply of a model may not know of it.
+    return [
+        open_to_change(of_one) if all(batch.turns[number].is_user for number in one.sources) else of_one
+        for one, of_one in zip(lines.values(), found, strict=True)
+    ]
 
 
 def outcome_of(context: Context, proposals: Proposals, answers: Mapping[Pair, Relation] | None) -> StageOutcome:

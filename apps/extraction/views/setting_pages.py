@@ -21,7 +21,7 @@ from apps.common.settings.setting_forms import SettingsForm
 from apps.extraction.runs import modes
 from apps.extraction.settings.presets import PRESETS, current_preset, preset_changes
 from apps.extraction.settings.schema import SETTINGS, resolve
-from apps.extraction.settings.stored import MEMORY_SETTINGS, change_settings
+from apps.extraction.settings.stores import MEMORY_SETTINGS, change_settings
 from apps.llm.backends import backend_for
 from apps.memories.models import ChatMemory
 from apps.memories.views.access import own_row

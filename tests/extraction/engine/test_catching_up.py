@@ -11,7 +11,7 @@ from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun
 from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import resume_run, start_run
-from apps.extraction.settings.stored import change_settings
+from apps.extraction.settings.stores import change_settings
 from apps.memories.models import Memory
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import Meanwhile

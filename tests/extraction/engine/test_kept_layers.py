@@ -13,7 +13,7 @@ from apps.extraction.progress import READING_TIERS, messages_to_extract
 from apps.extraction.runs.modes import start_fresh, undo_fresh_start
 from apps.extraction.runs.operations import request_run
 from apps.extraction.runs.settling import invalidate_if_exists
-from apps.extraction.settings.stored import change_settings
+from apps.extraction.settings.stores import change_settings
 from apps.memories.models import Arc, Memory, Relationship, VersionedText
 from apps.memories.operations.arcs import create_arc
 from apps.memories.operations.entities import get_or_create_entity

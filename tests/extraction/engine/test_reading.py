@@ -13,7 +13,7 @@ from apps.common import jobs
 from apps.extraction.models import ExtractionRun
 from apps.extraction.progress import retry_refused
 from apps.extraction.runs.operations import request_run
-from apps.extraction.settings.stored import change_settings
+from apps.extraction.settings.stores import change_settings
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory
 from tests.extraction.engine import storyteller

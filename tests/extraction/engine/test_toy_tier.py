@@ -11,7 +11,7 @@ from apps.extraction.prompts.rendering import default_template
 from apps.extraction.prompts.task import TASKS
 from apps.extraction.prompts.transcript import neutralize
 from apps.extraction.settings import schema
-from apps.extraction.settings.stored import change_settings
+from apps.extraction.settings.stores import change_settings
 from apps.extraction.tiers.registry import TIERS
 from apps.memories.models import LedgerEntry
 from tests.extraction.engine import storyteller
