@@ -90,6 +90,13 @@ class Asker:
         """Return the reply to a task, with ``options`` of AskOptions. Raise GenerationFailed, ClaimLost."""
         return self.replies[task] if task in self.replies else self.answer(task, material, **options).text
 
+    def unless_refused(self, task: str, material: Mapping[str, Any], **options: Any) -> str:
+        """Return the reply to a task whose result a step can do without, "" if the model refuses."""
+        try:
+            return self(task, material, **options)
+        except Refused:
+            return ""
+
     def answer(self, task: str, material: Mapping[str, Any], **options: Any) -> Answer:
         """Ask a model, whatever ``replies`` say, with ``options`` of AskOptions. Raise GenerationFailed, ClaimLost.
 

@@ -7,6 +7,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
+from uuid import UUID
 
 from django.utils import timezone
 
@@ -142,6 +143,10 @@ class Context:
         return self.run.chat
 
     @property
+    def character_id(self) -> UUID | None:
+        return self.character.pk if self.character else None
+
+    @property
     def owner_id(self) -> Any:
         return self.run.owner_id
 
@@ -166,7 +171,7 @@ class Context:
 
     def witnessed(self, turns: Mapping[int, Message]) -> dict[int, Message]:
         """Return the turns that the character witnessed; all of them outside a group."""
-        if self.witness is None:
+        if not self.settings.witnesses_only:
             return dict(turns)
         return witnessed_turns(turns, self.character, participants_of(self.chat))
 

@@ -20,7 +20,6 @@ from apps.extraction.steps.dictation import Dictation
 from apps.extraction.steps.turns import messages_between, source_of, within_budget
 from apps.extraction.tiers.tier import Form, ShownEntries, Tier
 from apps.llm.backends import vectors_if_available
-from apps.llm.generation import Refused
 from apps.memories.models import Arc, Memory, Scene
 from apps.memories.operations.arcs import open_arc, resolve_arc
 from apps.memories.queries.arcs import open_arcs_in
@@ -189,10 +188,7 @@ def _summary(context: Context, arc: Arc, resolution: str) -> str:
         if words & content_words(memory.text)
     ]
     material = {"arc": arc.text, "scenes": list(recaps)[::-1], "memories": [*memories[-MAX_MEMORIES:], resolution]}
-    try:
-        reply = context.ask("arc_summary", material)
-    except Refused:
-        return resolution
+    reply = context.ask.unless_refused("arc_summary", material)
     return context.attributed(parse_free_text(reply, MAX_SUMMARY), material) or resolution
 
 

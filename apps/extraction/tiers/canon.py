@@ -14,7 +14,7 @@ from apps.extraction.prompts.rendering import default_template, template_of
 from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome, Window
 from apps.extraction.steps.texts import backs_off, is_members_turn, tellable, text_outcome
-from apps.extraction.steps.turns import messages_between
+from apps.extraction.steps.turns import fitting, messages_between
 from apps.extraction.tiers.tier import Tier
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Arc, Memory, VersionedText
@@ -44,11 +44,10 @@ def run(context: Context, window: Window) -> StageOutcome:
     if (not context.is_requested and not is_due) or backs_off(context, "canon"):
         return NO_OUTCOME
     budget = context.token_budget / 2  # for each of arcs and memories
-    summaries = _newest_within(tellable(context, _summaries(context, arcs)), budget)
-    character_id = context.character.pk if context.character else None
-    rows = active_memories(context.chat, Memory.Tier.LONG_TERM, character_id)
+    summaries = fitting(tellable(context, _summaries(context, arcs))[::-1], budget, count_tokens)[::-1]
+    rows = active_memories(context.chat, Memory.Tier.LONG_TERM, context.character_id)
     rows = rows.filter(importance__gte=MIN_IMPORTANCE, hidden=False).order_by("-pinned", "-importance", "-pk")
-    memories = _newest_within(tellable(context, rows.values_list("text", flat=True))[::-1], budget)[::-1]
+    memories = fitting(tellable(context, rows.values_list("text", flat=True)), budget, count_tokens)
     if not summaries and not memories:
         return NO_OUTCOME
     subject = context.character.name if context.character else context.chat.title
@@ -92,17 +91,6 @@ def _summaries(context: Context, arcs: Sequence[Arc]) -> list[str]:
     told = {number: sources[arc.source_id] for number, arc in here.items() if arc.source_id}
     witnessed = context.witnessed(told)
     return [arc.summary for number, arc in enumerate(rows) if number in witnessed or number not in here]
-
-
-def _newest_within(texts: Sequence[str], budget: float) -> list[str]:
-    """Return the last texts that have at most ``budget`` tokens together, in order."""
-    kept: list[str] = []
-    for text in reversed(texts):
-        budget -= count_tokens(text)
-        if budget < 0:
-            break
-        kept.append(text)
-    return kept[::-1]
 
 
 def labels_in(template: str) -> list[str]:

@@ -20,7 +20,6 @@ from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.turns import parts_of
 from apps.extraction.tiers.tier import Tier
-from apps.llm.generation import Refused
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory, VersionedText
 from apps.memories.operations.texts import replace_current, write_version
@@ -130,10 +129,7 @@ def _repair(context: Context, reply: Message, issues: list[dict[str, str]]) -> s
         "issues": [issue["text"] for issue in issues],
         "facts": [issue["fact"] for issue in issues if issue["fact"]],
     }
-    try:
-        note = parse_free_text(context.ask("repair", material), MAX_NOTE)
-    except Refused:
-        return ""
+    note = parse_free_text(context.ask.unless_refused("repair", material), MAX_NOTE)
     return context.attributed(note, {"turns": turns_material({reply.index: reply})})
 
 
@@ -153,7 +149,7 @@ def _facts(context: Context, reply: Message) -> list[str]:
     memories: list[str] = []
     is_divided = context.chat.is_group and context.settings.witnesses_only
     for tier in [Memory.Tier.SESSION] if is_divided else [Memory.Tier.LONG_TERM, Memory.Tier.SESSION]:
-        rows = active_memories(context.chat, tier, character.pk if character else None).filter(hidden=False)
+        rows = active_memories(context.chat, tier, context.character_id).filter(hidden=False)
         rows = rows.exclude(valid_from=reply).order_by("-pinned", "-importance", "-pk")
         rows = rows.filter(witnessed_by=[]) if is_divided else rows
         memories += rows.values_list("text", flat=True)[:MAX_FACTS]

@@ -91,8 +91,7 @@ def _known_memories(context: Context, tier: str) -> list[dict[str, Any]]:
 
 
 def _active_memories(context: Context, tier: str) -> Any:
-    character_id = context.character.pk if context.character else None
-    rows = active_memories(context.chat, tier, character_id).defer("embedding", "lexemes")
+    rows = active_memories(context.chat, tier, context.character_id).defer("embedding", "lexemes")
     return rows.order_by("-pinned", "-importance", "-confidence", "-pk")
 
 

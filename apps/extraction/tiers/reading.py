@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from django.utils.translation import gettext_lazy as _
@@ -14,7 +14,7 @@ from apps.extraction.prompts import examples
 from apps.extraction.prompts.rendering import join_blocks
 from apps.extraction.prompts.task import Task, any_line_of
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
-from apps.extraction.steps.turns import messages_between
+from apps.extraction.steps.turns import fitting, messages_between
 from apps.extraction.tiers import consolidation, continuity, long_term, plain, review
 from apps.extraction.tiers.memories import candidates_from
 from apps.extraction.tiers.proposals import Proposals, compare_with_known, outcome_of
@@ -33,7 +33,6 @@ MEMORY_TOKENS = 500
 MAX_MEMORIES = 400  # memories of a tier that are ranked
 IMPORTANCE_WEIGHT = 0.05  # of a step of importance, in cosine
 UNNAMED_LANGUAGE = "the language of the messages"
-T = TypeVar("T")
 
 
 def run(context: Context, window: Window) -> StageOutcome:
@@ -154,7 +153,7 @@ def _memories(
     by_text = {row.text: row for row in rows}
     scores = _nearness(context, list(by_text.values()), [turn.mes for turn in turns.values()])
     ordered = sorted(by_text, key=lambda text: -scores[text])
-    kept = _fitting([(text, text) for text in ordered], MEMORY_TOKENS)
+    kept = fitting(ordered, MEMORY_TOKENS, count_tokens)
     return [{"number": number, "kind": by_text[text].kind, "text": text} for number, text in enumerate(sorted(kept), 1)]
 
 
@@ -181,19 +180,8 @@ def _within(entries: Sequence[Mapping[str, Any]], max_tokens: int, words: frozen
     """Return the entries that fit, in their order, preferring those that share words with the window."""
     shared = [len(content_words(str(entry)) & words) for entry in entries]
     ranked = sorted(range(len(entries)), key=lambda number: (-shared[number], -number))
-    kept = set(_fitting([(number, str(entries[number])) for number in ranked], max_tokens))
+    kept = set(fitting(ranked, max_tokens, lambda number: count_tokens(str(entries[number]))))
     return [entry for number, entry in enumerate(entries) if number in kept]
-
-
-def _fitting(items: Iterable[tuple[T, str]], max_tokens: int) -> list[T]:
-    """Return the first items whose texts have at most ``max_tokens`` together."""
-    kept: list[T] = []
-    for item, text in items:
-        max_tokens -= count_tokens(text)
-        if max_tokens < 0:
-            break
-        kept.append(item)
-    return kept
 
 
 READING = Task(

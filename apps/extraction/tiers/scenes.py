@@ -17,7 +17,6 @@ from apps.extraction.steps.context import Context, StageOutcome, Window, turns_m
 from apps.extraction.steps.turns import messages_between, within_budget
 from apps.extraction.tiers.scene_detection import SceneTurn, scene_starts
 from apps.extraction.tiers.tier import Form, Tier
-from apps.llm.generation import Refused
 from apps.memories.masking import masked
 from apps.memories.models import Scene
 from apps.memories.operations.scenes import Recap, write_recap, write_recap_of_break, write_scene
@@ -185,10 +184,7 @@ def _is_confirmed(context: Context, previous: Message, message: Message) -> bool
     material = dict(
         zip(("previous", "turn"), turns_material({row.index: row for row in (previous, message)}), strict=True)
     )
-    try:
-        return parse_yes_no(context.ask("scene_break", material)) is not False
-    except Refused:
-        return True
+    return parse_yes_no(context.ask.unless_refused("scene_break", material)) is not False
 
 
 def _start_of_scene(context: Context, index: int, ended: Sequence[EndedScene] = ()) -> int:
@@ -209,10 +205,7 @@ def _recap(context: Context, last: Message, ended: Sequence[EndedScene]) -> Reca
         return Recap("", length)
     shown = within_budget(turns, context.token_budget)
     material = {"turns": turns_material(shown)}
-    try:
-        reply = context.ask("scene_recap", material)
-    except Refused:
-        return Recap("", length)  # the scene is kept without
+    reply = context.ask.unless_refused("scene_recap", material)  # the scene is kept without a recap
     return Recap(context.attributed(parse_free_text(reply, MAX_RECAP), material), length)
 
 
