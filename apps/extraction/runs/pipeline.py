@@ -85,12 +85,13 @@ def _run_steps(context: Context) -> Iterator[None]:
     progress.invalidate_chat(context.owner_id, context.chat.pk)  # the task that follows an edit may not have run yet
     if context.run.again and not context.run.done and context.run.first is not None:
         progress.mark_not_extracted_from(context.chat, reading_tiers(context), context.run.first.index)
-    if reading_tiers(context) and not context.run.done and not next_windows(context):
+    windows = next_windows(context)
+    if reading_tiers(context) and not context.run.done and not windows:
         return  # nothing is new, so that texts about the chat as a whole need no renewal either
     members = learners(context.chat)
     attempts = 0
     while True:
-        yield from _read_windows(context, members)
+        yield from _read_windows(context, windows, members)
         try:
             yield from _run_stages(context, closing_stages(), Window([]), members)
         except MessagesChanged as change:
@@ -98,15 +99,16 @@ def _run_steps(context: Context) -> Iterator[None]:
             if attempts == MAX_ATTEMPTS:
                 raise
             progress.invalidate_chat(context.owner_id, context.chat.pk)
+            windows = next_windows(context)
         else:
             return
 
 
-def _read_windows(context: Context, members: Sequence[Character | None]) -> Iterator[None]:
+def _read_windows(context: Context, windows: Sequence[Window], members: Sequence[Character | None]) -> Iterator[None]:
     """Read windows until no message is new. Read a window again if it changes in the meantime."""
-    stages = reading_stages(context)
+    stages = reading_stages(context) if windows else []
     attempts = 0
-    while windows := next_windows(context):
+    while windows:
         steps = 0
         try:
             for window in windows:
@@ -125,6 +127,7 @@ def _read_windows(context: Context, members: Sequence[Character | None]) -> Iter
             if not steps:
                 # The steps are finished, but their tiers are to read the window again.
                 _forget_steps(context.run, windows)
+        windows = next_windows(context)
 
 
 def _forget_steps(run: ExtractionRun, windows: Sequence[Window]) -> None:
