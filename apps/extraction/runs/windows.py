@@ -34,7 +34,7 @@ def next_windows(context: Context) -> list[Window]:
     new = progress.messages_to_extract(context.chat, tiers, max(start, context.position), end)
     if context.position > start and not new.exists():
         new = progress.messages_to_extract(context.chat, tiers, start, end)  # earlier messages that have changed
-    # Once a run: later windows would only make the expected end move.
+    # Estimated where the run begins: later windows would only make the expected end move.
     if context.position == 0 and (count := new.count()):
         _estimate_total(context, count)
     messages: list[Message] = []
