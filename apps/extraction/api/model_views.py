@@ -21,8 +21,14 @@ from apps.extraction.api.serializers import (
     PromptTemplatesSerializer,
     TemplateUpdateSerializer,
 )
-from apps.extraction.jobs.embedding_jobs import count_stale, current_model, request_embedding_job
-from apps.extraction.models import EmbeddingJob, ModelTest
+from apps.extraction.jobs.embedding_jobs import (
+    cancel_embedding_job,
+    count_stale,
+    current_model,
+    latest_embedding_job,
+    request_embedding_job,
+)
+from apps.extraction.models import ModelTest
 from apps.extraction.prompts.rendering import prompt_template, reset_template, set_template, templates_of
 from apps.extraction.prompts.task import TASKS
 from apps.extraction.suitability.model_tests import request_model_test
@@ -66,14 +72,13 @@ class EmbeddingJobViewSet(viewsets.ViewSet):
     @extend_schema(request=None, responses=EmbeddingJobStateSerializer)
     def cancel(self, request: Request) -> Response:
         """Cancel the active job, if any. Embeddings that it has computed stay."""
-        if job := EmbeddingJob.objects.for_owner(request.user).active().first():
-            jobs.cancel(job)
+        cancel_embedding_job(request.user)
         return self._response(request)
 
     def _response(self, request: Request, status_code: int = status.HTTP_200_OK) -> Response:
         model = current_model(request.user)
-        job = EmbeddingJob.objects.for_owner(request.user).order_by("-pk").first()
-        state = {"model": model, "waiting": count_stale(request.user, model), "job": job}
+        waiting, job = count_stale(request.user, model), latest_embedding_job(request.user)
+        state = {"model": model, "waiting": waiting, "job": job}
         return Response(EmbeddingJobStateSerializer(state).data, status=status_code)
 
 

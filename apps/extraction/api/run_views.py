@@ -26,7 +26,7 @@ from apps.extraction.api.serializers import (
 )
 from apps.extraction.models import ExtractionRun, ModelCall, RunStep
 from apps.extraction.runs.operations import request_run, resume_run, skip_messages
-from apps.extraction.runs.queries import asks_first, expected_cost
+from apps.extraction.runs.queries import asks_first, expected_cost, runs_of
 from apps.extraction.settings.stores import settings_document
 from apps.memories.api import layers
 from apps.memories.api.exports import memory_export
@@ -64,7 +64,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.Gene
     lookup_url_kwarg = "run_id"
 
     def get_queryset(self) -> Any:
-        return ExtractionRun.objects.for_owner(self.request.user).filter(chat__deleted_at=None)
+        return runs_of(self.request.user)
 
     def filter_queryset(self, queryset: Any) -> Any:
         """Filter the list by ``?chat=``."""

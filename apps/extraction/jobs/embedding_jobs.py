@@ -108,6 +108,17 @@ def on_embedding_changed(owner_id: UUID, **kwargs: Any) -> None:
         request_embedding_job(owner_id)
 
 
+def latest_embedding_job(owner: Owner) -> EmbeddingJob | None:
+    """Return the owner's latest job, or None."""
+    return EmbeddingJob.objects.for_owner(owner).order_by("-pk").first()
+
+
+def cancel_embedding_job(owner: Owner) -> None:
+    """Cancel the owner's active job, if any. Embeddings that it has computed stay."""
+    if job := EmbeddingJob.objects.for_owner(owner).active().first():
+        jobs.cancel(job)
+
+
 def execute(
     job_id: UUID, *, max_seconds: float = jobs.SLICE_SECONDS, on_progress: Callable[[int], None] = lambda rows: None
 ) -> bool:

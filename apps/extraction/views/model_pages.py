@@ -15,8 +15,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from apps.chats.views.access import wants_partial
 from apps.common import jobs
 from apps.common.problems import Conflict, Invalid, Problem
-from apps.extraction.jobs.embedding_jobs import count_stale, current_model, request_embedding_job
-from apps.extraction.models import EmbeddingJob, ModelTest
+from apps.extraction.jobs.embedding_jobs import (
+    cancel_embedding_job,
+    count_stale,
+    current_model,
+    latest_embedding_job,
+    request_embedding_job,
+)
+from apps.extraction.models import ModelTest
 from apps.extraction.prompts.rendering import (
     MAX_TEMPLATE,
     check_template,
@@ -108,8 +114,7 @@ def start_vectors(request: HttpRequest) -> HttpResponse:
 @require_POST
 def cancel_vectors(request: HttpRequest) -> HttpResponse:
     """Cancel the active job, if any."""
-    if job := EmbeddingJob.objects.for_owner(request.user).active().first():
-        jobs.cancel(job)
+    cancel_embedding_job(request.user)
     return _after_vectors(request)
 
 
@@ -118,7 +123,7 @@ def _after_vectors(request: HttpRequest) -> HttpResponse:
 
 
 def _render_vectors(request: HttpRequest) -> HttpResponse:
-    context: dict[str, Any] = {"job": EmbeddingJob.objects.for_owner(request.user).order_by("-pk").first()}
+    context: dict[str, Any] = {"job": latest_embedding_job(request.user)}
     try:
         model = current_model(request.user)
     except Conflict as problem:

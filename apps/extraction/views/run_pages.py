@@ -23,7 +23,7 @@ from apps.common.scoping import Owner
 from apps.extraction.models import ExtractionRun
 from apps.extraction.runs.estimates import sum_of_estimates
 from apps.extraction.runs.operations import dismiss, request_run, resume_run, skip_messages
-from apps.extraction.runs.queries import expected_cost, latest_run
+from apps.extraction.runs.queries import expected_cost, latest_run, runs_of
 from apps.llm.backends import backend_for
 from apps.llm.queries import generation_connection
 from apps.memories.models import ChatMemory
@@ -36,8 +36,7 @@ ROWS_PER_PAGE = 50  # steps and calls on the page of a run
 
 def own_run(request: HttpRequest, run_id: UUID) -> ExtractionRun:
     """Return a run of the user. Raise Http404."""
-    queryset = ExtractionRun.objects.for_owner(request.user).filter(chat__deleted_at=None)
-    return get_object_or_404(queryset.select_related("chat__character", "first", "last"), pk=run_id)
+    return get_object_or_404(runs_of(request.user).select_related("chat__character", "first", "last"), pk=run_id)
 
 
 @login_required
