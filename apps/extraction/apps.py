@@ -18,20 +18,20 @@ class ExtractionConfig(AppConfig):
         from apps.llm.events import embedding_changed, generation_changed
         from apps.llm.queries import embeds_on_server, uses_server
 
-        chat_committed.connect(on_demand("apps.extraction.tasks:on_chat_committed"))
-        chat_branched.connect(on_demand("apps.extraction.tasks:on_chat_branched"))
+        chat_committed.connect(on_demand("apps.extraction.runs.settling:on_chat_committed"))
+        chat_branched.connect(on_demand("apps.extraction.progress:on_chat_branched"))
         chat_deleted.connect(on_demand("apps.extraction.runs.operations:on_chat_deleted"))
-        chat_restored.connect(on_demand("apps.extraction.tasks:on_chat_restored"))
-        characters_merged.connect(on_demand("apps.extraction.settings.operations:on_characters_merged"))
-        embedding_changed.connect(on_demand("apps.extraction.tasks:on_embedding_changed"))
-        generation_changed.connect(on_demand("apps.extraction.tasks:on_generation_changed"))
-        indexed_settings.register(on_demand("apps.extraction.settings.forms:memory_settings"))
+        chat_restored.connect(on_demand("apps.extraction.runs.settling:on_chat_restored"))
+        characters_merged.connect(on_demand("apps.extraction.settings.stores:on_characters_merged"))
+        embedding_changed.connect(on_demand("apps.extraction.jobs.embedding_jobs:on_embedding_changed"))
+        generation_changed.connect(on_demand("apps.extraction.runs.waiting:on_generation_changed"))
+        indexed_settings.register(on_demand("apps.extraction.views.setting_pages:memory_settings"))
         activity_sources.register(on_demand("apps.extraction.runs.queries:activities"))
         run = ExtractionRun, "tasks:execute_run", "tasks:send_run", uses_server
         embedding = (
             EmbeddingJob, "jobs.embedding_jobs:execute_claimed", "tasks:send_embedding_job", embeds_on_server
         )  # fmt: skip
-        index = IndexJob, "tasks:execute_index", "tasks:send_index_job", embeds_on_server
+        index = IndexJob, "jobs.index_jobs:execute_and_follow", "tasks:send_index_job", embeds_on_server
         for (model, executor, sender, waits), queue in (
             (run, "extraction"), (embedding, "indexing"), (index, "indexing")
         ):  # fmt: skip

@@ -11,14 +11,18 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import CharField, F, Func, Q
 
+from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, Message
 from apps.common.jobs import OPEN_STATES
+from apps.common.scoping import Owner
 from apps.extraction.models import ExtractionProgress, RunStep
 from apps.extraction.settings.schema import READING_TIERS
 from apps.memories.models import VersionedText
+from apps.memories.operations.branching import inherit
+from apps.memories.operations.invalidation import invalidate
 from apps.memories.witnesses import named_witnesses
 
 # The fingerprint as SQL. Must give the same value as ``fingerprint_of``. ``concat_ws`` leaves out NULL.
@@ -94,6 +98,7 @@ def mark_extracted(
             SELECT gen_random_uuid(), %(owner)s, %(chat)s, new.id, new.fingerprint, %(tiers)s::varchar[],
                 %(refused)s::varchar[]
             FROM unnest(%(ids)s::uuid[], %(fingerprints)s::text[]) AS new (id, fingerprint)
+            -- Tiers that read the same text before have still read it; those that read another one have not.
             ON CONFLICT (message_id) DO UPDATE SET
                 fingerprint = excluded.fingerprint,
                 tiers = CASE WHEN progress.fingerprint = excluded.fingerprint
@@ -149,10 +154,30 @@ def changed_message_ids(chat: Chat) -> list[UUID]:
 def mark_not_extracted(chat: Chat, message_ids: Sequence[UUID]) -> None:
     """Mark the messages as not extracted by any tier, and forget the steps of an open run that have read them."""
     ExtractionProgress.objects.for_owner(chat.owner_id).filter(chat=chat, message__in=message_ids).delete()
+    # A finished step of an open run would be skipped, though its window is to be read again.
     steps = RunStep.objects.for_owner(chat.owner_id).filter(run__chat=chat, run__state__in=OPEN_STATES)
     indexes = Message.objects.for_owner(chat.owner_id).filter(pk__in=message_ids).values_list("index", flat=True)
     for index in indexes:
         steps.filter(first__index__lte=index, last__index__gte=index).delete()
+
+
+@transaction.atomic
+def invalidate_chat(owner: Owner, chat_id: UUID) -> int:
+    """Retire memories whose sources changed. Return how many messages must be extracted again. Raise Missing."""
+    chat = lock_chat(owner, chat_id)
+    changed = changed_message_ids(chat)
+    invalidate(chat, changed)
+    mark_not_extracted(chat, changed)
+    return len(changed)
+
+
+def on_chat_branched(chat: Chat, **kwargs: Any) -> None:
+    """Copy the parent's memories and progress to a new branch, in the transaction that creates it."""
+    if chat.parent is None or chat.parent_index is None:
+        return
+    invalidate_chat(chat.parent.owner_id, chat.parent.pk)
+    inherit(chat)
+    copy_progress(chat.parent, chat, chat.parent_index)
 
 
 def is_checked(reply: Message) -> bool:

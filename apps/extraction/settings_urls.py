@@ -2,18 +2,18 @@
 
 from django.urls import path
 
-from apps.extraction.views import embedding_jobs, model_tests, prompts, rereading, settings
+from apps.extraction.views import model_pages, run_pages, setting_pages
 
 app_name = "memory-settings"
 urlpatterns = [
-    path("memory/", settings.user_settings, name="memory"),
-    path("prompts/", prompts.index, name="prompts"),
-    path("prompts/<slug:task>/", prompts.edit, name="prompt"),
-    path("models/read-again/", rereading.index, name="read-again"),
-    path("models/test/", model_tests.index, name="model-tests"),
-    path("models/test/<uuid:test_id>/", model_tests.detail, name="model-test"),
-    path("models/test/<uuid:test_id>/cancel/", model_tests.cancel, name="cancel-model-test"),
-    path("models/vectors/", embedding_jobs.index, name="vectors"),
-    path("models/vectors/start/", embedding_jobs.start, name="start-vectors"),
-    path("models/vectors/cancel/", embedding_jobs.cancel, name="cancel-vectors"),
+    path("memory/", setting_pages.user_settings, name="memory"),
+    path("prompts/", model_pages.prompts, name="prompts"),
+    path("prompts/<slug:task>/", model_pages.edit_prompt, name="prompt"),
+    path("models/read-again/", run_pages.read_again, name="read-again"),
+    path("models/test/", model_pages.model_tests, name="model-tests"),
+    path("models/test/<uuid:test_id>/", model_pages.model_test, name="model-test"),
+    path("models/test/<uuid:test_id>/cancel/", model_pages.cancel_model_test, name="cancel-model-test"),
+    path("models/vectors/", model_pages.vectors, name="vectors"),
+    path("models/vectors/start/", model_pages.start_vectors, name="start-vectors"),
+    path("models/vectors/cancel/", model_pages.cancel_vectors, name="cancel-vectors"),
 ]

@@ -7,7 +7,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from apps.chats.models import Chat
-from apps.extraction.tasks import on_embedding_changed
+from apps.extraction.jobs.embedding_jobs import on_embedding_changed
 from apps.journal.consolidation import consolidate
 from apps.memories.journal.bullets import without_chat
 from apps.memories.journal.periods import CONSOLIDATED, Period, ancestors

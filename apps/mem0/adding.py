@@ -11,7 +11,7 @@ from apps.chats.models import Chat
 from apps.chats.operations import append_messages
 from apps.common.problems import Invalid
 from apps.common.scoping import Owner, owner_id_of
-from apps.extraction.tasks import request_run
+from apps.extraction.runs.operations import request_run
 from apps.mem0.ids import Ids, chat_of
 from apps.mem0.messages import SYSTEM, parsed_message
 from apps.mem0.models import Mem0Event

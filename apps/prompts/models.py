@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from apps.chats.models import Character, Chat, Message
 from apps.common.scoping import OwnedModel
-from apps.extraction.models.settings import ScopedSettings
+from apps.extraction.models import ScopedSettings
 
 
 def is_for(turn_hash: Any) -> Q:

@@ -13,8 +13,8 @@ from django.db.models import F, QuerySet
 from apps.chats.models import Character, Chat, Message, Swipe
 from apps.chats.queries.keys import keys_of
 from apps.common.database.compiled_queries import CompiledQuery
-from apps.extraction.settings.queries import settings_of
 from apps.extraction.settings.schema import Settings
+from apps.extraction.settings.stores import settings_of
 from apps.memories.models import Knowledge
 from apps.memories.queries.knowledge import KNOWLEDGE
 from apps.memories.queries.scenes import last_scene_end

@@ -17,7 +17,8 @@ from apps.chats.models import Chat, ChatChange
 from apps.chats.signals import chat_list_changed
 from apps.common import jobs
 from apps.common.stored_texts import gettext_stored
-from apps.extraction.tasks import on_embedding_changed, request_index_job
+from apps.extraction.jobs.embedding_jobs import on_embedding_changed
+from apps.extraction.jobs.index_jobs import request_index_job
 from apps.instances.operations.restored_clocks import SyncState, continue_clocks
 from apps.memories.models import Passage
 from apps.snapshots.archives import Archive, damaged

@@ -9,8 +9,8 @@ from django.urls import reverse
 from apps.accounts.models import User
 from apps.accounts.settings_pages import GROUPS
 from apps.common.pages.settings_index import find_settings
-from apps.extraction.settings.queries import stored_settings
 from apps.extraction.settings.schema import SETTINGS
+from apps.extraction.settings.stores import stored_settings
 from apps.prompts.settings.schema import SETTINGS as PROMPT_SETTINGS
 from apps.prompts.settings.schema import SLOT_ABOUT
 from apps.prompts.slots.definitions import ALL_SLOTS

@@ -13,7 +13,7 @@ from apps.common.settings.declarations import Group, Schema, declared, setting
 from apps.common.settings.inheritance import Source, setting_values
 from apps.common.settings.openapi import changes_schema, values_schema
 from apps.common.settings.setting_forms import SettingsForm
-from apps.extraction.api.settings import SettingsView, described
+from apps.extraction.api.setting_views import SettingsView, described
 from apps.extraction.models import MemorySettings
 from apps.extraction.settings.stores import SettingsStore
 from config.settings_page import table

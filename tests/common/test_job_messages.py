@@ -14,7 +14,11 @@ from apps.chats.models import Chat
 from apps.common import jobs
 from apps.exchange.tasks import request_decided_import, request_import, sweep_import_jobs
 from apps.extraction import tasks as extraction
+from apps.extraction.jobs.embedding_jobs import request_embedding_job
+from apps.extraction.jobs.index_jobs import request_index_job
 from apps.extraction.models import ExtractionRun
+from apps.extraction.runs.operations import request_run, resume_run
+from apps.extraction.suitability.model_tests import request_model_test
 from apps.llm.operations import create_connection, use_for
 from apps.moderation.models import Rule
 from apps.moderation.tasks import request_scans, sweep_scans
@@ -55,12 +59,12 @@ def ask_for_snapshot(chat: Chat) -> None:
 
 
 def ask_for_index(chat: Chat) -> None:
-    extraction.request_index_job(chat)
+    request_index_job(chat)
 
 
 def ask_for_embeddings(chat: Chat) -> None:
     make_memory(chat, "The key is lost.")
-    extraction.request_embedding_job(chat.owner)
+    request_embedding_job(chat.owner)
 
 
 def ask_for_scan(chat: Chat) -> None:
@@ -69,12 +73,12 @@ def ask_for_scan(chat: Chat) -> None:
 
 
 def ask_for_run(chat: Chat) -> None:
-    run, _ = extraction.request_run(chat.owner, chat, asked=True)
-    extraction.resume_run(run, asked=True)
+    run, _ = request_run(chat.owner, chat, asked=True)
+    resume_run(run, asked=True)
 
 
 def ask_for_test(chat: Chat) -> None:
-    extraction.request_model_test(chat.owner, None)
+    request_model_test(chat.owner, None)
 
 
 ASKED_ONCE = [ask_for_import]
@@ -172,8 +176,8 @@ def test_a_lost_message_is_found_while_others_wait_in_the_queue_that_has_the_res
 
 
 def test_a_queued_run_that_gets_more_to_do_is_not_sent_again(chat: Chat) -> None:
-    extraction.request_run(chat.owner, chat, tiers=["session"], automatic=True)
-    run, created = extraction.request_run(chat.owner, chat, asked=True, tiers=["canon"])
+    request_run(chat.owner, chat, tiers=["session"], automatic=True)
+    run, created = request_run(chat.owner, chat, asked=True, tiers=["canon"])
     assert (created, run.extended, run.asked, run.tiers) == (False, True, True, ["session", "canon"])
     assert messages() == 1
 
@@ -189,13 +193,13 @@ def test_a_queued_run_follows_its_owner_into_the_queue_of_servers(chat: Chat) ->
 
 
 def test_a_run_whose_wait_is_ended_is_sent_once_more(chat: Chat) -> None:
-    run, _ = extraction.request_run(chat.owner, chat)
+    run, _ = request_run(chat.owner, chat)
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM pgmq.q_extraction")  # a worker has received it
     claimed: Any = jobs.claim(ExtractionRun, run.pk)
     jobs.postpone(claimed, "The server does not answer.", timezone.now() + dt.timedelta(hours=1))
     for _ in range(2):
-        extraction.resume_run(ExtractionRun.objects.for_owner(chat.owner).get(pk=run.pk))
+        resume_run(ExtractionRun.objects.for_owner(chat.owner).get(pk=run.pk))
     assert messages("extraction") == 1
 
 

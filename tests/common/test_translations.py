@@ -18,7 +18,7 @@ from django.utils.translation.template import templatize
 
 from apps.accounts.languages import in_language_of
 from apps.accounts.models import User
-from apps.extraction.prompts.tasks import TASKS
+from apps.extraction.prompts.task import TASKS
 from apps.prompts.cards.reasons import shown_reasons
 from config.env import ROOT
 from tests.contract.test_owner_scope import routes, things_of_alice, url_of

@@ -8,7 +8,7 @@ from rest_framework.test import APIClient
 from apps.chats.models import Chat
 from apps.extraction import tasks
 from apps.extraction.models import EmbeddingJob, ModelTest
-from apps.extraction.prompts.rendering import TASKS
+from apps.extraction.prompts.task import TASKS
 from apps.memories.models import Memory
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_character, make_chat, make_memory

@@ -18,7 +18,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from apps.accounts.models import User
 from apps.chats.operations import add_participant
-from apps.extraction.prompts.tasks import TASKS
+from apps.extraction.prompts.task import TASKS
 from apps.llm.operations import create_connection, use_for
 from apps.replies.models import Generation
 from apps.replies.presets import create_preset

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 from apps.accounts.models import User
 from apps.chats.models import Chat, Message
 from apps.extraction.models import ExtractionRun
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.settings.stores import change_settings
 from apps.extraction.tasks import settle_chat
 from apps.llm.backends import backend_for
 from apps.llm.generation import Completion, GenerationRequest, PromptMessage

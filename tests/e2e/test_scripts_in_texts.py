@@ -21,7 +21,7 @@ from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import append_messages, create_chat
 from apps.common.scoping import OwnedModel
-from apps.extraction.prompts.tasks import TASKS
+from apps.extraction.prompts.task import TASKS
 from tests.contract.test_owner_scope import things_of_alice
 from tests.e2e.test_accessibility import pages_of, unlike_pages
 from tests.factories import make_character, make_memory, parsed

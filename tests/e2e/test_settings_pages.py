@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from apps.accounts.models import User
-from apps.extraction.prompts.tasks import TASKS
+from apps.extraction.prompts.task import TASKS
 from tests.contract.test_owner_scope import things_of_alice
 from tests.e2e.test_accessibility import DESK, pages_of
 

@@ -9,8 +9,8 @@ import pytest
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.extraction.models import ModelCall
-from apps.extraction.prompts.overrides import set_template
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.prompts.rendering import set_template
+from apps.extraction.settings.stores import change_settings
 from apps.llm.models import Connection
 from apps.llm.operations import create_connection, record_check, use_for
 from apps.memories.models import Memory

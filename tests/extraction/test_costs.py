@@ -15,7 +15,7 @@ from apps.extraction.models import ExtractionRun, ModelCall
 from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
 from apps.extraction.runs.queries import expected_cost, is_due
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.settings.stores import change_settings
 from apps.extraction.steps import recording
 from apps.extraction.templatetags.extraction_tags import describe_cost
 from apps.llm.backends.connection_check import check_connection

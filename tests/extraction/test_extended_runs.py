@@ -15,7 +15,8 @@ from apps.extraction import tasks
 from apps.extraction.models import ExtractionProgress, ExtractionRun
 from apps.extraction.progress import messages_to_extract
 from apps.extraction.runs import pipeline
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.runs.operations import request_run, resume_run
+from apps.extraction.settings.stores import change_settings
 from tests.factories import UserFactory, make_character, make_chat, parsed
 from tests.prompts.conftest import client_of
 
@@ -55,7 +56,7 @@ def ask(owner: User, chat: Chat) -> Callable[..., dict[str, Any]]:
 
 
 def automatic(chat: Chat, *tiers: str) -> ExtractionRun:
-    run, created = tasks.request_run(chat.owner_id, chat, tiers=tiers, automatic=True)
+    run, created = request_run(chat.owner_id, chat, tiers=tiers, automatic=True)
     assert created
     return run
 
@@ -141,15 +142,15 @@ def test_a_run_that_does_what_is_asked_for_stays_with_its_worker(
 
 
 def test_what_comes_by_itself_leaves_a_run_as_it_is(chat: Chat) -> None:
-    run, _ = tasks.request_run(chat.owner_id, chat, tiers=["canon"])
-    same, created = tasks.request_run(chat.owner_id, chat, automatic=True)
+    run, _ = request_run(chat.owner_id, chat, tiers=["canon"])
+    same, created = request_run(chat.owner_id, chat, automatic=True)
     assert (same.pk, created, same.tiers) == (run.pk, False, ["canon"])
 
 
 def test_a_paused_run_stays_paused_and_does_it_once_resumed(chat: Chat, ask: Callable[..., dict[str, Any]]) -> None:
     run = jobs.pause(automatic(chat, "session"))
     assert ask(tiers=["long_term"])["state"] == "paused"
-    finished(tasks.resume_run(run))
+    finished(resume_run(run))
     assert tiers_read(chat, 0) == {"session", "long_term"}
 
 
@@ -161,7 +162,7 @@ def test_two_who_ask_at_once_both_get_what_they_asked_for() -> None:
 
     def order(tier: str) -> None:
         try:
-            tasks.request_run(owner, chat, tiers=[tier])
+            request_run(owner, chat, tiers=[tier])
         finally:
             connection.close()
 

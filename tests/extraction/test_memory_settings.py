@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from apps.accounts.models import User
 from apps.common.problems import Invalid
-from apps.extraction.settings.operations import change_settings
-from apps.extraction.settings.queries import settings_of, settings_of_owner
 from apps.extraction.settings.schema import DEFAULTS, SETTINGS, Settings, defaults, resolve, validate
+from apps.extraction.settings.stores import change_settings, settings_of, settings_of_owner
 from apps.extraction.tiers.registry import TIERS
 from tests.factories import UserFactory, make_character, make_chat
 

@@ -18,8 +18,8 @@ from apps.common.problems import Conflict, Invalid
 from apps.common.scoping import system_scope
 from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun, ModelCall, ModelTest
-from apps.extraction.prompts.overrides import set_template
-from apps.extraction.settings.plans import Plan, billions_of, plan_for
+from apps.extraction.prompts.rendering import set_template
+from apps.extraction.settings.plans import ReadingPlan, billions_of, plan_for
 from apps.extraction.settings.schema import Settings
 from apps.extraction.suitability import model_tests
 from apps.extraction.suitability.running import question_count
@@ -101,26 +101,26 @@ def test_a_model_reads_as_its_newest_test_has_found(
     small, large = Settings(profile="A"), Settings(profile="B")
     set_by_hand = Settings(profile="A", reading="one")
 
-    def choices() -> list[Plan]:
+    def choices() -> list[ReadingPlan]:
         return [plan_for(owner, settings, backend) for settings in (small, large, set_by_hand)]
 
-    assert choices() == [Plan.SEPARATE, Plan.ONE, Plan.ONE]
+    assert choices() == [ReadingPlan.SEPARATE, ReadingPlan.ONE, ReadingPlan.ONE]
     test = completed(model_tests.start_test(owner, connection))
     assert test.results["plan"] == "builtin", "it found nothing at all"
     site = Client()
     site.force_login(owner)
     assertContains(site.get(f"/settings/models/test/{test.pk}/"), "The built-in extractor does better.")
-    assert choices() == [Plan.BUILTIN, Plan.BUILTIN, Plan.ONE]
+    assert choices() == [ReadingPlan.BUILTIN, ReadingPlan.BUILTIN, ReadingPlan.ONE]
     server.reply_to(lambda request: "in the third person" in request.prompt, GOOD_REPLIES["plain"])
     test = completed(model_tests.start_test(owner, connection))
     assert test.results["plan"] == "small"
-    assert choices() == [Plan.SMALL, Plan.SMALL, Plan.ONE]
+    assert choices() == [ReadingPlan.SMALL, ReadingPlan.SMALL, ReadingPlan.ONE]
     server.reply_to(lambda request: "one line each, in any order" in request.prompt, GOOD_REPLIES["reading"])
     test = completed(model_tests.start_test(owner, connection))
     assert test.results["tiers"][-1]["verdict"] == "good"
     assert test.results["score"] == 0, "the mean of the tiers that are asked for alone"
-    assert choices() == [Plan.ONE, Plan.ONE, Plan.ONE]
-    assert plan_for(UserFactory(), small, backend) == Plan.SEPARATE
+    assert choices() == [ReadingPlan.ONE, ReadingPlan.ONE, ReadingPlan.ONE]
+    assert plan_for(UserFactory(), small, backend) == ReadingPlan.SEPARATE
 
 
 @pytest.mark.parametrize("better", [False, True])
@@ -141,7 +141,7 @@ def test_the_page_says_which_of_the_two_reads_better(
     assertContains(page, f"<strong>{told}</strong>", html=True)
     assertContains(page, f"the model’s plain sentences reach {plain} of 100")
     chosen = plan_for(owner, Settings(profile="A"), ConnectedBackend(connection))
-    assert chosen == (Plan.SMALL if better else Plan.BUILTIN)
+    assert chosen == (ReadingPlan.SMALL if better else ReadingPlan.BUILTIN)
 
 
 @pytest.mark.parametrize(

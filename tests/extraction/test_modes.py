@@ -6,7 +6,7 @@ from apps.accounts.models import User
 from apps.chats.locking import Guard
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, append_messages, patch_messages
-from apps.extraction.invalidation import invalidate_chat
+from apps.extraction.progress import invalidate_chat
 from apps.extraction.runs import pipeline
 from apps.extraction.runs.modes import end_read_only, set_read_only, start_fresh, undo_fresh_start
 from apps.extraction.runs.operations import start_run

@@ -17,7 +17,8 @@ from apps.extraction.models import ExtractionRun
 from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
 from apps.extraction.runs.queries import is_due
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.runs.settling import invalidate_if_exists
+from apps.extraction.settings.stores import change_settings
 from apps.llm.backends import builtin
 from apps.llm.generation import GenerationRequest
 from apps.memories.models import Memory, MemorySource
@@ -128,7 +129,7 @@ def test_hidden_messages_are_read_and_hiding_them_forgets_nothing(owner: User) -
     before = [memory.pk for memory in memories(chat, state="active")]
     shown = Patch(index=0, values={"is_system": False})
     chat_operations.patch_messages(owner, chat.pk, [shown], Guard(force=True))
-    tasks.invalidate_if_exists(chat)
+    invalidate_if_exists(chat)
     assert not is_due(chat)
     assert [memory.pk for memory in memories(chat, state="active")] == before
 

@@ -10,8 +10,16 @@ from hypothesis import strategies as st
 from apps.accounts.models import User
 from apps.common.problems import Invalid, Missing
 from apps.extraction.prompts.material import PLACEHOLDER_MEANINGS
-from apps.extraction.prompts.overrides import reset_template, set_template, template_of, templates_of
-from apps.extraction.prompts.rendering import TASKS, check_template, default_template, render
+from apps.extraction.prompts.rendering import (
+    check_template,
+    default_template,
+    render,
+    reset_template,
+    set_template,
+    template_of,
+    templates_of,
+)
+from apps.extraction.prompts.task import TASKS
 from apps.extraction.prompts.transcript import CLOSING, OPENING, neutralize
 from apps.extraction.tiers.arcs import parse_arcs
 from apps.extraction.tiers.epistemic import parse_knowledge

@@ -13,7 +13,9 @@ from apps.chats.models import Chat
 from apps.common import jobs
 from apps.common.jobs import kinds
 from apps.extraction import tasks
+from apps.extraction.jobs.index_jobs import request_index_job
 from apps.extraction.models import ExtractionRun, IndexJob
+from apps.extraction.runs.operations import request_run
 from apps.launcher.services import all_services, worker
 from apps.memories.models import Passage
 from tests.factories import UserFactory, make_chat, parsed
@@ -68,8 +70,8 @@ def test_the_small_form_has_one_process_of_workers_besides_the_web_server(settin
 def test_a_new_message_is_indexed_while_nobody_works_on_imports_and_catch_ups() -> None:
     for _ in range(CATCH_UPS):
         busy = long_chat()
-        tasks.request_run(busy.owner_id, busy)
-        tasks.request_index_job(busy)
+        request_run(busy.owner_id, busy)
+        request_index_job(busy)
     chat = make_chat(UserFactory(), "The bell lies on the sand.")
     drain("interactive")
     assert Passage.objects.for_owner(chat.owner_id).filter(chat=chat).exists()
@@ -85,9 +87,9 @@ def test_a_run_does_not_wait_for_all_catch_ups_of_another_user() -> None:
     busy = UserFactory()
     for _ in range(CATCH_UPS):
         chat = make_chat(busy, *(FACT.format(n=n, year=1700 + n) for n in range(MESSAGES)))
-        tasks.request_run(busy, chat)
+        request_run(busy, chat)
     other = make_chat(UserFactory(), *(FACT.format(n=n, year=1700 + n) for n in range(3)), "And now?")
-    run, _ = tasks.request_run(other.owner_id, other)
+    run, _ = request_run(other.owner_id, other)
     drain("extraction", until=lambda: not type(run).objects.for_owner(run.owner_id).get(pk=run.pk).is_active)
     run.refresh_from_db()
     assert run.state == "succeeded"
@@ -98,7 +100,7 @@ def test_a_run_does_not_wait_for_all_catch_ups_of_another_user() -> None:
 def test_an_emptied_queue_is_filled_by_the_sweep(settings: Any) -> None:
     settings.RUN_HEARTBEAT_TIMEOUT = 0
     chat = make_chat(UserFactory(), "The bell lies on the sand.")
-    tasks.request_index_job(chat)
+    request_index_job(chat)
     with connection.cursor() as cursor:
         for queue in settings.QUEUES:
             cursor.execute(f"DELETE FROM pgmq.q_{queue}")

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from apps.chats.models import Chat
 from apps.chats.operations import add_participant, append_messages
 from apps.extraction.models import ExtractionRun
-from apps.extraction.settings.queries import settings_of
+from apps.extraction.settings.stores import settings_of
+from apps.extraction.steps.asking import Asker
 from apps.extraction.steps.context import Context
-from apps.extraction.tiers.proposals import outcome_of, propose
+from apps.extraction.tiers.memories import candidates_from
+from apps.extraction.tiers.proposals import compare_with_known, outcome_of
 from apps.llm.backends import backend_for
 from apps.memories.models import Memory
 from apps.memories.verdicts.judging import Outcome
@@ -48,10 +50,11 @@ def read(chat: Chat, said: Sequence[str], tier: str) -> Counter[str]:
     """Have a run of its own read the chat, and write what its model replies: each statement as it was said."""
     run = ExtractionRun.objects.create(owner_id=chat.owner_id, chat=chat)
     tuned = replace(settings_of(chat), new_per_kind=50)
-    context = Context(run, tuned, backend_for(chat.owner_id), replies={"relationships": "NONE"})
+    context = Context(run, tuned, Asker(run, backend_for(chat.owner_id), replies={"relationships": "NONE"}))
     kind = "fact" if tier == "long_term" else "detail"
     turns = {message.index: message for message in chat.messages.with_swipes().order_by("index")}
-    proposals = propose(context, turns, tier, "\n".join(f"[{kind}:2:permanent] {text}" for text in said))
+    reply = "\n".join(f"[{kind}:2:permanent] {text}" for text in said)
+    proposals = compare_with_known(context, turns, tier, candidates_from(context, turns, tier, reply))
     counts = outcome_of(context, proposals, None).write()
     ExtractionRun.objects.for_owner(chat.owner_id).filter(pk=run.pk).update(state=ExtractionRun.State.SUCCEEDED)
     return counts
@@ -97,11 +100,11 @@ def test_a_line_keeps_the_source_that_it_names(db: None) -> None:
     owner = UserFactory()
     chat = make_chat(owner, "I live in Paris, in a red house.", "Lovely.", character=make_character(owner))
     run = ExtractionRun.objects.create(owner_id=owner.pk, chat=chat)
-    context = Context(run, settings_of(chat), backend_for(owner.pk), replies={})
+    context = Context(run, settings_of(chat), Asker(run, backend_for(owner.pk)))
     turns = {message.index: message for message in chat.messages.with_swipes().order_by("index")}
     reply = "[fact:2:permanent:sources=1] Mira lives in Paris.\n[fact:2:permanent] Mira has a red house."
-    proposals = propose(context, turns, "long_term", reply)
-    assert [candidate.sources for candidate in proposals.candidates] == [(0,), (1,)]
+    candidates = candidates_from(context, turns, "long_term", reply)
+    assert [candidate.sources for candidate in candidates.items] == [(0,), (1,)]
 
 
 def test_in_a_group_a_line_says_who_learns_it(db: None) -> None:
@@ -113,7 +116,7 @@ def test_in_a_group_a_line_says_who_learns_it(db: None) -> None:
         add_participant(owner, chat.pk, name=name, character=mira if name == "Mira" else None)
     chat.refresh_from_db()
     run = ExtractionRun.objects.create(owner_id=owner.pk, chat=chat)
-    context = Context(run, settings_of(chat), backend_for(owner.pk), character=mira, replies={})
+    context = Context(run, settings_of(chat), Asker(run, backend_for(owner.pk)), character=mira)
     turns = {message.index: message for message in chat.messages.with_swipes().order_by("index")}
     lines = {
         "Tom": "The mill is sold.",
@@ -122,6 +125,6 @@ def test_in_a_group_a_line_says_who_learns_it(db: None) -> None:
         "Zed": "It rains a lot.",
     }
     reply = "\n".join(f"[fact:2:permanent:for={names}:sources=0] {text}" for names, text in lines.items())
-    learnt = propose(context, turns, "long_term", reply, witnessed={0}).candidates
+    learnt = candidates_from(context, turns, "long_term", reply, witnessed={0}).items
     assert {candidate.text for candidate in learnt} == set(lines.values()) - {"The mill is sold."}
-    assert not propose(context, turns, "long_term", reply, witnessed={1}).candidates
+    assert not candidates_from(context, turns, "long_term", reply, witnessed={1}).items

@@ -21,8 +21,9 @@ from apps.extraction.progress import mark_not_extracted
 from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
 from apps.extraction.runs.queries import activities, end_of_window, seconds_left
+from apps.extraction.runs.settling import extract_if_due, on_chat_committed
 from apps.extraction.settings.schema import DEFAULTS
-from apps.extraction.steps import context, recording
+from apps.extraction.steps import asking, recording
 from apps.extraction.templatetags.extraction_tags import time_left
 from apps.llm.backends import builtin
 from apps.llm.generation import GenerationRequest
@@ -106,7 +107,7 @@ def test_a_dead_workers_run_goes_on_after_its_last_finished_step(
     assert finished(run) == begun  # its worker might still be alive
     silence(run)
     seen: list[str] = []
-    monkeypatch.setattr(context.Context, "ask", _noting(seen))
+    monkeypatch.setattr(asking.Asker, "__call__", _noting(seen))
     pipeline.execute(run.pk)
     run.refresh_from_db()
     assert (run.state, run.done, run.total) == ("succeeded", CHUNKS * 4, CHUNKS * 4)
@@ -116,9 +117,9 @@ def test_a_dead_workers_run_goes_on_after_its_last_finished_step(
 
 
 def _noting(seen: list[str]) -> Callable[..., str]:
-    original = context.Context.ask
+    original = asking.Asker.__call__
 
-    def ask(self: context.Context, task: str, *args: Any, **options: Any) -> str:
+    def ask(self: asking.Asker, task: str, *args: Any, **options: Any) -> str:
         seen.append(task)
         return original(self, task, *args, **options)
 
@@ -254,7 +255,7 @@ def test_a_chat_deleted_meanwhile_ends_its_run_quietly(long_chat: Chat, monkeypa
     pipeline.execute(run.pk)
     assert not ExtractionRun.objects.for_owner(run.owner_id).exists()
     tasks.run_extraction(run_id=str(run.pk))
-    tasks.on_chat_committed(ChatChanged(run.owner_id, run.chat_id, "append", 2, uuid4()))
+    on_chat_committed(ChatChanged(run.owner_id, run.chat_id, "append", 2, uuid4()))
 
 
 def test_a_chat_put_into_the_bin_meanwhile_ends_its_run_quietly(
@@ -265,7 +266,7 @@ def test_a_chat_put_into_the_bin_meanwhile_ends_its_run_quietly(
     pipeline.execute(run.pk)
     run.refresh_from_db()
     assert run.state == "cancelled"
-    tasks.on_chat_committed(ChatChanged(run.owner_id, run.chat_id, "append", 2, uuid4()))
+    on_chat_committed(ChatChanged(run.owner_id, run.chat_id, "append", 2, uuid4()))
     tasks.sweep_chats()
     assert [row.pk for row in ExtractionRun.objects.for_owner(run.owner_id)] == [run.pk]
 
@@ -283,14 +284,14 @@ def test_extraction_comes_every_few_messages(owner: User, monkeypatch: pytest.Mo
     monkeypatch.setattr(tasks.run_extraction, "delay", lambda *, run_id: sent.append(run_id))
     chat = make_chat(owner, "One.", "Two.", "Three.")  # the newest is the user's
     assert end_of_window(chat) == 3
-    tasks.extract_if_due(chat)
+    extract_if_due(chat)
     assert chat.runs.count() == 1
     pipeline.execute(chat.runs.get().pk)
     chat_operations.append_messages(owner, chat.pk, [parsed("Four."), parsed("Five.", is_user=True)])
-    tasks.extract_if_due(chat)
+    extract_if_due(chat)
     assert chat.runs.count() == 1
     chat_operations.append_messages(owner, chat.pk, [parsed("Six."), parsed("Seven.")])
-    tasks.extract_if_due(chat)
+    extract_if_due(chat)
     assert chat.runs.count() == 2
 
 

@@ -10,12 +10,11 @@ from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.extraction import tasks
 from apps.extraction.models import EmbeddingJob, ModelTest
-from apps.extraction.prompts.overrides import set_template, template_of
-from apps.extraction.prompts.rendering import TASKS, default_template, render
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.prompts.rendering import default_template, render, set_template, template_of
+from apps.extraction.prompts.task import TASKS
 from apps.extraction.settings.presets import PRESETS, preset_values
-from apps.extraction.settings.queries import settings_of, stored_settings
 from apps.extraction.settings.schema import SETTINGS, validate
+from apps.extraction.settings.stores import change_settings, settings_of, stored_settings
 from apps.llm.operations import create_connection
 from apps.memories.models import ChatMemory, Memory
 from tests.factories import UserFactory, make_character, make_chat, make_memory

@@ -18,7 +18,9 @@ from apps.common import jobs
 from apps.common.scoping import system_scope
 from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun, IndexJob
-from apps.extraction.runs import modes, pipeline
+from apps.extraction.runs import modes, pipeline, settling
+from apps.extraction.runs.operations import request_run
+from apps.extraction.runs.settling import on_chat_committed
 from apps.search.indexing import index_messages
 from tests.factories import UserFactory, make_chat, parsed
 
@@ -51,7 +53,7 @@ def settle(chat: Chat) -> None:
 
 def committed(chat: Chat, rev: int, kind: str = ChatChange.Kind.APPEND) -> None:
     """Have a write to the chat handled by its receivers."""
-    tasks.on_chat_committed(ChatChanged(chat.owner_id, chat.pk, kind, rev, chat.integrity))
+    on_chat_committed(ChatChanged(chat.owner_id, chat.pk, kind, rev, chat.integrity))
 
 
 def test_a_sweep_enqueues_one_task_for_each_chat_that_changed_since_it_was_settled_whatever_its_age(
@@ -71,7 +73,7 @@ def test_a_sweep_enqueues_one_task_for_each_chat_that_changed_since_it_was_settl
 def test_a_sweep_takes_the_chats_in_portions_the_longest_waiting_first(
     owner: User, sent: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tasks, "MAX_SWEPT", 2)
+    monkeypatch.setattr(settling, "MAX_SWEPT", 2)
     chats = [make_chat(owner, "Hello.") for _ in range(3)]
     assert sent() == [str(chat.pk) for chat in chats[:2]]
     settle(chats[0])
@@ -105,7 +107,7 @@ def test_messages_that_came_during_a_run_are_extracted_after_its_end(
     settled: list[str] = []
     monkeypatch.setattr(tasks.settle_chat, "delay", lambda *, chat_id: settled.append(chat_id))
     chat = make_chat(owner, "One.", "Two.", "Three.")
-    run, _ = tasks.request_run(owner, chat)
+    run, _ = request_run(owner, chat)
     chat_operations.append_messages(owner, chat.pk, [parsed(text) for text in ("Four.", "Five.", "Six.", "Seven.")])
     tasks.run_extraction(run_id=str(run.pk))
     assert settled == [str(chat.pk)]
@@ -134,7 +136,7 @@ def test_a_handled_change_settles_its_chat_unless_an_earlier_one_was_lost(owner:
 @pytest.mark.parametrize("state", ["failed", "cancelled"])
 def test_a_run_that_ended_early_is_not_repeated_before_its_chat_changes(owner: User, state: str) -> None:
     chat = make_chat(owner, "One.", "Two.", "Three.")
-    tasks.request_run(owner, chat)
+    request_run(owner, chat)
     ExtractionRun.objects.for_owner(owner).update(state=state)
     settle(chat)
     assert chat.runs.count() == 1
@@ -148,7 +150,7 @@ def test_a_run_that_ended_early_is_not_repeated_before_its_chat_changes(owner: U
 
 def test_a_paused_run_leaves_its_chat_alone(owner: User, sent: Callable[[], list[str]]) -> None:
     chat = make_chat(owner, "One.", "Two.", "Three.")
-    run, _ = tasks.request_run(owner, chat)
+    run, _ = request_run(owner, chat)
     jobs.pause(run)
     assert sent() == []
     settle(chat)

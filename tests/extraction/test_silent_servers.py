@@ -12,8 +12,11 @@ from apps.chats.operations import append_messages
 from apps.chats.signals import ChatChanged
 from apps.common import jobs
 from apps.extraction import tasks
+from apps.extraction.jobs.index_jobs import request_index_job
 from apps.extraction.models import ExtractionRun, IndexJob
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.runs.operations import request_run
+from apps.extraction.runs.settling import on_chat_committed
+from apps.extraction.settings.stores import change_settings
 from apps.llm.backends import backend_for
 from apps.llm.generation import GenerationRequest, TransientFailure
 from apps.llm.operations import create_connection, use_for
@@ -45,7 +48,7 @@ def connected(url: str, **fields: Any) -> User:
 
 def ask_everything(chat: Chat) -> tuple[ExtractionRun, Generation]:
     """Have a chat read and answered."""
-    run, _ = tasks.request_run(chat.owner_id, chat)
+    run, _ = request_run(chat.owner_id, chat)
     return run, request_generation(chat.owner_id, chat.pk, mode="reply")
 
 
@@ -55,7 +58,7 @@ def test_an_owner_has_a_share_of_the_places(db: None, silent: SilentServer) -> N
     assert 0 < share < settings.MODEL_PLACES / 2
     for _ in range(share + 2):
         ask_everything(make_chat(hung, *TURNS))
-    other, _ = tasks.request_run(good, make_chat(good, *TURNS))
+    other, _ = request_run(good, make_chat(good, *TURNS))
     claimed = [jobs.claim_next([ExtractionRun]) for _ in range(share + 3)]
     assert sum(run is not None and run.owner_id == hung.pk for run in claimed) == share
     assert other in claimed
@@ -72,9 +75,9 @@ def test_an_owner_has_a_share_of_the_places(db: None, silent: SilentServer) -> N
 
 def test_what_waits_for_a_server_is_no_work_of_the_processes_that_compute(db: None, silent: SilentServer) -> None:
     hung, builtin = connected(silent.url, embedding_model="vectors"), UserFactory()
-    waiting, computing = (tasks.request_run(owner, make_chat(owner, *TURNS))[0] for owner in (hung, builtin))
+    waiting, computing = (request_run(owner, make_chat(owner, *TURNS))[0] for owner in (hung, builtin))
     for owner in (hung, builtin):
-        tasks.request_index_job(make_chat(owner, *TURNS))
+        request_index_job(make_chat(owner, *TURNS))
     queues = {run.owner_id: jobs.queue_of(ExtractionRun, run.pk) for run in (waiting, computing)}
     assert queues == {hung.pk: "models", builtin.pk: "extraction"}
     indexing = {
@@ -104,7 +107,7 @@ def test_a_message_is_stored_without_waiting_for_its_vectors(
     chat = make_chat(owner, *TURNS)
     ids = list(chat.messages.values_list("pk", flat=True))
     with django_capture_on_commit_callbacks(execute=True):
-        tasks.on_chat_committed(ChatChanged(owner.pk, chat.pk, "append", chat.rev, chat.integrity, ids))
+        on_chat_committed(ChatChanged(owner.pk, chat.pk, "append", chat.rev, chat.integrity, ids))
     assert sent == [(str(IndexJob.objects.for_owner(owner).get().pk), "models")]
     assert not silent.calls
 
@@ -113,13 +116,13 @@ def test_what_is_written_while_a_chat_is_indexed_is_indexed_too(db: None, monkey
     with ScriptedServer() as server:
         owner = connected(f"{server.url}/v1", embedding_model="scripted-vectors")
         chat = make_chat(owner, *TURNS)
-        tasks.request_index_job(chat)
+        request_index_job(chat)
         ended = jobs.end
 
         def end(job: jobs.Job, *state: Any, **fields: Any) -> bool:
             if not late:
                 late.append(append_messages(owner, chat.pk, [parsed("It rings.", is_user=True)]).messages[0])
-                tasks.request_index_job(chat)  # as the task of the change does, while the job is there
+                request_index_job(chat)  # as the task of the change does, while the job is there
             return ended(job, *state, **fields)
 
         late: list[Any] = []
@@ -139,7 +142,7 @@ def test_a_silent_server_is_not_asked_again_at_once(db: None, silent: SilentServ
 
 def test_a_run_whose_server_is_silent_is_put_aside_for_longer_each_time(db: None, silent: SilentServer) -> None:
     owner = connected(silent.url, timeout=1)
-    run, _ = tasks.request_run(owner, make_chat(owner, *TURNS))
+    run, _ = request_run(owner, make_chat(owner, *TURNS))
     waits = []
     for _ in range(3):
         jobs.run_next("models")

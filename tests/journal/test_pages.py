@@ -14,9 +14,9 @@ from apps.chats.operations import delete_chat, purge_chat
 from apps.extraction.models import EmbeddingJob
 from apps.journal.calendar import at_each_level, neighbours, period_named, title_of, weekdays_of, weeks_of
 from apps.journal.tasks import keep
+from apps.llm.backends import selection
 from apps.memories.journal.periods import month_of
 from apps.memories.models import JournalEntry
-from apps.memories.operations import memories
 from apps.memories.operations.journal import edit_entry, merge_daily
 from tests.factories import UserFactory, make_chat
 
@@ -173,7 +173,7 @@ def test_no_model_is_asked_while_a_chat_is_deleted_for_good(
     merge_daily(owner, period=dt.date(2026, 11, 17), instance="", text=text)
     keep(owner, NOW)
     with monkeypatch.context() as during, django_capture_on_commit_callbacks() as callbacks:
-        during.setattr(memories, "embedder_for", lambda owner: pytest.fail("A model is asked."))
+        during.setattr(selection, "embedder_for", lambda owner: pytest.fail("A model is asked."))
         purge_chat(owner, heist.pk)
     texts = JournalEntry.objects.for_owner(owner).values_list("text", flat=True)
     assert len(texts) == 4

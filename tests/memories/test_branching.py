@@ -9,8 +9,8 @@ from apps.chats.locking import Guard
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, append_messages, branch_chat, patch_messages
 from apps.common.problems import Invalid
-from apps.extraction.invalidation import invalidate_chat
 from apps.extraction.models import ExtractionProgress, ExtractionRun
+from apps.extraction.progress import invalidate_chat
 from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
 from apps.memories.candidates import Candidate

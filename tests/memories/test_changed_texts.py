@@ -7,8 +7,7 @@ from apps.chats.locking import Guard
 from apps.chats.message_data.namespaces import DataChange
 from apps.chats.models import Chat, Message
 from apps.chats.operations import Patch, patch_messages
-from apps.extraction.invalidation import invalidate_chat
-from apps.extraction.progress import mark_extracted
+from apps.extraction.progress import invalidate_chat, mark_extracted
 from apps.memories.models import Passage, Scene, VersionedText
 from apps.search.indexing import index_messages
 from tests.factories import UserFactory, make_chat, parsed

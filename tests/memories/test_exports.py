@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 from apps.chats.models import Chat
 from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.settings.stores import change_settings
 from apps.memories.api.exports import SCHEMA_VERSION
 from apps.memories.models import MemorySource, VersionedText
 from apps.memories.operations.arcs import create_arc

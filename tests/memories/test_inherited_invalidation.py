@@ -6,9 +6,8 @@ from apps.accounts.models import User
 from apps.chats.locking import Guard
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, branch_chat, patch_messages
-from apps.extraction.invalidation import invalidate_chat
 from apps.extraction.models import ExtractionRun
-from apps.extraction.progress import mark_extracted
+from apps.extraction.progress import invalidate_chat, mark_extracted
 from apps.memories.models import Inheritance, Memory
 from apps.memories.operations.memories import link_sources
 from apps.memories.operations.superseding import supersede

@@ -26,9 +26,8 @@ from apps.chats.operations import (
     restore_chat,
     undo_change,
 )
-from apps.extraction.invalidation import invalidate_chat
 from apps.extraction.models import ExtractionRun
-from apps.extraction.progress import READING_TIERS, mark_extracted, messages_to_extract
+from apps.extraction.progress import READING_TIERS, invalidate_chat, mark_extracted, messages_to_extract
 from apps.extraction.runs.modes import start_fresh, undo_fresh_start
 from apps.extraction.tasks import settle_chat
 from apps.memories.candidates import RelationshipLine

@@ -12,7 +12,7 @@ from apps.chats.models import Character, Chat
 from apps.chats.queries import image_of, lorebook_of
 from apps.common.problems import Invalid
 from apps.extraction.models import MemorySettings
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.settings.stores import change_settings
 from apps.memories.models import Arc, Entity, LedgerEntry, Memory, Relationship, VersionedText
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 

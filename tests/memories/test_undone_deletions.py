@@ -9,7 +9,7 @@ from apps.chats.locking import Guard
 from apps.chats.message_data.parsed import ParsedSwipe
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, patch_messages, undo_change
-from apps.extraction.invalidation import invalidate_chat
+from apps.extraction.progress import invalidate_chat
 from apps.memories.models import Memory, MemorySource
 from apps.memories.operations.memories import link_sources
 from apps.memories.operations.merging import merge_memories

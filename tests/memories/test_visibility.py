@@ -9,7 +9,7 @@ import pytest
 from apps.accounts.models import User
 from apps.chats.models import Chat, Message
 from apps.chats.operations import add_participant, append_messages, branch_chat, create_chat, delete_chat
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.settings.stores import change_settings
 from apps.memories.api.exports import memory_export
 from apps.memories.models import Inheritance, Memory
 from apps.memories.operations.memories import delete_memory, link_sources, set_text

@@ -6,7 +6,7 @@ from apps.chats.locking import Guard
 from apps.chats.models import Message
 from apps.chats.operations import Patch, add_participant, append_messages, patch_messages
 from apps.chats.scenes import scene_break_change, scene_change, scenes_of
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.settings.stores import change_settings
 from apps.memories.models import Memory, Scene
 from apps.memories.operations.texts import write_version
 from apps.memories.trigger_words import trigger_words

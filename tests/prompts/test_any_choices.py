@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from apps.chats.models import Chat, Message
 from apps.chats.operations import add_participant, append_messages, branch_chat
-from apps.extraction.settings.queries import settings_of
+from apps.extraction.settings.stores import settings_of
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Inheritance, Memory, Supersession
 from apps.prompts.retrieval import candidates, choices

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from apps.chats.operations import append_messages
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.settings.stores import change_settings
 from apps.llm.tokens import count_tokens
 from apps.prompts.models import Recall
 from apps.prompts.slots.definitions import ALL_SLOTS, MACROS

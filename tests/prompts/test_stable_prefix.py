@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from apps.chats.operations import append_messages
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.settings.stores import change_settings
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory
 from apps.prompts.models import PromptState, SlotStatistics

@@ -16,8 +16,8 @@ from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.common.jobs import JobQuerySet
 from apps.extraction.models import ExtractionRun, ModelCall
-from apps.extraction.settings.operations import change_settings
-from apps.extraction.tasks import request_run
+from apps.extraction.runs.operations import request_run
+from apps.extraction.settings.stores import change_settings
 from apps.llm.backends.connected import ConnectedBackend, ConnectedEmbedder
 from apps.llm.backends.connection_check import check_connection
 from apps.llm.embeddings import EmbeddingUnavailable

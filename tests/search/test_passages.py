@@ -16,6 +16,7 @@ from apps.common import jobs
 from apps.extraction import tasks
 from apps.extraction.jobs import index_jobs
 from apps.extraction.models import IndexJob
+from apps.extraction.runs.settling import invalidate_if_exists, on_chat_committed
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.memories.models import Passage
 from apps.search import indexing as passages
@@ -111,7 +112,7 @@ def test_a_message_that_is_left_out_of_memory_is_found_no_more_until_it_is_taken
     index_messages(owner, chat)
     for out, indexes in ((True, [0, 2, 3]), (False, [0, 1, 2, 3])):
         patch_messages(owner, chat.pk, [Patch(index=1, data=leave_out_change(out))], Guard(force=True))
-        tasks.invalidate_if_exists(chat)
+        invalidate_if_exists(chat)
         assert has_stale_passages(owner, chat) is not out
         index_messages(owner, chat)
         assert [row.message.index for row in rows(owner)] == indexes
@@ -194,7 +195,7 @@ def changed(chat, messages=()):
     """Tell the receivers of a change of the chat, as a worker does."""
     ids = [message.pk for message in messages]
     event = ChatChanged(chat.owner_id, chat.pk, ChatChange.Kind.APPEND, chat.rev, chat.integrity, ids)
-    tasks.on_chat_committed(event)
+    on_chat_committed(event)
 
 
 @pytest.fixture

@@ -19,8 +19,7 @@ from apps.chats.operations import Patch, append_messages, branch_chat, delete_ch
 from apps.common.documents.patches import DocumentPatch
 from apps.common.stored_texts import gettext_stored
 from apps.extraction.models import ExtractionRun, MemorySettings
-from apps.extraction.settings.operations import change_settings
-from apps.extraction.settings.queries import stored_settings
+from apps.extraction.settings.stores import change_settings, stored_settings
 from apps.memories.models import Entity, Memory, Passage
 from apps.snapshots import archives
 from apps.snapshots.models import Snapshot

@@ -18,8 +18,9 @@ from apps.chats.operations import purge_chat
 from apps.common import jobs
 from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun, RunStep
+from apps.extraction.runs.operations import request_run, resume_run
 from apps.extraction.runs.queries import latest_run
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.settings.stores import change_settings
 from apps.extraction.tiers.stages import closing_stages, separate_stages
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import connect as connect
@@ -201,7 +202,7 @@ def test_another_worker_goes_on_where_one_was_killed_and_sweeps_find_what_the_qu
     asked = len(server.requests)
 
     lost, waiting = told_by(), told_by()  # the change event of the first chat is lost, and the run of the second
-    queued, made = tasks.request_run(waiting.owner_id, waiting)
+    queued, made = request_run(waiting.owner_id, waiting)
     assert made
     empty_queue()
     start_celery_worker()
@@ -259,9 +260,9 @@ def test_a_run_lets_go_of_a_silent_model(
         run.refresh_from_db()
         assert run.state == how
         if how == "cancelled":
-            tasks.request_run(chat.owner_id, chat)
+            request_run(chat.owner_id, chat)
         else:
-            tasks.resume_run(run)
+            resume_run(run)
         again = ended(chat)
         assert (again.state, again.pk == run.pk) == ("succeeded", how == "paused")
         assert told(chat) == expected, how

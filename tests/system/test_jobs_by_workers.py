@@ -10,6 +10,7 @@ from django.test import override_settings
 
 from apps.extraction import tasks
 from apps.extraction.models import EmbeddingJob, ModelTest
+from apps.extraction.suitability.model_tests import request_model_test
 from apps.llm.operations import create_connection, use_for
 from apps.memories.models import Memory
 from tests.factories import UserFactory, make_chat, make_memory
@@ -45,7 +46,7 @@ def test_work_that_a_killed_worker_leaves_is_finished_or_fails_with_a_reason(sta
         use_for(connection, embeddings=True)
         [job] = EmbeddingJob.objects.for_owner(owner)
         wait_for(job, lambda job: job.state == "running" and job.done > 0)
-        test = tasks.request_model_test(owner, connection)
+        test = request_model_test(owner, connection)
         wait_for(test, lambda test: test.state == "running")
         kill_hard(worker)
         job.refresh_from_db()
@@ -58,7 +59,7 @@ def test_work_that_a_killed_worker_leaves_is_finished_or_fails_with_a_reason(sta
         assert "Start the test again" in test.error
         EmbeddingJob.objects.for_owner(owner).update(heartbeat_at=None)  # silent for a minute
         start_celery_worker()
-        again = tasks.request_model_test(owner, None)
+        again = request_model_test(owner, None)
         wait_for(again, lambda test: test.state == "succeeded")
         wait_for(job, lambda job: job.state == "succeeded")
     models = set(Memory.objects.for_owner(owner).values_list("embedding_model", flat=True))

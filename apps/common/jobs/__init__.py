@@ -66,3 +66,4 @@ from apps.common.jobs.turns import next_of_owner as next_of_owner
 from apps.common.jobs.turns import queue_of as queue_of
 from apps.common.jobs.turns import run_next as run_next
 from apps.common.jobs.turns import send_lost as send_lost
+from apps.common.jobs.turns import send_on_commit as send_on_commit

@@ -4,10 +4,12 @@ import datetime as dt
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 from uuid import UUID
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Count, Max, Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
@@ -88,6 +90,12 @@ def queue_of(model: type[Job], job_id: UUID) -> str:
     with system_scope():
         found = [kind.queue for kind in others if model.objects.filter(kind.only(), pk=job_id).exists()]
     return [*found, last.queue][0]
+
+
+def send_on_commit(job: Job) -> None:
+    """Enqueue a message for a job once the transaction is committed, as the kinds of its model do."""
+    kind = next(kind for kind in kinds if kind.model is type(job))
+    transaction.on_commit(partial(kind.send, job.pk))
 
 
 def send_lost(model: type[Job]) -> None:

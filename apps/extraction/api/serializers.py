@@ -14,8 +14,7 @@ from apps.common.api.serializer_fields import (
     TextField,
 )
 from apps.common.jobs import PLACE
-from apps.extraction.models import ExtractionRun, ModelCall, RunStep
-from apps.extraction.models.runs import UNUSED
+from apps.extraction.models import UNUSED, ExtractionRun, ModelCall, RunStep
 from apps.extraction.settings.schema import tier_names
 from apps.llm.models import Connection
 

@@ -7,6 +7,7 @@ it is recomputed, a row is found by full-text search only.
 import datetime as dt
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -90,6 +91,32 @@ def start_embedding_job(owner: Owner) -> tuple[EmbeddingJob | None, bool]:
     if not (total := count_stale(owner, model)):
         return None, False
     return EmbeddingJob.objects.create(owner_id=owner_id_of(owner), model=model, total=total), True
+
+
+def request_embedding_job(owner: Owner) -> EmbeddingJob | None:
+    """Start a job as ``start_embedding_job`` does, and queue it on commit if it is a new one."""
+    with transaction.atomic():
+        job, created = start_embedding_job(owner)
+        if job and created:
+            jobs.send_on_commit(job)
+    return job
+
+
+def on_embedding_changed(owner_id: UUID, **kwargs: Any) -> None:
+    """Start a job that recomputes the owner's embeddings; do nothing if no model is available."""
+    with suppress(Conflict):
+        request_embedding_job(owner_id)
+
+
+def latest_embedding_job(owner: Owner) -> EmbeddingJob | None:
+    """Return the owner's latest job, or None."""
+    return EmbeddingJob.objects.for_owner(owner).order_by("-pk").first()
+
+
+def cancel_embedding_job(owner: Owner) -> None:
+    """Cancel the owner's active job, if any. Embeddings that it has computed stay."""
+    if job := EmbeddingJob.objects.for_owner(owner).active().first():
+        jobs.cancel(job)
 
 
 def execute(

@@ -1,6 +1,7 @@
 """Index the messages of a chat in the background: after an import, and for whatever a change leaves to be indexed."""
 
 import time
+from contextlib import suppress
 from itertools import chain
 
 from django.db import transaction
@@ -9,8 +10,9 @@ from django.db.models import F
 from apps.chats.locking import lock_chat
 from apps.chats.models import Chat
 from apps.common import jobs
+from apps.common.problems import Missing
 from apps.extraction.models import IndexJob
-from apps.search.indexing import index_batches
+from apps.search.indexing import has_stale_passages, index_batches
 
 PASSES = 2  # the second pass finds messages that were written during the first
 
@@ -24,6 +26,26 @@ def start_index_job(chat: Chat) -> tuple[IndexJob, bool]:
         return active, False
     rows.delete()
     return IndexJob.objects.create(owner_id=chat.owner_id, chat=chat, total=chat.message_count), True
+
+
+def request_index_job(chat: Chat) -> None:
+    """Start a job as ``start_index_job`` does, and queue it on commit; do nothing if the chat is gone."""
+    with suppress(Missing), transaction.atomic():
+        job, created = start_index_job(chat)
+        if created:
+            jobs.send_on_commit(job)
+
+
+def execute_and_follow(job: IndexJob) -> bool:
+    """Execute a claimed job for a time slice, then start one for what was written too late for it.
+
+    Return True if the job was re-queued.
+    """
+    requeued = execute_claimed(job)
+    wrote = IndexJob.objects.for_owner(job.owner_id).filter(pk=job.pk, state=IndexJob.State.SUCCEEDED, done__gt=0)
+    if not requeued and wrote.exists() and has_stale_passages(job.owner_id, job.chat):
+        request_index_job(job.chat)
+    return requeued
 
 
 def execute_claimed(job: IndexJob, *, max_seconds: float = jobs.SLICE_SECONDS) -> bool:

@@ -1,4 +1,4 @@
-"""Prompt templates: placeholders, checks, and rendering into messages for a language model. Without database access."""
+"""Prompt templates, built-in ones and those of users: placeholders, checks, and rendering into messages for a model."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -6,12 +6,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from apps.common.problems import FieldError, Invalid, Missing
+from apps.common.scoping import Owner, owner_id_of
+from apps.extraction.models import PromptTemplate
 from apps.extraction.prompts.material import EMPTY, PLACEHOLDER_MEANINGS, placeholder_values
-from apps.extraction.prompts.tasks import TASKS, Task
+from apps.extraction.prompts.task import TASKS, Task
 from apps.extraction.prompts.transcript import CLOSING, MAX_TURN, OPENING
 from apps.llm.generation import PromptMessage
-
-__all__ = ["TASKS", "check_template", "default_template", "placeholders", "prompt_template", "render"]
 
 MAX_TEMPLATE = 20_000  # characters; the built-in ones have about 2,000
 SYSTEM = (
@@ -105,3 +106,44 @@ def prompt_template(task: str, own: str | None) -> dict[str, Any]:
         "is_own": own is not None,
         "placeholders": placeholders(task),
     }
+
+
+def template_of(owner: Owner, task: str) -> str | None:
+    """Return the owner's template of a task, or None. ``owner`` is a user or a user's id."""
+    mine = PromptTemplate.objects.for_owner(owner).filter(task=task)
+    return mine.values_list("text", flat=True).first()
+
+
+def templates_of(owner: Owner) -> dict[str, str]:
+    """Return all templates of an owner by task."""
+    return dict(PromptTemplate.objects.for_owner(owner).values_list("task", "text"))
+
+
+def set_template(owner: Owner, task: str, text: str) -> str | None:
+    """Store the owner's template of a task and return it. The built-in text is not stored: return None.
+
+    Raise Missing for an unknown task, and Invalid for a text that fails ``check_template``.
+    """
+    _require_task(task)
+    text = text.replace("\r\n", "\n").replace("\x00", "").strip()
+    problems = check_template(task, text)
+    if problems:
+        raise Invalid(problems[0], errors=[FieldError("/text", problem) for problem in problems])
+    if text == default_template(task).strip():
+        reset_template(owner, task)
+        return None
+    PromptTemplate.objects.for_owner(owner).update_or_create(
+        owner_id=owner_id_of(owner), task=task, defaults={"text": text}
+    )
+    return text
+
+
+def reset_template(owner: Owner, task: str) -> None:
+    """Reset a task to the built-in template. Raise Missing for an unknown task."""
+    _require_task(task)
+    PromptTemplate.objects.for_owner(owner).filter(task=task).delete()
+
+
+def _require_task(task: str) -> None:
+    if task not in TASKS:
+        raise Missing(f"There is no task {task!r}.")

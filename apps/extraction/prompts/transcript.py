@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from apps.extraction.prompts.tasks import TASKS
+from apps.extraction.prompts.task import TASKS
 
 OPENING = "=== TRANSCRIPT BEGINS ==="
 CLOSING = "=== TRANSCRIPT ENDS ==="

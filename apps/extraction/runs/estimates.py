@@ -9,9 +9,9 @@ from django.db.models import Count, F, Func, QuerySet, Sum
 
 from apps.chats.models import Chat, Message
 from apps.extraction.progress import messages_to_extract
-from apps.extraction.settings.plans import MAX_MESSAGES, MAX_TOKENS, Plan, plan_for
-from apps.extraction.settings.queries import settings_of
+from apps.extraction.settings.plans import MAX_MESSAGES, MAX_TOKENS, ReadingPlan, plan_for
 from apps.extraction.settings.schema import READING_TIERS, Settings
+from apps.extraction.settings.stores import settings_of
 from apps.llm.backends import backend_for
 from apps.llm.generation import GenerationBackend
 from apps.llm.queries import generation_connection
@@ -34,7 +34,7 @@ def estimate(chat: Chat, tiers: Sequence[str], start: int, end: int, *, again: b
     backend = backend_for(chat.owner_id)
     settings = settings_of(chat)
     plan = plan_for(chat.owner_id, settings, backend)
-    if plan == Plan.BUILTIN:
+    if plan == ReadingPlan.BUILTIN:
         return {}
     count, tokens = _size(messages_to_extract(chat, tiers, start, end, again=again))
     return _total(chat, settings, (backend, plan), count, tokens) if count else {}
@@ -65,18 +65,18 @@ def _total(
     backend, plan = reader
     windows = max(ceil(count / settings.chunk), ceil(tokens / (settings.chunk_share * backend.context_tokens)))
     closing = 1 + len(learners(chat))
-    if plan == Plan.SMALL:
+    if plan == ReadingPlan.SMALL:
         closing = 0  # the built-in reader does the rest
         calls = max(ceil(count / MAX_MESSAGES), ceil(tokens / MAX_TOKENS)) * len(learners(chat))
         prompt_tokens = tokens * len(learners(chat)) + calls * PLAIN_TOKENS
-    elif plan == Plan.ONE:
+    elif plan == ReadingPlan.ONE:
         calls = 2 * windows + closing
         prompt_tokens = tokens + windows * (READING_TOKENS + REVIEW_TOKENS)
     else:
         calls = len(READING_TIERS) * windows + closing
         prompt_tokens = len(READING_TIERS) * (tokens + windows * READING_TOKENS)
     prompt_tokens += closing * CLOSING_TOKENS
-    completion_tokens = calls * (PLAIN_REPLY_TOKENS if plan == Plan.SMALL else REPLY_TOKENS)
+    completion_tokens = calls * (PLAIN_REPLY_TOKENS if plan == ReadingPlan.SMALL else REPLY_TOKENS)
     return {
         "calls": calls,
         "prompt_tokens": prompt_tokens,

@@ -1,7 +1,8 @@
-"""Start, skip, cancel and dismiss runs."""
+"""Start, extend, resume, skip, cancel and dismiss runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from django.db import transaction
@@ -25,7 +26,7 @@ from apps.extraction.settings.schema import READING_TIERS, tier_names
 
 
 @dataclass(frozen=True)
-class Order:
+class RunOrder:
     """What a run is asked to do: to extract ``tiers``, or those that the settings switch on.
 
     ``from_index`` makes messages from there on count as new once the run begins, ``refused`` those that the model
@@ -44,14 +45,14 @@ class Order:
 
 @transaction.atomic
 def start_run(owner: Owner, chat: Chat, **options: Any) -> tuple[ExtractionRun, bool]:
-    """Return a run over the chat's new messages that does what an Order with ``options`` asks for.
+    """Return a run over the chat's new messages that does what a RunOrder with ``options`` asks for.
 
     Also return whether it was created. If a run of the chat is open, it is extended by what it lacks, unless the order
     is automatic. The window is fixed here, and ends before the newest reply, which may still be swiped. A run that is
     expected to send more tokens than the setting ``ask_above`` is created paused, until a person resumes it, unless
     they have agreed before. Raise Missing.
     """
-    order = Order(**options)
+    order = RunOrder(**options)
     chat = lock_chat(owner, chat.pk)
     open_run = chat.runs.open().select_for_update().first()
     if open_run is not None:
@@ -61,7 +62,37 @@ def start_run(owner: Owner, chat: Chat, **options: Any) -> tuple[ExtractionRun, 
     return _create(chat, order, tiers_of(chat, order.tiers)), True
 
 
-def _create(chat: Chat, order: Order, tiers: Sequence[str]) -> ExtractionRun:
+def request_run(owner: Owner, chat: Chat, *, asked: bool = False, **options: Any) -> tuple[ExtractionRun, bool]:
+    """Start a run as ``start_run`` does, and queue it on commit. ``asked`` tells that a person waits for it."""
+    with transaction.atomic():
+        run, created = start_run(owner, chat, **options)
+        if asked:
+            _mark_as_asked(run)
+        if run.unsent:
+            jobs.send_on_commit(run)
+    return run, created
+
+
+def resume_run(run: ExtractionRun, *, asked: bool = False) -> ExtractionRun:
+    """Resume a paused run, and queue it on commit. ``asked`` tells that a person waits for it."""
+    with transaction.atomic():
+        # Locked, so that of two requests to resume it only one sends a message. Its steps can still be written.
+        run = ExtractionRun.objects.for_owner(run.owner_id).select_for_update(no_key=True).get(pk=run.pk)
+        is_sent = run.is_active and not run.is_waiting
+        if asked:
+            _mark_as_asked(run)
+        run = jobs.resume(run)
+        if run.is_active and not is_sent:
+            jobs.send_on_commit(run)
+    return run
+
+
+def _mark_as_asked(run: ExtractionRun) -> None:
+    """Have a run that has not ended come before those that nobody waits for."""
+    run.asked = bool(ExtractionRun.objects.for_owner(run.owner_id).open().filter(pk=run.pk).update(asked=True))
+
+
+def _create(chat: Chat, order: RunOrder, tiers: Sequence[str]) -> ExtractionRun:
     reading, end = _reading(tiers), _end_of(chat, order)
     again = order.from_index is not None
     new = messages_to_extract(chat, reading, order.from_index or 0, end, again=again)
@@ -84,7 +115,7 @@ def _create(chat: Chat, order: Order, tiers: Sequence[str]) -> ExtractionRun:
     return run
 
 
-def _extended(run: ExtractionRun, chat: Chat, order: Order) -> ExtractionRun:
+def _extended(run: ExtractionRun, chat: Chat, order: RunOrder) -> ExtractionRun:
     """Return an open run, locked like its chat, after adding to it what it lacks of an order.
 
     A worker that has it lets go at its next heartbeat, so that the next one begins with all of it. What it has read is
@@ -96,14 +127,14 @@ def _extended(run: ExtractionRun, chat: Chat, order: Order) -> ExtractionRun:
     if begins_again:
         mark_not_extracted_from(chat, _reading(asked), order.from_index or 0)
     refused = retry_refused(chat) if order.refused else 0
-    new = messages_to_extract(chat, _reading(tiers), 0, end)
+    new = messages_to_extract(chat, _reading(tiers), 0, end)  # with those that have just been marked
     first, last = new.first(), new.last()
     is_agreement = order.agreed and run.waits_for == ExtractionRun.WaitReason.AGREEMENT
     if not (begins_again or refused or is_agreement or tiers != run.tiers or _leaves(run, first, last)):
         return run
     run.tiers, run.again, run.chat_rev = tiers, run.again or begins_again, chat.rev
-    run.first = min(filter(None, (run.first, first)), key=_index, default=None)
-    run.last = max(filter(None, (run.last, last)), key=_index, default=None)
+    run.first = min(filter(None, (run.first, first)), key=attrgetter("index"), default=None)
+    run.last = max(filter(None, (run.last, last)), key=attrgetter("index"), default=None)
     _put_back(run, estimate(chat, _reading(tiers), 0, end), agreed=order.agreed)
     return run
 
@@ -117,7 +148,7 @@ def _put_back(run: ExtractionRun, expected: dict[str, Any], *, agreed: bool) -> 
     elif run.state == jobs.Job.State.RUNNING or (agreed and run.waits_for == ExtractionRun.WaitReason.AGREEMENT):
         run.state, run.waits_for, run.unsent = jobs.Job.State.QUEUED, "", True
     run.estimate, run.stage, run.claim, run.claims = expected, "", None, 0
-    run.heartbeat_at = timezone.now()
+    run.heartbeat_at = timezone.now()  # else the sweep takes one that has waited for long for one without a message
     run.save()
     run.extended = True
     jobs.job_changed.send(ExtractionRun, job=run, state=run.state)
@@ -141,7 +172,7 @@ def _reading(tiers: Sequence[str]) -> list[str]:
     return [tier for tier in tiers if tier in READING_TIERS]
 
 
-def _end_of(chat: Chat, order: Order) -> int:
+def _end_of(chat: Chat, order: RunOrder) -> int:
     """Return the index at which what is asked for ends, exclusive."""
     if is_read_only(chat):
         return 0
@@ -150,22 +181,12 @@ def _end_of(chat: Chat, order: Order) -> int:
     return end_of_rounds(chat) if order.automatic else end_of_window(chat)
 
 
-def _index(message: Message) -> int:
-    return message.index
-
-
-def mark_as_asked(run: ExtractionRun) -> None:
-    """Have a run that has not ended come before those that nobody waits for."""
-    run.asked = bool(ExtractionRun.objects.for_owner(run.owner_id).open().filter(pk=run.pk).update(asked=True))
-
-
 @transaction.atomic
 def skip_messages(run: ExtractionRun) -> ExtractionRun:
     """Cancel a run that has not ended, and mark the messages it would read as read by its tiers, without reading."""
     chat = lock_chat(run.owner_id, run.chat_id)
     run = jobs.cancel(run)
-    tiers = [tier for tier in run.tiers if tier in READING_TIERS]
-    mark_as_read(chat, tiers, run.last.index + 1 if run.last else end_of_window(chat))
+    mark_as_read(chat, _reading(run.tiers), run.last.index + 1 if run.last else end_of_window(chat))
     return run
 
 

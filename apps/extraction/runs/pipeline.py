@@ -7,6 +7,7 @@ messages it read have not changed and that this worker still owns the run.
 import math
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
@@ -19,14 +20,13 @@ from apps.common import jobs
 from apps.common.problems import Missing
 from apps.common.stored_texts import gettext_stored
 from apps.extraction import progress
-from apps.extraction.invalidation import invalidate_chat
-from apps.extraction.models import ExtractionProgress, ExtractionRun, RunStep
-from apps.extraction.models.runs import UNUSED
+from apps.extraction.models import UNUSED, ExtractionProgress, ExtractionRun, RunStep
 from apps.extraction.runs.waiting import wait_on_failure
 from apps.extraction.runs.windows import next_windows, reading_tiers
-from apps.extraction.settings.plans import Plan, plan_for
-from apps.extraction.settings.queries import settings_of
+from apps.extraction.settings.plans import ReadingPlan, plan_for
+from apps.extraction.settings.stores import settings_of
 from apps.extraction.steps import recording
+from apps.extraction.steps.asking import Asker
 from apps.extraction.steps.context import Context, StageOutcome, Window
 from apps.extraction.tiers.stages import Stage, closing_stages, reading_stages
 from apps.llm.backends import backend_for
@@ -72,40 +72,43 @@ def execute_claimed(run: ExtractionRun, *, max_seconds: float = jobs.SLICE_SECON
 
 def _context_of(run: ExtractionRun) -> Context:
     """Return the context of a run: a small model answers plain questions, the built-in reader does the rest."""
+    # Once a run: with other settings, its second window would be read by other stages than its first.
     model, settings = backend_for(run.owner), settings_of(run.chat)
     plan = plan_for(run.owner_id, settings, model)
-    if plan in (Plan.ONE, Plan.SEPARATE):
-        return Context(run, settings, model)
-    return Context(run, settings, get_backend(), small=model if plan == Plan.SMALL else None)
+    if plan in (ReadingPlan.ONE, ReadingPlan.SEPARATE):
+        return Context(run, settings, Asker(run, model))
+    return Context(run, settings, Asker(run, get_backend()), small=model if plan == ReadingPlan.SMALL else None)
 
 
 def _run_steps(context: Context) -> Iterator[None]:
     """Run every unfinished step, and yield after each."""
-    invalidate_chat(context.owner_id, context.chat.pk)  # the task that follows an edit may not have run yet
+    progress.invalidate_chat(context.owner_id, context.chat.pk)  # the task that follows an edit may not have run yet
     if context.run.again and not context.run.done and context.run.first is not None:
         progress.mark_not_extracted_from(context.chat, reading_tiers(context), context.run.first.index)
-    if reading_tiers(context) and not context.run.done and not next_windows(context):
-        return
+    windows = next_windows(context)
+    if reading_tiers(context) and not context.run.done and not windows:
+        return  # nothing is new, so that texts about the chat as a whole need no renewal either
     members = learners(context.chat)
     attempts = 0
     while True:
-        yield from _read_windows(context, members)
+        yield from _read_windows(context, windows, members)
         try:
             yield from _run_stages(context, closing_stages(), Window([]), members)
         except MessagesChanged as change:
             attempts += not isinstance(change, ReadingAborted)
             if attempts == MAX_ATTEMPTS:
                 raise
-            invalidate_chat(context.owner_id, context.chat.pk)
+            progress.invalidate_chat(context.owner_id, context.chat.pk)
+            windows = next_windows(context)
         else:
             return
 
 
-def _read_windows(context: Context, members: Sequence[Character | None]) -> Iterator[None]:
+def _read_windows(context: Context, windows: Sequence[Window], members: Sequence[Character | None]) -> Iterator[None]:
     """Read windows until no message is new. Read a window again if it changes in the meantime."""
-    stages = reading_stages(context)
+    stages = reading_stages(context) if windows else []
     attempts = 0
-    while windows := next_windows(context):
+    while windows:
         steps = 0
         try:
             for window in windows:
@@ -117,13 +120,14 @@ def _read_windows(context: Context, members: Sequence[Character | None]) -> Iter
             if attempts == MAX_ATTEMPTS:
                 raise
             # Retire the memories of the old text, and start the window from its first step.
-            invalidate_chat(context.owner_id, context.chat.pk)
+            progress.invalidate_chat(context.owner_id, context.chat.pk)
             _forget_steps(context.run, windows)
         else:
             attempts = 0
             if not steps:
                 # The steps are finished, but their tiers are to read the window again.
                 _forget_steps(context.run, windows)
+        windows = next_windows(context)
 
 
 def _forget_steps(run: ExtractionRun, windows: Sequence[Window]) -> None:
@@ -146,15 +150,16 @@ def _run_stages(
         for member in (members if stage.per_member else [None])
     ]
     context.tiers = tiers
-    errors: dict[str, bool] = {}  # whether the model refused to read the window, by stage
+    refused: set[str] = set()  # the stages for which the model refused to read the window
     for number, (stage, member) in enumerate(steps):
         key = stage.name, member.pk if member else None
-        # A stage has read the window after its last member.
-        ends = stage.reads and window.is_last and stage not in [later for later, _ in steps[number + 1 :]]
         if key not in finished:
-            finished[key] = _run_step(context, stage, window, member, errors.get(stage.name, False), ends)
+            # A stage has read the window after its last member.
+            ends = stage.reads and window.is_last and stage not in [later for later, _ in steps[number + 1 :]]
+            finished[key] = _run_step(context, Step(stage, window, member, ends, stage.name in refused))
             yield
-        errors[stage.name] = errors.get(stage.name, False) or bool(finished[key])
+        if finished[key]:
+            refused.add(stage.name)
 
 
 def _pending_tiers(context: Context, window: Window) -> set[str]:
@@ -169,48 +174,52 @@ def _pending_tiers(context: Context, window: Window) -> set[str]:
     return set(context.run.tiers) - read_by_all
 
 
-def _run_step(
-    context: Context, stage: Stage, window: Window, member: Character | None, was_refused: bool, ends: bool
-) -> str:
-    """Run a stage and write its result. Return why the model refused, or "".
+@dataclass(frozen=True)
+class Step:
+    """A stage over one window, in a group for one ``member`` if the stage is for each.
 
-    If ``ends``, the window counts as read, or as refused if it was refused here or (``was_refused``) for another
-    member. Raise MessagesChanged, Missing, GenerationFailed, ClaimLost.
+    If ``ends``, the window counts as read after it, or as refused if it was refused here or (``was_refused``) for
+    another member.
     """
+
+    stage: Stage
+    window: Window
+    member: Character | None
+    ends: bool
+    was_refused: bool
+
+
+def _run_step(context: Context, step: Step) -> str:
+    """Run a step and write its result. Return why the model refused, or "".
+
+    Raise MessagesChanged, Missing, GenerationFailed, ClaimLost.
+    """
+    stage, window = step.stage, step.window
     jobs.heartbeat(context.run, stage=stage.name)
-    context.stage, context.character = stage.name, member or context.chat.character
     for attempt in range(1, MAX_ATTEMPTS + 1):
-        context.begin_step()
-        context.watch = partial(_abort_if_changed, context, window)
+        character = step.member or context.chat.character
+        context.begin_step(stage.name, character, window, partial(_abort_if_changed, context, window))
         try:
             outcome = stage.outcome(context, window)
         except Refused as failure:
             outcome = StageOutcome(error=failure.detail)
         with transaction.atomic():
             _check_unchanged(context, window)
-            if context.character is not None:
+            if character is not None:
                 # Runs of other chats of the character may write about the same things.
-                rows = Character.objects.for_owner(context.owner_id).filter(pk=context.character.pk)
+                rows = Character.objects.for_owner(context.owner_id).filter(pk=character.pk)
                 list(rows.select_for_update().values_list("pk"))
             if attempt == MAX_ATTEMPTS or not _was_learnt_elsewhere(context):
-                _write_step(context, stage, window, member, outcome, was_refused=was_refused, ends=ends)
+                _write_step(context, step, outcome)
                 break
     return outcome.error
 
 
-def _write_step(
-    context: Context,
-    stage: Stage,
-    window: Window,
-    member: Character | None,
-    outcome: StageOutcome,
-    *,
-    was_refused: bool,
-    ends: bool,
-) -> None:
+def _write_step(context: Context, step: Step, outcome: StageOutcome) -> None:
     """Write a step's result and mark its window, in a transaction that holds the chat's lock. Raise ClaimLost."""
-    tiers = [tier for tier in stage.tiers if tier in context.tiers] if ends else []
-    is_refused = was_refused or bool(outcome.error) or _is_refused_in_part(context.run, stage, window)
+    stage, window = step.stage, step.window
+    tiers = [tier for tier in stage.tiers if tier in context.tiers] if step.ends else []
+    is_refused = step.was_refused or bool(outcome.error) or _is_refused_in_part(context.run, stage, window)
     # The fingerprints of the messages are stored even if no tier has read them, so that an edit is noticed.
     progress.mark_extracted(
         context.chat, window.messages, [] if is_refused else tiers, refused=tiers if is_refused else []
@@ -221,7 +230,9 @@ def _write_step(
     unused = [*outcome.unused, *context.unused]
     if unused:
         counts[UNUSED] = len(unused)
-    result = recording.StepResult(stage.name, window.key, window.messages, member, unused, outcome.error, dict(counts))
+    result = recording.StepResult(
+        stage.name, window.key, window.messages, step.member, unused, outcome.error, dict(counts)
+    )
     recording.finish_step(context.run, result)
 
 

@@ -4,14 +4,16 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from apps.chats.models import Chat, Message
 from apps.chats.pages.plugins import Activity
 from apps.common.scoping import Owner
 from apps.extraction.models import ExtractionRun
 from apps.extraction.progress import end_of_window, is_checked, messages_to_extract
 from apps.extraction.runs.estimates import estimate
-from apps.extraction.settings.queries import settings_of
 from apps.extraction.settings.schema import READING_TIERS, tier_names
+from apps.extraction.settings.stores import settings_of
 from apps.memories.models import ChatMemory
 
 SPEED_STEPS, MIN_SPEED_STEPS = 20, 3  # the newest steps of a run that tell its speed, and how few of them do
@@ -79,6 +81,12 @@ def end_of_rounds(chat: Chat) -> int:
     rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, is_user=True)
     newest = rows.order_by("-index").first() if chat.is_group else None
     return end_of_window(chat) if newest is None else newest.index
+
+
+def runs_of(owner: Owner) -> QuerySet[ExtractionRun]:
+    """Return the owner's runs, without those of chats in the bin."""
+    runs: QuerySet[ExtractionRun] = ExtractionRun.objects.for_owner(owner).filter(chat__deleted_at=None)
+    return runs
 
 
 def latest_run(owner: Owner, chat: Chat) -> ExtractionRun | None:

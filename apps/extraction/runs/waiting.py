@@ -1,14 +1,16 @@
-"""Let runs wait whose model can't be called. Sweeps continue them when their wait is over."""
+"""Let runs wait whose model can't be called. Sweeps continue them when their wait is over, or a new connection does."""
 
 import datetime as dt
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
 
 from django.utils import timezone
 
 from apps.common import jobs
-from apps.common.scoping import Owner
 from apps.extraction.models import ExtractionRun
+from apps.extraction.runs.operations import resume_run
 from apps.llm.generation import GenerationFailed, LimitReached, Misconfigured, TransientFailure
 
 FIRST_WAIT = dt.timedelta(minutes=1)  # doubled for each further failure in a row
@@ -43,7 +45,11 @@ def _next_day() -> dt.datetime:
     return today + dt.timedelta(days=1)
 
 
-def waiting_runs(owner: Owner) -> list[ExtractionRun]:
-    """Return the owner's runs that wait because their model could not be called."""
+def on_generation_changed(owner_id: UUID, **kwargs: Any) -> None:
+    """Resume the owner's runs that wait because their model could not be called, and send the others to their queue."""
+    runs = ExtractionRun.objects.for_owner(owner_id)
+    for run in list(runs.filter(state=ExtractionRun.State.QUEUED, wait_until=None)):
+        jobs.send_on_commit(run)  # its message may be in the queue that it has left
     reasons = (_Reason.SERVER, _Reason.LIMIT, _Reason.CONNECTION)
-    return list(ExtractionRun.objects.for_owner(owner).filter(state__in=("queued", "paused"), waits_for__in=reasons))
+    for run in list(runs.filter(state__in=("queued", "paused"), waits_for__in=reasons)):
+        resume_run(run)

@@ -34,6 +34,7 @@ def next_windows(context: Context) -> list[Window]:
     new = progress.messages_to_extract(context.chat, tiers, max(start, context.position), end)
     if context.position > start and not new.exists():
         new = progress.messages_to_extract(context.chat, tiers, start, end)  # earlier messages that have changed
+    # Estimated where the run begins: later windows would only make the expected end move.
     if context.position == 0 and (count := new.count()):
         _estimate_total(context, count)
     messages: list[Message] = []
@@ -41,6 +42,7 @@ def next_windows(context: Context) -> list[Window]:
     for message in new.with_swipes()[: context.settings.chunk]:
         budget -= count_tokens(message.mes)
         is_long = budget < 0 or len(message.mes) > MAX_TURN
+        # Messages between two new ones have been read, or are left out: a window ends before such a gap.
         if messages and (is_long or message.index != messages[-1].index + 1):
             break
         messages.append(message)

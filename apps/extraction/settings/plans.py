@@ -14,7 +14,7 @@ _BILLIONS = re.compile(r"(?<![\d.])(\d{1,3}(?:\.\d+)?)b(?![a-z])", re.IGNORECASE
 _MILLIONS = re.compile(r"(?<![\d.])(\d{3})m(?![a-z])", re.IGNORECASE)
 
 
-class Plan(StrEnum):
+class ReadingPlan(StrEnum):
     """How messages are read."""
 
     ONE = "one"  # one call for all tiers
@@ -23,21 +23,21 @@ class Plan(StrEnum):
     BUILTIN = "builtin"  # the built-in reader alone
 
 
-def plan_for(owner: Owner, settings: Settings, backend: GenerationBackend) -> Plan:
+def plan_for(owner: Owner, settings: Settings, backend: GenerationBackend) -> ReadingPlan:
     """Return how the backend reads messages.
 
     If the settings leave it open, it is what the model's suitability test found. Without a test, a model whose name
     tells that it is small is asked plain questions, one of profile A is asked for each tier, and others read at once.
     """
     if backend.name == BUILTIN:
-        return Plan.BUILTIN
+        return ReadingPlan.BUILTIN
     if settings.reading != "auto":
-        return Plan(settings.reading)
+        return ReadingPlan(settings.reading)
     if tested := _tested_plan(owner, backend):
-        return Plan(tested)
+        return ReadingPlan(tested)
     if 0 < billions_of(backend.model) <= MAX_SMALL:
-        return Plan.SMALL
-    return Plan.ONE if settings.profile == "B" else Plan.SEPARATE
+        return ReadingPlan.SMALL
+    return ReadingPlan.ONE if settings.profile == "B" else ReadingPlan.SEPARATE
 
 
 def _tested_plan(owner: Owner, backend: GenerationBackend) -> str:

@@ -6,7 +6,7 @@ A character's document overrides the user's, and a chat's overrides both.
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 from uuid import UUID
@@ -24,7 +24,9 @@ from apps.common.problems import Conflict, ProblemType
 from apps.common.scoping import Owner, owner_id_of
 from apps.common.settings.declarations import Schema
 from apps.common.settings.inheritance import Source
-from apps.extraction.models.settings import ScopedSettings
+from apps.extraction.models import MemorySettings, ScopedSettings
+from apps.extraction.settings.schema import SETTINGS, Settings, resolve
+from apps.llm.backends import backend_for
 
 
 class SettingsChanged(Conflict):
@@ -128,3 +130,37 @@ class SettingsStore:
     def _known(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings of a document that are set, without its schema version."""
         return {name: value for name, value in self.settings.known(document).items() if value is not None}
+
+
+MEMORY_SETTINGS = SettingsStore(MemorySettings, SETTINGS)
+change_settings = MEMORY_SETTINGS.change
+
+
+def on_characters_merged(*, character: Character, into: Character, **kwargs: Any) -> None:
+    """Receive ``characters_merged``: move the settings of ``character`` if ``into`` has none of its own."""
+    MEMORY_SETTINGS.move(character, into)
+
+
+def settings_of(chat: Chat) -> Settings:
+    """Return the settings that apply to a chat, from defaults, its owner, its character and itself."""
+    documents = MEMORY_SETTINGS.documents(chat.owner_id, chat.character_id, chat)
+    return resolve(backend_for(chat.owner_id).profile, documents)
+
+
+def settings_of_owner(owner: Owner, character: Character | None = None) -> Settings:
+    """Return the settings that apply to all chats of an owner, or of one of their characters."""
+    return resolve(backend_for(owner).profile, MEMORY_SETTINGS.documents(owner, character))
+
+
+stored_settings = MEMORY_SETTINGS.stored
+
+
+def settings_document(chat: Chat) -> dict[str, Any]:
+    """Return the settings that apply to a chat and those stored for the user, the character and the chat."""
+    character = stored_settings(chat.owner_id, character=chat.character) if chat.character else {}
+    return {
+        "effective": asdict(settings_of(chat)),
+        "user": stored_settings(chat.owner_id),
+        "character": character,
+        "chat": stored_settings(chat.owner_id, chat=chat),
+    }

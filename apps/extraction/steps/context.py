@@ -1,35 +1,26 @@
-"""Context of a stage: the run, its settings and model, and the window of messages that it reads."""
+"""What a step of a run is given, and what it returns: the context, a window of messages, and the outcome."""
 
 import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
-from contextlib import suppress
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
-import numpy as np
 from django.utils import timezone
 
 from apps.chats.dates import day_of
 from apps.chats.models import Character, Chat, Message, Participant
-from apps.extraction.jobs.embedding_jobs import embed_texts
 from apps.extraction.models import ExtractionRun
 from apps.extraction.progress import end_of_window, window_key, withheld_in
-from apps.extraction.prompts.overrides import template_of
-from apps.extraction.prompts.rendering import render
-from apps.extraction.prompts.tasks import TASKS, any_line_of
 from apps.extraction.settings.schema import Settings
-from apps.extraction.steps import calls
+from apps.extraction.steps.asking import Asker
 from apps.extraction.steps.dictation import with_quotations
 from apps.extraction.steps.turns import with_text
-from apps.llm.backends import embedder_for
-from apps.llm.embeddings import EmbeddingUnavailable
-from apps.llm.generation import BUILTIN, GenerationBackend, GenerationRequest, Watch, unwatched
+from apps.llm.generation import BUILTIN, GenerationBackend, Watch
 from apps.memories.masking import masked
-from apps.memories.models import Memory
 from apps.memories.witnesses import participant_of, participants_of, witnessed_turns
 
 MIN_EARLIER = 6  # messages before a window
@@ -97,12 +88,16 @@ NO_OUTCOME = StageOutcome()
 
 @dataclass
 class Context:
-    """State of a run while one worker executes it."""
+    """What is known to a step of a run: the chat and its people, the settings, and which messages the step has read.
+
+    ``ask`` asks the model. ``unused`` and ``noted`` collect what the step tells besides its outcome.
+    """
 
     run: ExtractionRun
     settings: Settings
-    backend: GenerationBackend
-    stage: str = ""
+    ask: Asker
+    # A small model, which is asked plain questions alone; ``ask`` then asks the built-in one, which does the rest.
+    small: GenerationBackend | None = None
     character: Character | None = None  # the character whose memories the stage writes
     position: int = 0  # index at which the current window begins; earlier messages that change are read last
     tiers: Set[str] = frozenset()  # those of the run that have not read the window
@@ -112,32 +107,46 @@ class Context:
     read_without: Set[UUID] = frozenset()
     step_began: dt.datetime = field(default_factory=timezone.now)
     also_read: Sequence[Message] = ()  # messages that the step reads after its window
-    # Called about once a second during a call; raises if what the step reads has changed.
-    watch: Watch = unwatched
-    # Replies to tasks that one call has answered together, by task; ``ask`` returns them without another call.
-    replies: Mapping[str, str] = field(default_factory=dict)
-    # The ids that the numbers in those replies stand for, by the placeholder that showed them.
-    offered: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     # Lines that could not be used of replies to what a stage asks besides, such as pairs and trigger words.
     unused: list[str] = field(default_factory=list)
     # Counts of the step besides those of what it writes.
     noted: Counter[str] = field(default_factory=Counter)
-    # A small model, which is asked plain questions alone; ``backend`` is then the built-in one, which does the rest.
-    small: GenerationBackend | None = None
 
-    def begin_step(self) -> None:
-        """Record the state of the chat that the next step reads."""
+    def of_member(self, member: Character | None) -> "Context":
+        """Return the context for a member's memories, or the chat's character's. The step is the same."""
+        context = copy(self)  # which keeps the names that were looked up
+        context.character = member or self.chat.character
+        return context
+
+    def answered(self, replies: Mapping[str, str], offered: Mapping[str, Mapping[str, str]]) -> "Context":
+        """Return the context whose ``ask`` returns these ``replies``."""
+        context = copy(self)
+        context.ask = replace(self.ask, replies=replies, offered=offered)
+        return context
+
+    def begin_step(self, stage: str, character: Character | None, window: Window, watch: Watch) -> None:
+        """Begin a step of a stage: record the state of the chat that it reads. ``watch`` is called during its calls."""
+        self.ask = Asker(self.run, self.backend, stage, watch)
+        self.character = character
         self.step_began = timezone.now()
         self.also_read = ()
         self.unused = []
         self.noted = Counter()
         self.read_rev = Chat.objects.for_owner(self.owner_id).values_list("rev", flat=True).get(pk=self.run.chat_id)
-        self.read_to = self.last_index
+        self.read_to = window.messages[-1].index if window.messages else self.last_index
         self.read_without = withheld_in(self.chat)
+
+    @property
+    def backend(self) -> GenerationBackend:
+        return self.ask.backend
 
     @property
     def chat(self) -> Chat:
         return self.run.chat
+
+    @property
+    def character_id(self) -> UUID | None:
+        return self.character.pk if self.character else None
 
     @property
     def owner_id(self) -> Any:
@@ -164,7 +173,7 @@ class Context:
 
     def witnessed(self, turns: Mapping[int, Message]) -> dict[int, Message]:
         """Return the turns that the character witnessed; all of them outside a group."""
-        if self.witness is None:
+        if not self.settings.witnesses_only:
             return dict(turns)
         return witnessed_turns(turns, self.character, participants_of(self.chat))
 
@@ -181,7 +190,7 @@ class Context:
     @property
     def is_requested(self) -> bool:
         """Return whether the run is for the tier of this stage alone, as a person asks for."""
-        return bool(self.run.tiers == [self.stage])
+        return bool(self.run.tiers == [self.ask.stage])
 
     @property
     def has_model(self) -> bool:
@@ -193,58 +202,6 @@ class Context:
         """Return the index of the last message that the run may read."""
         return end_of_window(self.chat) - 1
 
-    def ask(self, task: str, material: Mapping[str, Any], **options: Any) -> str:
-        """Return the model's reply, which is stored unchanged, with ``options`` of ``ask_question``.
-
-        Raise GenerationFailed, ClaimLost.
-        """
-        if task in self.replies:
-            return self.replies[task]
-        return self.ask_question(task, material, **options).text
-
-    def ask_question(
-        self,
-        task: str,
-        material: Mapping[str, Any],
-        *,
-        max_tokens: int = 0,
-        backend: GenerationBackend | None = None,
-        sampling: Mapping[str, Any] = MappingProxyType({}),
-        line_pattern: str = "",
-        **options: Any,
-    ) -> calls.Answer:
-        """Return a reply with ``options`` of ``calls.Question``, of the model unless another ``backend`` is given.
-
-        ``max_tokens``, ``line_pattern`` and what tells usable replies are those of the task unless given; ``sampling``
-        are further fields of the request. Raise GenerationFailed, ClaimLost.
-        """
-        asked, own = TASKS[task], template_of(self.owner_id, task)
-        # An own template may ask for other lines.
-        pattern = "" if own else line_pattern or any_line_of([asked.line_pattern])
-        limit = max_tokens or asked.max_tokens
-        request = GenerationRequest(
-            task, render(task, material, own), material, limit, line_pattern=pattern, **sampling
-        )
-        options = {"is_usable": asked.is_usable, "parse": asked.parse, **options}
-        question = calls.Question(request, watch=self.watch, **options)
-        return calls.ask(self.run, self.stage, backend or self.backend, question)
-
     def attributed(self, text: str, material: Mapping[str, Any]) -> str:
         """Return what a model wrote, with the words of its material as quotations. The built-in one has its own."""
         return with_quotations(text, material, self.participants) if self.has_model else text
-
-    def vectors(self, texts: Sequence[str]) -> tuple[np.ndarray | None, str]:
-        """Return the texts' vectors and the name of their model; None and "" if embeddings are unavailable."""
-        if not texts:
-            return None, ""
-        try:
-            embedder = embedder_for(self.owner_id)
-            return embedder.embed(texts), embedder.model
-        except EmbeddingUnavailable:
-            return None, ""
-
-    def embed_memories(self, rows: Sequence[tuple[UUID, str]]) -> None:
-        """Embed memories, given as (id, text), with the current model if it is available."""
-        with suppress(EmbeddingUnavailable):
-            if rows:
-                embed_texts(Memory, self.owner_id, rows, embedder_for(self.owner_id))

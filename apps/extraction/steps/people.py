@@ -2,29 +2,23 @@
 
 from collections.abc import Iterable, Mapping
 
-from django.db.models import Q
-
 from apps.chats.models import Character
 from apps.extraction.steps.context import Context
 from apps.memories.models import Entity
+from apps.memories.queries.entities import registry_of
 from apps.search.questions import mentions
 
 
 def known_people(context: Context, character: Character | None) -> list[Entity]:
     """Return the people of a registry, newest first: the character's, else the chat's."""
-    character_id = character.pk if character else context.chat.character_id
-    scope = Q(character=character_id) if character_id else Q(chat=context.chat)
-    rows = Entity.objects.for_owner(context.owner_id).filter(scope, kind=Entity.Kind.CHARACTER)
-    return list(rows.order_by("-pk"))
+    return list(registry_of(context.chat, character).filter(kind=Entity.Kind.CHARACTER).order_by("-pk"))
 
 
 def known_things(context: Context, character: Character | None) -> set[str]:
     """Return the casefolded names of the places, objects, groups and concepts of the same registry."""
-    character_id = character.pk if character else context.chat.character_id
-    scope = Q(character=character_id) if character_id else Q(chat=context.chat)
-    rows = Entity.objects.for_owner(context.owner_id).filter(scope)
-    things = rows.exclude(kind__in=(Entity.Kind.CHARACTER, Entity.Kind.UNKNOWN)).values_list("name", "aliases")
-    return {name.casefold() for thing, aliases in things for name in (thing, *aliases)}
+    things = registry_of(context.chat, character).exclude(kind__in=(Entity.Kind.CHARACTER, Entity.Kind.UNKNOWN))
+    rows = things.values_list("name", "aliases")
+    return {name.casefold() for thing, aliases in rows for name in (thing, *aliases)}
 
 
 def is_named(person: Entity, text: str) -> bool:

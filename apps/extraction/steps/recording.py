@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from apps.chats.models import Character, Message
@@ -52,27 +53,26 @@ def finish_step(run: ExtractionRun, result: StepResult) -> None:
     locked.done += 1
     locked.total = max(locked.total, locked.done)
     locked.counts = dict(Counter(locked.counts) + Counter(result.counts))
+    # It got further, so that neither its lost workers nor the server's silence count any more.
     locked.claims = locked.waits = 0
     locked.heartbeat_at = timezone.now()
     locked.save(update_fields=["done", "total", "counts", "claims", "waits", "heartbeat_at"])
 
 
-def unusable_replies(run: ExtractionRun, key: str) -> list[ModelCall]:
-    """Return the calls of this run with the same key whose replies came but could not be used, in order."""
-    calls = ModelCall.objects.for_owner(run.owner_id).filter(run=run, key=key, unusable=True)
-    return list(calls.order_by("pk"))
-
-
-def stored_reply(run: ExtractionRun, key: str) -> ModelCall | None:
+def stored_replies(run: ExtractionRun, key: str) -> tuple[ModelCall | None, list[ModelCall]]:
     """Return the last call with this key that got a reply, so that it need not be sent again, or None.
 
-    Any run of the chat may have made it. A run that reads messages again, or reads none and writes texts only, is to
-    get other replies than before: for it, only its own calls count, from before it was interrupted.
+    Also return the calls of this run with the key whose replies came but could not be used, in order.
+
+    Any run of the chat may have got the reply. A run that reads messages again, or reads none and writes texts only, is
+    to get other replies than before: for it, only its own calls count, from before it was interrupted.
     """
-    calls = ModelCall.objects.for_owner(run.owner_id).filter(key=key, error="")
     is_repetition = run.again or not set(run.tiers) & set(READING_TIERS)
-    calls = calls.filter(run=run) if is_repetition else calls.filter(run__chat=run.chat_id)
-    return calls.order_by("-pk").first()
+    may_have_asked = Q(run=run) if is_repetition else Q(run__chat=run.chat_id)
+    calls = ModelCall.objects.for_owner(run.owner_id).filter(key=key)
+    calls = list(calls.filter(may_have_asked & Q(error="") | Q(run=run, unusable=True)).order_by("pk"))
+    replied = [call for call in calls if not call.error]
+    return (replied[-1] if replied else None), [call for call in calls if call.unusable]
 
 
 @transaction.atomic
@@ -81,6 +81,7 @@ def record_call(run: ExtractionRun, call: ModelCall) -> None:
 
     Raise ClaimLost if the run was deleted.
     """
+    # Not only of a run that this worker owns: a call that was paid for counts, whoever cancelled the run meanwhile.
     locked = ExtractionRun.objects.for_owner(run.owner_id).select_for_update().filter(pk=run.pk).first()
     if locked is None:
         raise jobs.ClaimLost

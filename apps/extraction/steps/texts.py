@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from apps.chats.models import Character
-from apps.extraction.models import ExtractionRun, ModelCall
-from apps.extraction.models.runs import BACKED_OFF
+from apps.extraction.models import BACKED_OFF, ExtractionRun, ModelCall
 from apps.extraction.steps.context import Context, StageOutcome
 from apps.memories.models import VersionedText
 from apps.memories.operations.texts import write_version

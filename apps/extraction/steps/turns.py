@@ -1,12 +1,15 @@
-"""Select messages around a window, as many as fit into a prompt; find the turn that a line of a reply comes from."""
+"""Select messages around a window, and as many entries as fit into a prompt; find the turn that a line comes from."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
+from typing import TypeVar
 
 from apps.chats.models import Chat, Message
 from apps.english.words import content_words
 from apps.llm.tokens import count_tokens
+
+T = TypeVar("T")
 
 
 def messages_between(chat: Chat, first: int, last: int, limit: int = 400) -> list[Message]:
@@ -16,6 +19,17 @@ def messages_between(chat: Chat, first: int, last: int, limit: int = 400) -> lis
     """
     rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, index__gte=first, index__lte=last)
     return list(rows.remembered().with_swipes().order_by("-index")[:limit])[::-1]
+
+
+def fitting(items: Iterable[T], budget: float, size: Callable[[T], float]) -> list[T]:
+    """Return the first items whose sizes are at most ``budget`` together."""
+    kept: list[T] = []
+    for item in items:
+        budget -= size(item)
+        if budget < 0:
+            break
+        kept.append(item)
+    return kept
 
 
 def within_budget(turns: Mapping[int, Message], budget: float) -> dict[int, Message]:
@@ -53,6 +67,8 @@ def parts_of(text: str, budget: float, max_chars: float = math.inf) -> list[str]
 
 def with_text(message: Message, text: str) -> Message:
     """Return a copy of a message, not to be saved, whose active swipe has another text."""
+    # The text of a message is that of its active swipe, which is looked up among its prefetched ones. The copy gets a
+    # prefetched queryset of its own, since that of the message is shared with whoever else reads it.
     copied, swipe = copy(message), copy(message.active_swipe)
     swipe.mes = text
     swipes = message.swipes.all()._chain()  # type: ignore[attr-defined]

@@ -5,6 +5,7 @@ A test uses its own scenes: it reads no memories and writes none.
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -12,11 +13,12 @@ from django.db import transaction
 from django.utils.translation import gettext, gettext_noop
 
 from apps.common import jobs
+from apps.common.on_demand import on_demand
 from apps.common.problems import Conflict, Invalid, Problem
 from apps.common.scoping import Owner, owner_id_of
 from apps.extraction.models import ModelTest
-from apps.extraction.prompts.overrides import templates_of
-from apps.extraction.suitability.running import Report, question_count, run
+from apps.extraction.prompts.rendering import templates_of
+from apps.extraction.suitability.running import SuitabilityReport, question_count, run
 from apps.extraction.suitability.scoring import TrialResult
 from apps.llm.backends import backend_on
 from apps.llm.generation import GenerationBackend, get_backend
@@ -48,8 +50,16 @@ def start_test(owner: Owner, connection: Connection | None) -> ModelTest:
         backend=backend.name,
         model=backend.model,
         total=question_count(backend.name),
-        results=_document(Report()),
+        results=_document(SuitabilityReport()),
     )
+
+
+def request_model_test(owner: Owner, connection: Connection | None) -> ModelTest:
+    """Start a test as ``start_test`` does, and queue it on commit."""
+    with transaction.atomic():
+        test = start_test(owner, connection)
+        transaction.on_commit(partial(on_demand("apps.extraction.tasks:send_model_test"), test.pk))
+    return test
 
 
 def execute(test_id: UUID) -> None:
@@ -65,7 +75,7 @@ def execute(test_id: UUID) -> None:
 
         def store(result: TrialResult) -> None:
             results.append(result)
-            jobs.heartbeat(test, done=len(results), results=_document(Report(results)))
+            jobs.heartbeat(test, done=len(results), results=_document(SuitabilityReport(results)))
 
         report = run(_backend(test.connection), throttled_heartbeat(test), store, templates=templates_of(test.owner))
         jobs.end(test, ModelTest.State.SUCCEEDED, results=_document(report))
@@ -88,5 +98,5 @@ def _backend(connection: Connection | None) -> GenerationBackend:
     return backend_on(connection) if connection else get_backend()
 
 
-def _document(report: Report) -> dict[str, Any]:
+def _document(report: SuitabilityReport) -> dict[str, Any]:
     return {"schema_version": ModelTest.SCHEMA_VERSION, **report.document()}

@@ -1,4 +1,4 @@
-"""Run the suitability test: ask each question, score the reply and report the progress."""
+"""Run the suitability test: ask each question, score the reply, report the progress and format the report."""
 
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -6,9 +6,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from apps.extraction.prompts.rendering import render
-from apps.extraction.prompts.tasks import TASKS, any_line_of
-from apps.extraction.suitability.expectations import Statement, met_expectations
-from apps.extraction.suitability.scenarios import WAYS, Trial, trial_of, trials_for
+from apps.extraction.prompts.task import TASKS, any_line_of
+from apps.extraction.suitability.scenarios import WAYS, ReplyStatement, Trial, met_expectations, trial_of, trials_for
 from apps.extraction.suitability.scoring import USABLE, TrialResult, failed_result, score_of, score_reply, verdict_of
 from apps.extraction.tiers.memories import KINDS, parse_memories
 from apps.llm.generation import (
@@ -23,7 +22,7 @@ from apps.llm.generation import (
 
 
 @dataclass(frozen=True)
-class Report:
+class SuitabilityReport:
     """Results of all tiers. ``without`` is the score of the built-in reader on the plain question, None if unasked."""
 
     tiers: list[TrialResult] = field(default_factory=list)
@@ -72,7 +71,7 @@ def run(
     on_progress: Callable[[TrialResult], None],
     templates: Mapping[str, str] | None = None,
     tasks: Collection[str] = (),
-) -> Report:
+) -> SuitabilityReport:
     """Ask the backend every question, or those of some ``tasks``; ``templates`` by task override the built-in prompts.
 
     ``watch`` is called during each call; an exception in it or in ``on_progress`` ends the test. A failed call is
@@ -86,7 +85,7 @@ def run(
         result = _ask(backend, watch, trial, (templates or {}).get(trial.task))
         results.append(result)
         on_progress(result)
-    return Report(results, _score_without() if backend.name != BUILTIN else None)
+    return SuitabilityReport(results, _score_without() if backend.name != BUILTIN else None)
 
 
 def _score_without() -> int:
@@ -94,7 +93,7 @@ def _score_without() -> int:
     trial = trial_of("plain")
     request = GenerationRequest("long_term", [], {**trial.material, "participants": ["Ilka", "Tobias"], "known": []})
     lines = parse_memories(get_backend().generate(request).text, KINDS["long_term"]).items
-    statements = [Statement(line.text) for line in lines]
+    statements = [ReplyStatement(line.text) for line in lines]
     met, wrong = (met_expectations(facts, statements) for facts in (trial.expected, trial.forbidden))
     return score_of(trial, len(met), len(wrong), 1.0)
 
@@ -117,4 +116,38 @@ def _ask(backend: GenerationBackend, watch: Watch, trial: Trial, template: str |
         seconds=round(time.monotonic() - start, 2),
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
+    )
+
+
+WIDTH = 78
+
+
+def format_progress(tier: TrialResult) -> str:
+    """Return a line with the score of a tier."""
+    return f"{tier.task:<14} {tier.score:>3}  {tier.verdict:<10} {tier.seconds:>7.1f} s"
+
+
+def format_report(report: SuitabilityReport) -> str:
+    """Return the reply and hints of each tier, followed by a table of all scores."""
+    parts = [_tier(tier) for tier in report.tiers]
+    heading = f"{'tier':<14} {'score':>5}  {'found':>7}  {'wrong':>5}  {'unused':>6}  {'tokens':>6}  {'seconds':>7}"
+    rows = [heading, *map(_row, report.tiers)]
+    rows += [f"reads best: {report.plan} (the built-in reader alone: {report.without})"] if report.plan else []
+    rows.append(f"{'all':<14} {report.score:>5}  {verdict_of(report.score)}")
+    return "\n\n".join([*parts, "\n".join(rows)])
+
+
+def _tier(tier: TrialResult) -> str:
+    lines = [f"== {tier.task} ({tier.scene}) ".ljust(WIDTH, "="), tier.raw.strip() or "(no reply)", ""]
+    lines += [f"- {hint}" for hint in tier.hints]
+    lines += [f"- Not found: {'; '.join(tier.missing)}."] if tier.missing else []
+    lines += [f"- Not used: {line}" for line in tier.unused_lines[:10]]
+    return "\n".join(lines)
+
+
+def _row(tier: TrialResult) -> str:
+    found = f"{len(tier.found)}/{len(tier.found) + len(tier.missing)}"
+    return (
+        f"{tier.task:<14} {tier.score:>5}  {found:>7}  {len(tier.wrong):>5}  {len(tier.unused_lines):>6}  "
+        f"{tier.completion_tokens:>6}  {tier.seconds:>7.1f}"
     )

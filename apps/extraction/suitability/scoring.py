@@ -3,9 +3,8 @@
 from dataclasses import dataclass, field
 
 from apps.extraction.parsers.text_cleanup import is_none
-from apps.extraction.suitability.expectations import met_expectations
 from apps.extraction.suitability.replies import ParsedReply, parse_reply
-from apps.extraction.suitability.scenarios import Trial
+from apps.extraction.suitability.scenarios import Trial, met_expectations
 
 FORMAT_WEIGHT = 0.3  # share of a score that depends on how many lines can be used
 PENALTY = 0.15  # share of a score lost for each forbidden statement

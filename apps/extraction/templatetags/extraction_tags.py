@@ -18,13 +18,13 @@ from apps.common.on_demand import on_demand
 from apps.common.settings.inheritance import Source, setting_values
 from apps.extraction.models import ExtractionRun
 from apps.extraction.progress import refused_messages
-from apps.extraction.prompts.tasks import TASKS
+from apps.extraction.prompts.task import TASKS
 from apps.extraction.runs import queries
 from apps.extraction.runs.estimates import MONEY
 from apps.extraction.runs.queries import seconds_left
 from apps.extraction.settings.presets import PRESETS, current_preset
-from apps.extraction.settings.queries import stored_settings
 from apps.extraction.settings.schema import SETTINGS, resolve
+from apps.extraction.settings.stores import stored_settings
 from apps.llm.backends import backend_for
 from apps.llm.templatetags.connection_filters import thousands
 

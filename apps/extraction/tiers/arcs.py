@@ -14,12 +14,12 @@ from apps.english.words import content_words, jaccard
 from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.parsers.records import ParsedLines, Record, has_lines, parse_lines
 from apps.extraction.parsers.text_cleanup import clean_line
-from apps.extraction.prompts.tasks import TEXT_PATTERN, Task
+from apps.extraction.prompts.task import TEXT_PATTERN, Task
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.dictation import Dictation
 from apps.extraction.steps.turns import messages_between, source_of, within_budget
-from apps.extraction.tiers.tier import Form, Known, Tier
-from apps.llm.generation import Refused
+from apps.extraction.tiers.tier import Form, ShownEntries, Tier
+from apps.llm.backends import vectors_if_available
 from apps.memories.models import Arc, Memory, Scene
 from apps.memories.operations.arcs import open_arc, resolve_arc
 from apps.memories.queries.arcs import open_arcs_in
@@ -65,7 +65,7 @@ def run(context: Context, window: Window) -> StageOutcome:
 
 def run_from_reading(context: Context, window: Window) -> StageOutcome:
     """Return the outcome of the arcs' lines of a reading, which shows the window alone."""
-    return _outcome_of(context, window, context.replies["arcs"], window.turns, context.offered.get("open", {}))
+    return _outcome_of(context, window, context.ask.replies["arcs"], window.turns, context.ask.offered.get("open", {}))
 
 
 def _open_arcs(context: Context, turns: Mapping[int, Message]) -> list[Arc]:
@@ -128,7 +128,7 @@ def _open_new(
     Their source may be an earlier message than those of the window.
     """
     lines = [line for line in lines if len(line.text) > MIN_TEXT]
-    vectors, model = context.vectors([line.text for line in lines])
+    vectors, model = vectors_if_available(context.owner_id, [line.text for line in lines])
     changes.model = model
     closed = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat)
     closed = closed.exclude(pk__in=[arc.pk for arc in open_arcs])
@@ -177,7 +177,7 @@ def _resolve(
 
 def _summary(context: Context, arc: Arc, resolution: str) -> str:
     """Ask for a summary of an arc. Return the resolution itself without one, or after a reading by a small model."""
-    if context.replies and context.settings.profile == "A":
+    if context.ask.replies and context.settings.profile == "A":
         return resolution
     scenes = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Scene.State.FOUND)
     recaps = scenes.exclude(recap="").order_by("-source__index").values_list("recap", flat=True)[:MAX_SCENES]
@@ -188,10 +188,7 @@ def _summary(context: Context, arc: Arc, resolution: str) -> str:
         if words & content_words(memory.text)
     ]
     material = {"arc": arc.text, "scenes": list(recaps)[::-1], "memories": [*memories[-MAX_MEMORIES:], resolution]}
-    try:
-        reply = context.ask("arc_summary", material)
-    except Refused:
-        return resolution
+    reply = context.ask.unless_refused("arc_summary", material)
     return context.attributed(parse_free_text(reply, MAX_SUMMARY), material) or resolution
 
 
@@ -238,6 +235,6 @@ ARC_SUMMARY = Task(
 FORM = Form(
     "arcs",
     ARCS,
-    known=Known("open", lambda context, turns: _arcs_material(_open_arcs(context, turns)), max_tokens=250),
+    known=ShownEntries("open", lambda context, turns: _arcs_material(_open_arcs(context, turns)), max_tokens=250),
 )
 TIER = Tier("arcs", run, (ARCS, ARC_SUMMARY), forms=(FORM,), from_reading=run_from_reading)

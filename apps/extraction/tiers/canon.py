@@ -10,12 +10,11 @@ from django.utils.translation import gettext_lazy as _
 from apps.chats.models import Message
 from apps.extraction.parsers.free_text import parse_free_text, truncate
 from apps.extraction.parsers.text_cleanup import clean_reply, is_none, strip_fences, strip_html
-from apps.extraction.prompts.overrides import template_of
-from apps.extraction.prompts.rendering import default_template
-from apps.extraction.prompts.tasks import Task
+from apps.extraction.prompts.rendering import default_template, template_of
+from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome, Window
 from apps.extraction.steps.texts import backs_off, is_members_turn, tellable, text_outcome
-from apps.extraction.steps.turns import messages_between
+from apps.extraction.steps.turns import fitting, messages_between
 from apps.extraction.tiers.tier import Tier
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Arc, Memory, VersionedText
@@ -39,17 +38,16 @@ def run(context: Context, window: Window) -> StageOutcome:
 
     A person's edit is kept unless the user requests a new canon.
     """
-    arcs = _resolved_arcs(context)
+    arcs = [arc for arc in resolved_arcs_of(context.chat, context.character) if arc.summary]
     current = current_version(context.chat, VersionedText.Kind.CANON, context.character)
     is_due = _is_due(context, arcs, current) and is_members_turn(context, VersionedText.Kind.CANON)
     if (not context.is_requested and not is_due) or backs_off(context, "canon"):
         return NO_OUTCOME
     budget = context.token_budget / 2  # for each of arcs and memories
-    summaries = _newest_within(tellable(context, _summaries(context, arcs)), budget)
-    character_id = context.character.pk if context.character else None
-    rows = active_memories(context.chat, Memory.Tier.LONG_TERM, character_id)
+    summaries = fitting(tellable(context, _summaries(context, arcs))[::-1], budget, count_tokens)[::-1]
+    rows = active_memories(context.chat, Memory.Tier.LONG_TERM, context.character_id)
     rows = rows.filter(importance__gte=MIN_IMPORTANCE, hidden=False).order_by("-pinned", "-importance", "-pk")
-    memories = _newest_within(tellable(context, rows.values_list("text", flat=True))[::-1], budget)[::-1]
+    memories = fitting(tellable(context, rows.values_list("text", flat=True)), budget, count_tokens)
     if not summaries and not memories:
         return NO_OUTCOME
     subject = context.character.name if context.character else context.chat.title
@@ -83,11 +81,6 @@ def _is_due(context: Context, arcs: Sequence[Arc], current: VersionedText | None
     return resolved_since or is_outdated(current, context.chat, context.character)
 
 
-def _resolved_arcs(context: Context) -> list[Arc]:
-    """Return the resolved arcs of the chat and of the character's other stories that have a summary, oldest first."""
-    return [arc for arc in resolved_arcs_of(context.chat, context.character) if arc.summary]
-
-
 def _summaries(context: Context, arcs: Sequence[Arc]) -> list[str]:
     """Return the summaries of arcs; for a group's member, of those of the chat whose source they witnessed."""
     rows = list(arcs)
@@ -98,17 +91,6 @@ def _summaries(context: Context, arcs: Sequence[Arc]) -> list[str]:
     told = {number: sources[arc.source_id] for number, arc in here.items() if arc.source_id}
     witnessed = context.witnessed(told)
     return [arc.summary for number, arc in enumerate(rows) if number in witnessed or number not in here]
-
-
-def _newest_within(texts: Sequence[str], budget: float) -> list[str]:
-    """Return the last texts that have at most ``budget`` tokens together, in order."""
-    kept: list[str] = []
-    for text in reversed(texts):
-        budget -= count_tokens(text)
-        if budget < 0:
-            break
-        kept.append(text)
-    return kept[::-1]
 
 
 def labels_in(template: str) -> list[str]:

@@ -11,12 +11,11 @@ from django.utils.translation import gettext_lazy as _
 from apps.english.words import content_words, jaccard
 from apps.extraction.parsers.records import ParsedLines, Record, has_lines, parse_lines, parse_numbers
 from apps.extraction.parsers.text_cleanup import clean_line
-from apps.extraction.prompts.tasks import Task
+from apps.extraction.prompts.task import Task
 from apps.extraction.settings.schema import Settings
 from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome
 from apps.extraction.steps.dictation import is_dictated
 from apps.extraction.tiers.memories import KINDS
-from apps.llm.generation import Refused
 from apps.memories.models import Memory
 from apps.memories.operations.merging import mark_consolidated, merge_memories
 from apps.memories.queries.memories import active_memories
@@ -46,7 +45,10 @@ def run(context: Context, tier: str) -> StageOutcome:
     merges: list[Merge] = []
     unused: list[str] = []
     for entries in groups:
-        reply = _ask_for_merges(context, tier, entries)
+        material = {"tier": tier, "kind": entries[0].kind, "entries": entries_material(entries)}
+        limit = max(MIN_TOKENS, TOKENS_PER_ENTRY * len(entries))
+        # If the model refuses, it is asked again about later entries.
+        reply = context.ask.unless_refused("consolidate", material, max_tokens=limit)
         found, lines = merges_from(reply, entries, [entries])
         merges += found
         unused += lines
@@ -91,22 +93,12 @@ def _entries(context: Context, tier: str, kind: str) -> list[Memory]:
     Only what the chat learnt or inherited is merged: a merge with a memory of another story would tell it to the
     branches of this one. What a branch inherited is not new to it.
     """
-    character_id = context.character.pk if context.character else None
-    rows = active_memories(context.chat, tier, character_id).filter(kind=kind, pinned=False, edited_by="")
+    rows = active_memories(context.chat, tier, context.character_id).filter(kind=kind, pinned=False, edited_by="")
     rows = rows.filter(expires_at=None).learnt_in(context.chat).defer("embedding", "lexemes")
     entries = list(rows.order_by("consolidated", "-pk")[:MAX_ENTRIES])[::-1]
     for entry in entries:
         entry.consolidated = entry.consolidated or entry.chat_id != context.chat.pk
     return entries
-
-
-def _ask_for_merges(context: Context, tier: str, entries: Sequence[Memory]) -> str:
-    """Ask for merges of entries of a kind. Return "" if the model refuses: it is asked again about later entries."""
-    material = {"tier": tier, "kind": entries[0].kind, "entries": entries_material(entries)}
-    try:
-        return context.ask("consolidate", material, max_tokens=max(MIN_TOKENS, TOKENS_PER_ENTRY * len(entries)))
-    except Refused:
-        return ""
 
 
 def entries_material(entries: Sequence[Memory], first: int = 1) -> list[dict[str, Any]]:

@@ -16,11 +16,10 @@ from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.parsers.records import Line, ParsedLines, Record, has_lines, is_heading, iter_records, parse_lines
 from apps.extraction.parsers.text_cleanup import clean_line
 from apps.extraction.progress import is_checked
-from apps.extraction.prompts.tasks import Task
+from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.turns import parts_of
 from apps.extraction.tiers.tier import Tier
-from apps.llm.generation import Refused
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory, VersionedText
 from apps.memories.operations.texts import replace_current, write_version
@@ -49,7 +48,7 @@ _BUT = re.compile(
 
 
 @dataclass(frozen=True)
-class Check:
+class ReplyCheck:
     """A reply to compare with facts, which are numbered from 1."""
 
     reply: Message
@@ -78,14 +77,14 @@ def run(context: Context, window: Window) -> StageOutcome:
     return outcome_of(context, check, context.ask("continuity", check.material))
 
 
-def due_check(context: Context, max_tokens: float = math.inf) -> Check | None:
+def due_check(context: Context, max_tokens: float = math.inf) -> ReplyCheck | None:
     """Return what to compare the newest reply with, in at most ``max_tokens``; None if nothing is to be compared."""
     replies = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, is_user=False, is_system=False)
     reply = replies.remembered().with_swipes().order_by("-index").first()
     if reply is None or (not context.is_requested and is_checked(reply)):
         return None
     facts = _within(_facts(context, reply), max_tokens)
-    return Check(reply, facts) if facts else None
+    return ReplyCheck(reply, facts) if facts else None
 
 
 def _within(facts: Sequence[str], max_tokens: float) -> list[str]:
@@ -103,7 +102,7 @@ def _within(facts: Sequence[str], max_tokens: float) -> list[str]:
     return kept
 
 
-def outcome_of(context: Context, check: Check, answer: str) -> StageOutcome:
+def outcome_of(context: Context, check: ReplyCheck, answer: str) -> StageOutcome:
     """Return the outcome of a check from the model's answer."""
     parsed = parse_contradictions(answer)
     numbered = dict(enumerate(check.facts, 1))
@@ -130,16 +129,8 @@ def _repair(context: Context, reply: Message, issues: list[dict[str, str]]) -> s
         "issues": [issue["text"] for issue in issues],
         "facts": [issue["fact"] for issue in issues if issue["fact"]],
     }
-    try:
-        note = parse_free_text(context.ask("repair", material), MAX_NOTE)
-    except Refused:
-        return ""
+    note = parse_free_text(context.ask.unless_refused("repair", material), MAX_NOTE)
     return context.attributed(note, {"turns": turns_material({reply.index: reply})})
-
-
-def _is_divided(context: Context) -> bool:
-    """Return whether the chat is a group in which one member may know what another doesn't."""
-    return context.chat.is_group and context.settings.witnesses_only
 
 
 def _facts(context: Context, reply: Message) -> list[str]:
@@ -156,9 +147,9 @@ def _facts(context: Context, reply: Message) -> list[str]:
     draws = Draws(str(context.chat.pk))
     card = [resolve_card_text(resolve_choices(text, draws), names) for text in fields]
     memories: list[str] = []
-    is_divided = _is_divided(context)
+    is_divided = context.chat.is_group and context.settings.witnesses_only
     for tier in [Memory.Tier.SESSION] if is_divided else [Memory.Tier.LONG_TERM, Memory.Tier.SESSION]:
-        rows = active_memories(context.chat, tier, character.pk if character else None).filter(hidden=False)
+        rows = active_memories(context.chat, tier, context.character_id).filter(hidden=False)
         rows = rows.exclude(valid_from=reply).order_by("-pinned", "-importance", "-pk")
         rows = rows.filter(witnessed_by=[]) if is_divided else rows
         memories += rows.values_list("text", flat=True)[:MAX_FACTS]

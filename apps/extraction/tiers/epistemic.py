@@ -15,17 +15,18 @@ from apps.extraction.models import ExtractionProgress
 from apps.extraction.parsers.records import ParsedLines, Record, has_lines, normalize_word, parse_lines, parse_numbers
 from apps.extraction.parsers.text_cleanup import clean_line, clean_name, halfwidth
 from apps.extraction.prompts import examples
-from apps.extraction.prompts.tasks import TEXT_PATTERN, Task
+from apps.extraction.prompts.task import TEXT_PATTERN, Task
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.dictation import Dictation
 from apps.extraction.steps.people import canonical_names, known_people
 from apps.extraction.steps.turns import find_source_turn, messages_between, source_of, within_budget
-from apps.extraction.tiers.tier import Form, Known, Tier
+from apps.extraction.tiers.tier import Form, ShownEntries, Tier
 from apps.memories.candidates import KnowledgeLine
-from apps.memories.models import Knowledge, Scene
+from apps.memories.models import Knowledge
 from apps.memories.operations.knowledge import write_knowledge
 from apps.memories.operations.layer_entries import is_before
 from apps.memories.queries.knowledge import knowledge_in
+from apps.memories.queries.scenes import scene_ends
 from apps.search.questions import mentions
 
 # What stands between names in a list, also in the languages whose words begin a tag.
@@ -57,9 +58,10 @@ def run(context: Context, window: Window) -> StageOutcome:
     for scene in _ended_scenes(context, window):
         turns = within_budget(Window(scene).turns, context.token_budget)
         if turns:
-            material = _knowledge_material(context)
-            reply = _ask(context, turns, material)
-            offered = {str(entry["number"]): entry["id"] for entry in material}
+            known = _knowledge_material(context)
+            material = {"turns": turns_material(turns), "participants": context.participants, "known": known}
+            reply = context.ask("epistemic", material)
+            offered = {str(entry["number"]): entry["id"] for entry in known}
             outcomes.append(_outcome_of(context, turns, scene[-1], reply, offered))
 
     def write() -> Counter[str]:
@@ -70,8 +72,8 @@ def run(context: Context, window: Window) -> StageOutcome:
 
 def run_from_reading(context: Context, window: Window) -> StageOutcome:
     """Return the outcome of a reading's lines, which are about the window and not about ended scenes."""
-    offered = context.offered.get("knowledge", {})
-    return _outcome_of(context, window.turns, window.messages[-1], context.replies["epistemic"], offered)
+    offered = context.ask.offered.get("knowledge", {})
+    return _outcome_of(context, window.turns, window.messages[-1], context.ask.replies["epistemic"], offered)
 
 
 def _ended_scenes(context: Context, window: Window) -> list[list[Message]]:
@@ -80,12 +82,7 @@ def _ended_scenes(context: Context, window: Window) -> list[list[Message]]:
     A scene that reaches beyond the window counts as ended if it was read before.
     """
     first, last = window.messages[0].index, window.messages[-1].index
-    scenes = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Scene.State.FOUND)
-    read = max(last, _last_read(context))
-    ends = set(scenes.filter(source__index__lt=read).values_list("source__index", flat=True))
-    rows = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, ends_scene=True)
-    ends |= set(rows.filter(index__lt=read).values_list("index", flat=True))
-    ordered = [-1, *sorted(ends)]
+    ordered = [-1, *scene_ends(context.chat, max(last, _last_read(context)))]
     return [
         messages_between(context.chat, ordered[position - 1] + 1, end)
         for position, end in enumerate(ordered)
@@ -100,11 +97,6 @@ def _last_read(context: Context) -> int:
     )
     last: int | None = rows.aggregate(last=Max("message__index"))["last"]
     return -1 if last is None else last
-
-
-def _ask(context: Context, turns: Mapping[int, Message], known: Sequence[Mapping[str, Any]]) -> str:
-    material = {"turns": turns_material(turns), "participants": context.participants, "known": known}
-    return context.ask("epistemic", material)
 
 
 def _known_entries(context: Context) -> list[Knowledge]:
@@ -229,7 +221,7 @@ def _knowledge(record: Record) -> KnowledgeLine | tuple[int, ...] | None:
     if kind is None:
         return None
     names, fact = _split_fact(record.text)
-    subject, target = _split_target(names) if kind == HIDING else (names, "")
+    subject, target = [*(_FROM.split(names, maxsplit=1) if kind == HIDING else [names]), ""][:2]
     line = KnowledgeLine(kind, clean_name(subject), clean_name(target), clean_line(fact))
     return line if line.subject and line.text else None
 
@@ -241,11 +233,6 @@ def _split_fact(text: str) -> tuple[str, str]:
         return text[:bar_index], text[bar_index + 1 :]
     match = _NAME_AND_FACT.fullmatch(text)
     return (match["name"], match["fact"]) if match and len(match["name"].split()) <= MAX_NAME_WORDS else ("", text)
-
-
-def _split_target(names: str) -> tuple[str, str]:
-    parts = _FROM.split(names, maxsplit=1)
-    return (parts[0], parts[1]) if len(parts) == 2 else (names, "")
 
 
 def format_knowledge(line: KnowledgeLine) -> str:
@@ -274,6 +261,6 @@ EPISTEMIC = Task(
 FORM = Form(
     "epistemic",
     EPISTEMIC,
-    known=Known("knowledge", lambda context, _turns: _knowledge_material(context), max_tokens=200),
+    known=ShownEntries("knowledge", lambda context, _turns: _knowledge_material(context), max_tokens=200),
 )
 TIER = Tier("epistemic", run, (EPISTEMIC,), forms=(FORM,), from_reading=run_from_reading, comes_last=True)

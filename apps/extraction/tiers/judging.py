@@ -8,11 +8,11 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.english.comparison import Comparison, compare
 from apps.extraction.parsers.records import Line, ParsedLines, has_lines, iter_lines, unused_report
-from apps.extraction.prompts.tasks import Task
+from apps.extraction.prompts.task import Task
 from apps.extraction.settings.schema import Settings
 from apps.extraction.steps.context import Context
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
-from apps.llm.generation import BUILTIN, Refused
+from apps.llm.generation import BUILTIN
 from apps.memories.verdicts.judging import Compare
 from apps.memories.verdicts.statements import Pair, Thresholds
 from apps.memories.verdicts.uncertain_pairs import Relation
@@ -53,10 +53,8 @@ def ask_about(context: Context, pairs: Sequence[Pair]) -> Mapping[Pair, Relation
     pairs = first_pairs(context, pairs)
     if not pairs:
         return {}
-    try:
-        reply = context.ask("pairs", {"pairs": pairs_material(pairs)}, max_tokens=ANSWER_TOKENS * len(pairs))
-    except Refused:
-        return {}
+    material = {"pairs": pairs_material(pairs)}
+    reply = context.ask.unless_refused("pairs", material, max_tokens=ANSWER_TOKENS * len(pairs))
     return answers_from(context, reply, pairs)
 
 

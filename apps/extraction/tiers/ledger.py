@@ -12,11 +12,11 @@ from django.utils.translation import gettext_lazy as _
 from apps.chats.models import Message
 from apps.extraction.parsers.records import ParsedLines, Record, has_lines, normalize_word, parse_lines
 from apps.extraction.parsers.text_cleanup import clean_line, halfwidth, one_line, tag_safe_name
-from apps.extraction.prompts.tasks import NAME_PATTERN, TEXT_PATTERN, Task
+from apps.extraction.prompts.task import NAME_PATTERN, TEXT_PATTERN, Task
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.dictation import Dictation
 from apps.extraction.steps.turns import source_of
-from apps.extraction.tiers.tier import Form, Known, Tier
+from apps.extraction.tiers.tier import Form, ShownEntries, Tier
 from apps.memories.candidates import LEDGER_FIELDS, StateLine
 from apps.memories.models import Entity, LedgerEntry
 from apps.memories.operations.ledger import write_states
@@ -200,5 +200,5 @@ LEDGER = Task(
     parse=parse_states,
     line_pattern=rf'\[state:{NAME_PATTERN}:(character|object|place|faction)\] [^"\\=|]+={TEXT_PATTERN}',
 )
-FORM = Form("ledger", LEDGER, known=Known("entities", _entities_of, max_tokens=250))
+FORM = Form("ledger", LEDGER, known=ShownEntries("entities", _entities_of, max_tokens=250))
 TIER = Tier("ledger", run, (LEDGER,), forms=(FORM,))

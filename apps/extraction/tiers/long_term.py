@@ -40,7 +40,7 @@ def doubted_reply(context: Context, turns: Mapping[int, Message]) -> str:
     if reply := plain.second_opinion(context, context.backend, turns):
         return reply
     material = memory_material(context, turns, NAME, None)
-    return context.ask_question(NAME, material, max_tokens=MAX_LINE_TOKENS, backend=get_backend()).text
+    return context.ask.answer(NAME, material, max_tokens=MAX_LINE_TOKENS, backend=get_backend()).text
 
 
 def merge(context: Context, window: Window) -> StageOutcome:

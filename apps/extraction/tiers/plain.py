@@ -12,11 +12,11 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Message
 from apps.english.requests import requests_in
-from apps.extraction.models.runs import DOUBTED
+from apps.extraction.models import DOUBTED
 from apps.extraction.prompts import examples
-from apps.extraction.prompts.tasks import Task
+from apps.extraction.prompts.task import Task
 from apps.extraction.settings.plans import MAX_MESSAGES, MAX_TOKENS
-from apps.extraction.steps import calls
+from apps.extraction.steps.asking import takes_any
 from apps.extraction.steps.context import Context, turns_material
 from apps.extraction.steps.turns import find_source_turn
 from apps.extraction.tiers.memories import format_memory
@@ -106,7 +106,7 @@ def _ask(context: Context, model: GenerationBackend, task: str, part: Mapping[in
     material = turns_material(part)
     said = Said([(turn["speaker"], turn["text"]) for turn in material], context.chat.user_name)
     subject = material[0]["speaker"]
-    answer = context.ask_question(
+    answer = context.ask.answer(
         task,
         {"turns": material, "subject": subject, "names": [name for name in context.participants if name != subject]},
         backend=model,
@@ -135,7 +135,7 @@ _plain_task = partial(
     required=("transcript", "subject"),
     optional=("names",),
     max_tokens=300,
-    is_usable=calls.takes_any,
+    is_usable=takes_any,
     example={"turns": examples.TURNS[1::2], "names": examples.NAMES[:1]},
     is_plain=True,
 )

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from apps.english.names import is_same_person
 from apps.extraction.parsers.free_text import truncate, unwrap_paragraphs
 from apps.extraction.parsers.text_cleanup import clean_reply, is_none, strip_fences, strip_html
-from apps.extraction.prompts.tasks import Task
+from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.texts import backs_off, is_members_turn, tellable, text_outcome
 from apps.extraction.steps.turns import messages_between, within_budget
@@ -99,13 +99,12 @@ def _has_moved_on(context: Context, current: VersionedText) -> bool:
 
 def _memories(context: Context) -> list[str]:
     """Return the texts of the most important memories, long-term ones first."""
-    character_id = context.character.pk if context.character else None
-    texts: list[str] = []
+    witness, texts = context.witness, list[str]()
     for tier in (Memory.Tier.LONG_TERM, Memory.Tier.SESSION):
-        rows = active_memories(context.chat, tier, character_id).filter(hidden=False).order_by("-importance", "-pk")
-        if context.witness is not None and tier == Memory.Tier.SESSION:
-            rows = rows.filter(is_witnessed_by(ids_in_story(context.witness)))
-        texts += rows.values_list("text", flat=True)[:MAX_MEMORIES]
+        rows = active_memories(context.chat, tier, context.character_id).filter(hidden=False)
+        if witness is not None and tier == Memory.Tier.SESSION:
+            rows = rows.filter(is_witnessed_by(ids_in_story(witness)))
+        texts += rows.order_by("-importance", "-pk").values_list("text", flat=True)[:MAX_MEMORIES]
     return tellable(context, texts)
 
 

@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from django.utils.translation import gettext_lazy as _
@@ -13,13 +12,16 @@ from apps.common.text_languages import ENGLISH_NAMES, MAX_CHARACTERS, language_o
 from apps.english.words import content_words
 from apps.extraction.prompts import examples
 from apps.extraction.prompts.rendering import join_blocks
-from apps.extraction.prompts.tasks import Task, any_line_of
+from apps.extraction.prompts.task import Task, any_line_of
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
-from apps.extraction.steps.turns import messages_between
-from apps.extraction.tiers import consolidation, continuity, long_term, plain, proposals, review
+from apps.extraction.steps.turns import fitting, messages_between
+from apps.extraction.tiers import consolidation, continuity, long_term, plain, review
+from apps.extraction.tiers.memories import candidates_from
+from apps.extraction.tiers.proposals import Proposals, compare_with_known, outcome_of
 from apps.extraction.tiers.registry import forms_of, forms_with_lines, tiers_with_forms
 from apps.extraction.tiers.reply_parts import DividedReply, divide_reply, is_reading, parse_reading
-from apps.extraction.tiers.tier import Form, Tier
+from apps.extraction.tiers.tier import Form
+from apps.llm.backends import vectors_if_available
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory
 from apps.memories.queries.memories import active_memories
@@ -31,7 +33,6 @@ MEMORY_TOKENS = 500
 MAX_MEMORIES = 400  # memories of a tier that are ranked
 IMPORTANCE_WEIGHT = 0.05  # of a step of importance, in cosine
 UNNAMED_LANGUAGE = "the language of the messages"
-T = TypeVar("T")
 
 
 def run(context: Context, window: Window) -> StageOutcome:
@@ -43,32 +44,22 @@ def run(context: Context, window: Window) -> StageOutcome:
     replies = {form.name: "NONE" for form in forms_with_lines()} | dict(reply.texts)
     if not reply.texts and "long_term" in context.tiers and plain.is_doubtful("", window.turns):
         replies["long_term"] = long_term.doubted_reply(context, window.turns)
-    context = replace(context, replies=replies, offered=offered)
-    contexts = [(tier, _of_member(context, member)) for tier in tiers for member in _learners_of(tier, members)]
-    found = [(one, _proposals(one, window, tier)) for tier, one in contexts]
-    due = [group for tier, one in contexts for group in consolidation.due_entries(one, tier.name)]
-    answers = review.ask(context, [proposed for _, proposed in found], due, _due_check(context, window))
-    outcomes = [proposals.outcome_of(one, proposed, answers.relations) for one, proposed in found]
+    context = context.answered(replies, offered)
+    found: list[tuple[Context, Proposals]] = []
+    due: list[list[Memory]] = []
+    for tier in tiers:
+        for member in (members if tier.per_member else [None]) if tier.has_memories else []:
+            own = context.of_member(member)
+            witnessed = set(own.witnessed(window.turns)) if tier.per_member and own.chat.is_group else None
+            candidates = candidates_from(own, window.turns, tier.name, replies[tier.name], witnessed)
+            found.append((own, compare_with_known(own, window.turns, tier.name, candidates)))
+            due += consolidation.due_entries(own, tier.name)
+    answers = review.ask(context, [proposals for _, proposals in found], due, _due_check(context, window))
+    outcomes = [outcome_of(own, proposals, answers.relations) for own, proposals in found]
     outcomes += [(tier.from_reading or tier.run)(context, window) for tier in tiers if not tier.has_memories]
     asked = {form.name for form in forms}
     unasked = [line for name, text in reply.texts.items() if name not in asked for line in text.split("\n")]
     return _joined([*outcomes, *answers.outcomes], [*reply.unused, *unasked])
-
-
-def _learners_of(tier: Tier, members: Sequence[Character | None]) -> Sequence[Character | None]:
-    """Return for whom a tier's memories are, none if it has none."""
-    if not tier.has_memories:
-        return []
-    return members if tier.per_member else [None]
-
-
-def _of_member(context: Context, member: Character | None) -> Context:
-    return replace(context, character=member or context.chat.character)
-
-
-def _proposals(context: Context, window: Window, tier: Tier) -> proposals.Proposals:
-    witnessed = set(context.witnessed(window.turns)) if tier.per_member and context.chat.is_group else None
-    return proposals.propose(context, window.turns, tier.name, context.replies[tier.name], witnessed)
 
 
 def _ask(
@@ -85,7 +76,7 @@ def _ask(
         **known,
     }
     limit = min(max(MIN_TOKENS, TOKENS_PER_MESSAGE * len(window.turns)), MAX_TOKENS)
-    answer = context.ask_question(
+    answer = context.ask.answer(
         "reading",
         material,
         max_tokens=limit,
@@ -116,7 +107,7 @@ def named_language(texts: Iterable[str]) -> str:
     return ENGLISH_NAMES.get(language_of(" ".join(texts)[-MAX_CHARACTERS:], ""), UNNAMED_LANGUAGE)
 
 
-def _due_check(context: Context, window: Window) -> continuity.Check | None:
+def _due_check(context: Context, window: Window) -> continuity.ReplyCheck | None:
     """Return the check of the newest reply, if the run reads no other window before it."""
     last = window.messages[-1]
     is_last = last.index >= context.last_index or last.pk == context.run.last_id
@@ -162,7 +153,7 @@ def _memories(
     by_text = {row.text: row for row in rows}
     scores = _nearness(context, list(by_text.values()), [turn.mes for turn in turns.values()])
     ordered = sorted(by_text, key=lambda text: -scores[text])
-    kept = _fitting([(text, text) for text in ordered], MEMORY_TOKENS)
+    kept = fitting(ordered, MEMORY_TOKENS, count_tokens)
     return [{"number": number, "kind": by_text[text].kind, "text": text} for number, text in enumerate(sorted(kept), 1)]
 
 
@@ -173,7 +164,7 @@ def _ranked(context: Context, tier: str, character_id: Any) -> Any:
 
 def _nearness(context: Context, rows: Sequence[Memory], texts: Sequence[str]) -> dict[str, float]:
     """Return a score for each memory's text: its greatest cosine with one of ``texts``, and its importance."""
-    vectors, model = context.vectors(texts)
+    vectors, model = vectors_if_available(context.owner_id, texts)
     words = [content_words(text) for text in texts]
 
     def similarity(row: Memory) -> float:
@@ -189,19 +180,8 @@ def _within(entries: Sequence[Mapping[str, Any]], max_tokens: int, words: frozen
     """Return the entries that fit, in their order, preferring those that share words with the window."""
     shared = [len(content_words(str(entry)) & words) for entry in entries]
     ranked = sorted(range(len(entries)), key=lambda number: (-shared[number], -number))
-    kept = set(_fitting([(number, str(entries[number])) for number in ranked], max_tokens))
+    kept = set(fitting(ranked, max_tokens, lambda number: count_tokens(str(entries[number]))))
     return [entry for number, entry in enumerate(entries) if number in kept]
-
-
-def _fitting(items: Iterable[tuple[T, str]], max_tokens: int) -> list[T]:
-    """Return the first items whose texts have at most ``max_tokens`` together."""
-    kept: list[T] = []
-    for item, text in items:
-        max_tokens -= count_tokens(text)
-        if max_tokens < 0:
-            break
-        kept.append(item)
-    return kept
 
 
 READING = Task(

@@ -1,7 +1,7 @@
 """Relationships: changes between characters in the turns of a window, which long-term memories bring along."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,11 +11,11 @@ from apps.chats.models import Character, Chat, Message
 from apps.extraction.parsers.records import ParsedLines, Record, parse_lines
 from apps.extraction.parsers.text_cleanup import MAX_NAME, clean_name, halfwidth, one_line
 from apps.extraction.prompts import examples
-from apps.extraction.prompts.tasks import NAME_PATTERN, TEXT_PATTERN, Task
+from apps.extraction.prompts.task import NAME_PATTERN, TEXT_PATTERN, Task
 from apps.extraction.steps.context import Context, turns_material
 from apps.extraction.steps.people import canonical_names, is_named, known_people, known_things
 from apps.extraction.steps.turns import source_of
-from apps.extraction.tiers.tier import Form, Known
+from apps.extraction.tiers.tier import Form, ShownEntries
 from apps.memories.candidates import MAGNITUDES, MEDIUM, Descriptor, RelationshipLine
 from apps.memories.models import Entity, Relationship
 from apps.memories.operations.relationships import write_relationships
@@ -59,7 +59,7 @@ class RelationshipChanges:
 
 def find_relationship_changes(context: Context, batch: VerdictBatch) -> RelationshipChanges | None:
     """Ask for changes in the turns. Return None, without asking, if nothing in them is new. Raise Refused."""
-    if not context.replies and not batch.verdicts and not _was_invalidated(context, batch):
+    if not context.ask.replies and not batch.verdicts and not _was_invalidated(context, batch):
         return None
     people = known_people(context, batch.character)
     names = _names(context, batch, people)
@@ -75,7 +75,8 @@ def find_relationship_changes(context: Context, batch: VerdictBatch) -> Relation
             context.unused.append(format_relationship(parsed_line))
         else:
             line = replace(parsed_line, subject=subject, target=target)
-            if (source := _source_of(line, batch.turns)) in witnessed:
+            text = " ".join([subject, target, *(descriptor.word for descriptor in line.added), *line.removed])
+            if (source := source_of(text, batch.turns)) in witnessed:
                 lines.append((line, batch.turns[source]))
     return RelationshipChanges(context.chat, batch.character, lines, context.run.pk)
 
@@ -102,11 +103,6 @@ def _was_invalidated(context: Context, batch: VerdictBatch) -> bool:
         .filter(source__in=turns, state=Relationship.State.RETIRED)
         .exists()
     )
-
-
-def _source_of(line: RelationshipLine, turns: Mapping[int, Message]) -> int:
-    text = " ".join([line.subject, line.target, *(descriptor.word for descriptor in line.added), *line.removed])
-    return source_of(text, turns)
 
 
 def _names(context: Context, batch: VerdictBatch, people: Sequence[Entity]) -> list[str]:
@@ -147,20 +143,15 @@ def parse_relationships(reply: str) -> ParsedLines[RelationshipLine]:
 
 
 def _relationship(record: Record) -> RelationshipLine | None:
-    subject_text, arrow, rest = _split_arrow(halfwidth(record.line[:MAX_LINE]))
-    target_text, _, words = rest.partition(":")
-    if "<" in subject_text or not arrow or _ARROW.search(target_text):
+    subject_text, *rest = _ARROW.split(halfwidth(record.line[:MAX_LINE]), maxsplit=1)
+    target_text, _, words = "".join(rest).partition(":")
+    if "<" in subject_text or not rest or _ARROW.search(target_text):
         return None
     subject, target = clean_name(subject_text), clean_name(target_text)
     added, removed = _descriptors(words)
     if not subject or not target or not (added or removed):
         return None
     return RelationshipLine(subject, target, added, removed)
-
-
-def _split_arrow(text: str) -> tuple[str, str, str]:
-    match = _ARROW.search(text)
-    return (text[: match.start()], match[0], text[match.end() :]) if match else (text, "", "")
 
 
 def _descriptors(words: str) -> tuple[tuple[Descriptor, ...], tuple[str, ...]]:
@@ -225,5 +216,5 @@ FORM = Form(
     line_pattern=rf"\[feels\] {NAME_PATTERN} -> {NAME_PATTERN}: {TEXT_PATTERN}",
     line_of=_line_of,
     untagged=_PEOPLE,
-    known=Known("relationships", lambda context, _turns: _known_relationships(context), max_tokens=120),
+    known=ShownEntries("relationships", lambda context, _turns: _known_relationships(context), max_tokens=120),
 )

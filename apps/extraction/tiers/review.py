@@ -9,8 +9,9 @@ from django.utils.translation import gettext_lazy as _
 from apps.extraction.parsers.records import ParsedLines, has_lines, is_tagged, iter_records, says_none
 from apps.extraction.prompts import examples
 from apps.extraction.prompts.rendering import join_blocks
-from apps.extraction.prompts.tasks import Task
+from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import Context, StageOutcome
+from apps.extraction.steps.turns import fitting
 from apps.extraction.tiers import consolidation, continuity, judging
 from apps.extraction.tiers.proposals import Proposals
 from apps.extraction.tiers.reply_parts import DividedReply, divided_reply, first_word, parse_parts
@@ -36,11 +37,11 @@ def ask(
     context: Context,
     proposals: Sequence[Proposals],
     groups: Sequence[list[Memory]],
-    check: continuity.Check | None,
+    check: continuity.ReplyCheck | None,
 ) -> Answers:
     """Ask about uncertain pairs, merges of groups of memories, and contradictions; no call if there are none."""
     pairs = judging.first_pairs(context, list(dict.fromkeys(pair for one in proposals for pair in one.uncertain_pairs)))
-    groups = _first_groups(groups)
+    groups = fitting(groups, MAX_MERGED, len)
     blocks: list[tuple[Task, int, dict[str, Any]]] = []
     if pairs:
         blocks.append((judging.PAIRS, 1, {"pairs": judging.pairs_material(pairs)}))
@@ -67,16 +68,6 @@ def ask(
     if check:
         outcomes.append(continuity.outcome_of(context, check, texts.get("continuity", "NONE")))
     return Answers(judging.answers_from(context, texts.get("pairs", ""), pairs), outcomes)
-
-
-def _first_groups(groups: Sequence[list[Memory]]) -> list[list[Memory]]:
-    """Return the first groups that have at most MAX_MERGED entries together."""
-    kept: list[list[Memory]] = []
-    for group in groups:
-        if sum(map(len, kept)) + len(group) > MAX_MERGED:
-            break
-        kept.append(group)
-    return kept
 
 
 def _groups_material(groups: Sequence[list[Memory]]) -> list[list[dict[str, Any]]]:

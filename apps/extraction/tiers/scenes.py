@@ -12,16 +12,15 @@ from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.parsers.records import ParsedLines, Record, parse_lines, parse_numbers
 from apps.extraction.parsers.text_cleanup import clean_line, clean_reply
 from apps.extraction.prompts import examples
-from apps.extraction.prompts.tasks import TEXT_PATTERN, Task
+from apps.extraction.prompts.task import TEXT_PATTERN, Task
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.turns import messages_between, within_budget
 from apps.extraction.tiers.scene_detection import SceneTurn, scene_starts
 from apps.extraction.tiers.tier import Form, Tier
-from apps.llm.generation import Refused
 from apps.memories.masking import masked
 from apps.memories.models import Scene
 from apps.memories.operations.scenes import Recap, write_recap, write_recap_of_break, write_scene
-from apps.memories.queries.scenes import finished_scenes
+from apps.memories.queries.scenes import finished_scenes, last_scene_end
 
 MAX_BEFORE = 60  # messages of the current scene that a detector reads before the new ones
 MAX_RECAPS = 5  # recaps of scenes ended by hand, and of changed ones, that one step writes of each
@@ -32,7 +31,7 @@ _YES_NO = re.compile(
 
 
 @dataclass(frozen=True)
-class SceneBreak:
+class BreakLine:
     """A message, by its number, that begins a scene, and a recap of the scene before it."""
 
     number: int
@@ -63,7 +62,7 @@ def run_from_reading(context: Context, window: Window) -> StageOutcome:
 
     A recap of the reading is used for a scene of which the prompt showed at least half.
     """
-    parsed = parse_breaks(context.replies["scenes"])
+    parsed = parse_breaks(context.ask.replies["scenes"])
     recaps = {item.number: item.recap for item in parsed.items}
     by_rules = context.settings.scene_check == "rules"
     starts = [] if by_rules else [message for number, message in window.turns.items() if number in recaps]
@@ -185,10 +184,7 @@ def _is_confirmed(context: Context, previous: Message, message: Message) -> bool
     material = dict(
         zip(("previous", "turn"), turns_material({row.index: row for row in (previous, message)}), strict=True)
     )
-    try:
-        return parse_yes_no(context.ask("scene_break", material)) is not False
-    except Refused:
-        return True
+    return parse_yes_no(context.ask.unless_refused("scene_break", material)) is not False
 
 
 def _start_of_scene(context: Context, index: int, ended: Sequence[EndedScene] = ()) -> int:
@@ -196,12 +192,8 @@ def _start_of_scene(context: Context, index: int, ended: Sequence[EndedScene] = 
 
     ``ended`` are scenes of this step that are not yet stored, each with its last message.
     """
-    ends = {scene.last.index for scene in ended}
-    scenes = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Scene.State.FOUND)
-    ends |= set(scenes.filter(source__index__lt=index).values_list("source__index", flat=True))
-    rows = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, ends_scene=True, index__lt=index)
-    ends |= set(rows.values_list("index", flat=True))
-    return max((end for end in ends if end < index), default=-1) + 1
+    ends = [scene.last.index for scene in ended if scene.last.index < index]
+    return max([last_scene_end(context.chat, index), *ends]) + 1
 
 
 def _recap(context: Context, last: Message, ended: Sequence[EndedScene]) -> Recap:
@@ -213,10 +205,7 @@ def _recap(context: Context, last: Message, ended: Sequence[EndedScene]) -> Reca
         return Recap("", length)
     shown = within_budget(turns, context.token_budget)
     material = {"turns": turns_material(shown)}
-    try:
-        reply = context.ask("scene_recap", material)
-    except Refused:
-        return Recap("", length)  # the scene is kept without
+    reply = context.ask.unless_refused("scene_recap", material)  # the scene is kept without a recap
     return Recap(context.attributed(parse_free_text(reply, MAX_RECAP), material), length)
 
 
@@ -234,14 +223,14 @@ def parse_yes_no(reply: str) -> bool | None:
     return answers.pop() if len(answers) == 1 else None
 
 
-def parse_breaks(reply: str) -> ParsedLines[SceneBreak]:
+def parse_breaks(reply: str) -> ParsedLines[BreakLine]:
     """Parse lines of a reading such as ``[break:6] recap``. Never raise."""
     return parse_lines(reply, _break)
 
 
-def _break(record: Record) -> SceneBreak | None:
+def _break(record: Record) -> BreakLine | None:
     numbers = parse_numbers(record.tag or "") or parse_numbers(record.text[:20])
-    return SceneBreak(numbers[0], clean_line(record.text)) if numbers else None
+    return BreakLine(numbers[0], clean_line(record.text)) if numbers else None
 
 
 SCENE_BREAK = Task(

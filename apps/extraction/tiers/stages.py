@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from apps.extraction.prompts.tasks import Task
-from apps.extraction.settings.plans import Plan, plan_for
+from apps.extraction.prompts.task import Task
+from apps.extraction.settings.plans import ReadingPlan, plan_for
 from apps.extraction.settings.schema import READING_TIERS
 from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome, Window
 from apps.extraction.tiers import plain, reading, review
@@ -39,7 +39,7 @@ class Stage:
 def reading_stages(context: Context) -> Sequence[Stage]:
     """Return the stages that read a window: one for all tiers with forms of lines, or one for each."""
     plan = plan_for(context.owner_id, context.settings, context.backend)
-    return stages_of_one_call() if plan == Plan.ONE else separate_stages()
+    return stages_of_one_call() if plan == ReadingPlan.ONE else separate_stages()
 
 
 def stages_of_one_call() -> list[Stage]:

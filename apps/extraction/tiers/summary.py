@@ -10,9 +10,10 @@ from apps.chats.models import Message
 from apps.extraction.parsers.free_text import truncate, unwrap_paragraphs
 from apps.extraction.parsers.text_cleanup import clean_reply, strip_fences, strip_html
 from apps.extraction.prompts import examples
-from apps.extraction.prompts.tasks import Task
+from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.texts import text_outcome
+from apps.extraction.steps.turns import fitting
 from apps.extraction.tiers.tier import Tier
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory, VersionedText
@@ -87,14 +88,8 @@ def _unsummarised(context: Context, current: VersionedText | None, last: int) ->
 def _oldest_fitting(context: Context, unsummarised: dict[int, Message]) -> dict[int, Message]:
     """Return the oldest turns that fit into a prompt, without the newest ones, which are never summarised."""
     old = list(unsummarised.items())[: -context.settings.summary_keep]
-    batch: dict[int, Message] = {}
-    budget = context.token_budget
-    for number, turn in old:
-        budget -= count_tokens(turn.mes)
-        if batch and budget < 0:
-            break
-        batch[number] = turn
-    return batch
+    # At least one, however long, so that the summary gets on.
+    return dict(fitting(old, context.token_budget, lambda item: count_tokens(item[1].mes)) or old[:1])
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from apps.chats.models import Message
 from apps.extraction.parsers.records import ParsedLines, Record
-from apps.extraction.prompts.tasks import Task
+from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import Context, StageOutcome, Window
 
 Run = Callable[[Context, Window], StageOutcome]
@@ -20,7 +20,7 @@ def as_written(record: Record) -> str:
 
 
 @dataclass(frozen=True)
-class Known:
+class ShownEntries:
     """What a call that reads for all tiers shows of a tier's entries, in the placeholder ``name``.
 
     ``entries`` returns them as template values, of which those with an "id" may be cited by their "number". Those that
@@ -49,7 +49,7 @@ class Form:
     line_of: Callable[[Record], str] = as_written
     untagged: re.Pattern[str] | None = None
     only_in_groups: bool = False
-    known: Known | None = None
+    known: ShownEntries | None = None
 
     def parsed(self, reply: str) -> ParsedLines[Any]:
         """Return the lines of a reply that has only those of this form."""

@@ -9,9 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from apps.extraction.parsers.records import Line, iter_lines, unused_report
 from apps.extraction.parsers.text_cleanup import halfwidth, is_none
 from apps.extraction.prompts import examples
-from apps.extraction.prompts.tasks import Task
+from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import Context
-from apps.llm.generation import Refused
 from apps.memories.models import Memory
 from apps.memories.operations.verdicts import VerdictBatch
 from apps.memories.trigger_words import MAX_WORDS, longest_words, trigger_words
@@ -38,7 +37,7 @@ def find_triggers(context: Context, batch: VerdictBatch) -> Mapping[int, Sequenc
         if verdict.outcome in (Outcome.PASSED, Outcome.SUPERSEDED)
     }
     words = {number: longest_words(text) for number, text in new.items()}
-    if context.replies:
+    if context.ask.replies:
         suggested = [(number, batch.verdicts[number].candidate.triggers) for number in new]
     elif new and batch.tier == Memory.Tier.LONG_TERM and context.settings.model_triggers:
         suggested = _suggested(context, new)
@@ -50,10 +49,7 @@ def find_triggers(context: Context, batch: VerdictBatch) -> Mapping[int, Sequenc
 def _suggested(context: Context, new: Mapping[int, str]) -> list[tuple[int, tuple[str, ...]]]:
     """Return the words that the model suggests, by number; none if it fails, since they are not essential."""
     material = {"memories": [{"number": number, "text": text} for number, text in new.items()]}
-    try:
-        reply = context.ask("triggers", material, max_tokens=TOKENS_PER_MEMORY * len(new))
-    except Refused:
-        return []
+    reply = context.ask.unless_refused("triggers", material, max_tokens=TOKENS_PER_MEMORY * len(new))
     found = parse_triggers(reply, list(new))
     context.unused += found.unused
     return [(number, added) for number, added in found.words.items() if number in new]

@@ -11,7 +11,7 @@ from apps.common import jobs
 from apps.common.problems import Conflict as Unavailable
 from apps.common.problems import FieldError, Invalid
 from apps.common.scoping import Owner
-from apps.extraction.tasks import request_embedding_job
+from apps.extraction.jobs.embedding_jobs import request_embedding_job
 from apps.instances.models import Instance
 from apps.instances.operations.applying import apply_entry
 from apps.instances.operations.entries import Entry, Pushed

@@ -1,16 +1,18 @@
 """Select the backends of an owner. A process loads the clients of servers once somebody has connected one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from apps.common.scoping import Owner
-from apps.llm.embeddings import Embedder, installation_embedder
+from apps.llm.embeddings import Embedder, EmbeddingUnavailable, installation_embedder
 from apps.llm.generation import GenerationBackend, get_backend
 from apps.llm.models import Connection
 from apps.llm.queries import embedding_connection, generation_connection
 from apps.llm.tokens import token_counter
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from apps.llm.backends.browser import BrowserBackend
     from apps.llm.backends.connected import ConnectedBackend
 
@@ -40,6 +42,15 @@ def embedder_for(owner: Owner) -> Embedder:
     from apps.llm.backends.connected import ConnectedEmbedder
 
     return ConnectedEmbedder(connection)
+
+
+def vectors_if_available(owner: Owner, texts: Sequence[str]) -> "tuple[np.ndarray | None, str]":
+    """Return the texts' vectors and the name of their model; None and "" without texts or if no model is available."""
+    try:
+        embedder = embedder_for(owner) if texts else None
+        return (embedder.embed(texts), embedder.model) if embedder else (None, "")
+    except EmbeddingUnavailable:
+        return None, ""
 
 
 def token_counter_for(owner: Owner) -> Callable[[str], int]:

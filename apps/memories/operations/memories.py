@@ -14,8 +14,7 @@ from django.utils.translation import gettext
 from apps.chats.models import Character, Chat, Message
 from apps.common.problems import Conflict, Invalid
 from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
-from apps.llm.backends import embedder_for
-from apps.llm.embeddings import EmbeddingUnavailable
+from apps.llm.backends import vectors_if_available
 from apps.memories.models import JournalEntry, Memory, MemorySource
 from apps.memories.signals import memories_written, tombstones_changed
 from apps.memories.trigger_words import after_rewriting
@@ -174,13 +173,8 @@ def set_text(memory: Memory | JournalEntry, text: str, vector: Vector | None = N
 
 def vectors_of(owner: Owner, texts: Sequence[str]) -> list[Vector]:
     """Return the vector of each text with its model: None and "" without one. Call it before rows are locked."""
-    if not texts:
-        return []
-    try:
-        embedder = embedder_for(owner)
-        return [(vector, embedder.model) for vector in embedder.embed(texts)]
-    except EmbeddingUnavailable:
-        return [(None, "")] * len(texts)
+    vectors, model = vectors_if_available(owner, texts)
+    return [(vector, model) for vector in ([None] * len(texts) if vectors is None else vectors)]
 
 
 def delete_memory(memory: Memory) -> None:

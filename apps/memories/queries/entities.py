@@ -9,11 +9,16 @@ from apps.memories.models import Entity, EntityMerge
 from apps.memories.visibility import counts
 
 
+def registry_of(chat: Chat, character: Character | None = None) -> QuerySet[Entity]:
+    """Return the entities of the registry of ``character``, else of the chat's character, else of the chat."""
+    character_id = character.pk if character else chat.character_id
+    rows: QuerySet[Entity] = Entity.objects.for_owner(chat.owner_id)
+    return rows.filter(character=character_id) if character_id else rows.filter(chat=chat)
+
+
 def entities_in(chat: Chat) -> QuerySet[Entity]:
     """Return the registry of the chat's character, or of the chat if it has none, with memory counts."""
-    if chat.character:
-        return entities_of(chat.character)
-    return _with_counts(Entity.objects.for_owner(chat.owner_id).filter(chat=chat))
+    return _with_counts(registry_of(chat))
 
 
 def entities_of(character: Character) -> QuerySet[Entity]:

@@ -75,6 +75,13 @@ def last_scene_end(chat: Chat, before: int) -> int:
     return max(found.source.index if found and found.source else -1, by_hand.index if by_hand else -1)
 
 
+def scene_ends(chat: Chat, before: int) -> list[int]:
+    """Return the indexes of all messages before index ``before`` that end a scene, in order."""
+    found = Scene.objects.for_owner(chat.owner_id).filter(chat=chat, state=Scene.State.FOUND, source__index__lt=before)
+    by_hand = Message.objects.for_owner(chat.owner_id).filter(chat=chat, ends_scene=True, index__lt=before)
+    return sorted({*found.values_list("source__index", flat=True), *by_hand.values_list("index", flat=True)})
+
+
 def _last_by_hand(owner: Any, chat: Any, before: Any) -> QuerySet[Message]:
     rows: QuerySet[Message] = Message.objects.for_owner(owner).filter(chat=chat, ends_scene=True, index__lt=before)
     return rows.order_by("-index").only("index")[:1]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from apps.chats.models import Character, Chat
-from apps.extraction.api.settings import OfCharacter, OfChat, SettingsView, described
+from apps.extraction.api.setting_views import OfCharacter, OfChat, SettingsView, described
 from apps.prompts.settings.schema import SETTINGS
 from apps.prompts.settings.stores import INJECTION_SETTINGS, settings_of, settings_of_owner
 

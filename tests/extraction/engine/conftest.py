@@ -7,7 +7,7 @@ import pytest
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.settings.stores import change_settings
 from apps.llm.http import endpoint
 from apps.llm.models import Connection
 from apps.llm.operations import create_connection, use_for

@@ -9,10 +9,10 @@ from apps.chats.locking import Guard
 from apps.chats.message_data.parsed import ParsedSwipe
 from apps.chats.models import Chat, Message
 from apps.chats.operations.patches import Patch
-from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun
 from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
+from apps.extraction.runs.settling import extract_if_due, invalidate_if_exists
 from tests.factories import make_character, make_chat, parsed
 
 BY_FORCE = Guard(force=True)
@@ -94,8 +94,8 @@ def settle(chat: Chat) -> list[ExtractionRun]:
     found: list[ExtractionRun] = []
     while True:
         chat = Chat.objects.for_owner(chat.owner_id).select_related("character").get(pk=chat.pk)
-        tasks.invalidate_if_exists(chat)
-        tasks.extract_if_due(chat)
+        invalidate_if_exists(chat)
+        extract_if_due(chat)
         run = chat.runs.active().first()
         if run is None:
             return found

@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from apps.extraction.prompts.rendering import TASKS, default_template
+from apps.extraction.prompts.rendering import default_template
+from apps.extraction.prompts.task import TASKS
 from apps.extraction.prompts.transcript import CLOSING, OPENING
 from tests.llm.scripted_server import Request
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from apps.accounts.models import User
 from apps.chats.models import Character, Chat, Message
 from apps.chats.operations import NothingToUndo, branch_chat, delete_chat, purge_chat, restore_chat
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.settings.stores import change_settings
 from apps.memories.models import Inheritance, Memory, MemorySource
 from apps.memories.queries.memories import active_memories
 from apps.prompts.retrieval.active import active_memories as active_at

@@ -13,7 +13,7 @@ from apps.accounts.models import User
 from apps.chats.models import Chat, Message
 from apps.chats.operations import NothingToUndo, branch_chat
 from apps.extraction.runs.queries import end_of_window
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.settings.stores import change_settings
 from apps.memories.models import Inheritance, Memory, MemorySource
 from tests.extraction.engine.story import append, delete, edit, message, settle, swipe, swipe_back, tell, undo
 from tests.factories import UserFactory

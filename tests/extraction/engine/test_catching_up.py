@@ -10,8 +10,8 @@ from apps.exchange.chats.imports import import_chats
 from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun
 from apps.extraction.runs import pipeline
-from apps.extraction.runs.operations import start_run
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.runs.operations import resume_run, start_run
+from apps.extraction.settings.stores import change_settings
 from apps.memories.models import Memory
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import Meanwhile
@@ -95,10 +95,10 @@ def test_paused_resumed_cancelled_and_begun_again_nothing_is_lost_or_doubled(
             assert pipeline.execute(run.pk) is False
             run.refresh_from_db()
             assert run.state == "paused"
-            run = tasks.resume_run(run)
+            run = resume_run(run)
     stored = Memory.objects.for_owner(owner).filter(chat=chat).count()
     assert stored
-    assert tasks.resume_run(run).state == "cancelled"
+    assert resume_run(run).state == "cancelled"
     run, made = start_run(owner, chat)
     assert made
     assert taken(run).state == "succeeded"

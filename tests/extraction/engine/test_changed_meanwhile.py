@@ -6,8 +6,8 @@ import pytest
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
-from apps.extraction import tasks
-from apps.extraction.steps.context import Context
+from apps.extraction.runs.settling import invalidate_if_exists
+from apps.extraction.steps.asking import Asker
 from apps.memories.models import Arc, Knowledge, Memory, Scene, VersionedText
 from apps.memories.operations import delete_memory
 from apps.memories.queries.memories import active_memories
@@ -24,16 +24,16 @@ def during(monkeypatch: pytest.MonkeyPatch) -> During:
     """A function that has something happen once, after the model's first reply to a task and before it is stored."""
 
     def during(task: str, action: Callable[[], object]) -> list[bool]:
-        original, done = Context.ask, []
+        original, done = Asker.__call__, []
 
-        def ask(self: Context, asked: str, *args: object, **kwargs: object) -> str:
+        def ask(self: Asker, asked: str, *args: object, **kwargs: object) -> str:
             reply = original(self, asked, *args, **kwargs)  # type: ignore[arg-type]
             if asked == task and not done:
                 done.append(True)
                 action()
             return reply
 
-        monkeypatch.setattr(Context, "ask", ask)
+        monkeypatch.setattr(Asker, "__call__", ask)
         return done
 
     return during
@@ -41,7 +41,7 @@ def during(monkeypatch: pytest.MonkeyPatch) -> During:
 
 def take_back(chat: Chat, index: int = 0, text: str = "Nothing.") -> None:
     edit(chat, index, text)
-    tasks.invalidate_if_exists(chat)
+    invalidate_if_exists(chat)
 
 
 def reply_to(server: ScriptedServer, task: str, answer: Answer) -> None:

@@ -15,6 +15,7 @@ from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun, ModelCall
 from apps.extraction.runs.operations import start_run
 from apps.extraction.runs.queries import is_due
+from apps.extraction.runs.settling import invalidate_if_exists
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, Relationship, Scene
 from apps.memories.operations import edit_memory
 from apps.moderation.operations.decisions import decide
@@ -224,7 +225,7 @@ def test_messages_left_out_make_no_run_due(owner: User) -> None:
     append(chat, "FACT(2): Mira has a dog.", "Yes.", "FACT(2): Mira has a cat.", "No.", is_user=True)
     tune(chat, extract_every=4)
     leave_out(chat, 6)
-    tasks.invalidate_if_exists(chat)
+    invalidate_if_exists(chat)
     assert not is_due(chat)
 
 

@@ -8,8 +8,8 @@ from apps.accounts.models import User
 from apps.chats.models import Character, Chat
 from apps.chats.operations import add_participant, append_messages, create_chat
 from apps.extraction.models import ExtractionRun
-from apps.extraction.prompts.overrides import set_template
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.prompts.rendering import set_template
+from apps.extraction.settings.stores import change_settings
 from apps.memories.models import VersionedText
 from apps.memories.queries.texts import current_version
 from tests.extraction.engine import storyteller

@@ -8,7 +8,7 @@ from rest_framework.test import APIClient
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.extraction.models import ExtractionRun
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.settings.stores import change_settings
 from apps.memories.masking import MASK
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, Scene, VersionedText
 from tests.extraction.engine import storyteller

@@ -10,12 +10,13 @@ from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import delete_chat, restore_chat
 from apps.common import jobs
-from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun
 from apps.extraction.progress import messages_to_extract
 from apps.extraction.runs import modes
 from apps.extraction.runs.operations import skip_messages, start_run
 from apps.extraction.runs.queries import is_due
+from apps.extraction.runs.settling import invalidate_if_exists
+from apps.extraction.runs.waiting import on_generation_changed
 from apps.llm.models import Connection
 from apps.llm.operations import update_connection
 from apps.memories.queries.memories import active_memories
@@ -85,13 +86,13 @@ def test_a_message_that_changes_there_and_back_while_the_run_waits_is_read(
     assert (run.state, run.waits_for) == ("queued", "server")
     if way == "swipe":
         swipe(chat, 0, "FACT(2): Mira lives in Rome.")
-        tasks.invalidate_if_exists(chat)
+        invalidate_if_exists(chat)
         swipe_back(chat, 0)
     else:
         edit(chat, 0, "FACT(2): Mira lives in Rome.")
-        tasks.invalidate_if_exists(chat)
+        invalidate_if_exists(chat)
         undo(chat)
-    tasks.invalidate_if_exists(chat)
+    invalidate_if_exists(chat)
     server.reply_to(is_task("reading"), storyteller.answer)
     jobs.resume(run)
     assert taken(run).state == "succeeded"
@@ -176,7 +177,7 @@ def test_a_person_s_pause_lasts_when_the_connection_changes(owner: User, server:
     run = read(chat)
     assert run.waits_for == "server"
     jobs.pause(run)
-    tasks.on_generation_changed(owner.pk)
+    on_generation_changed(owner.pk)
     run.refresh_from_db()
     assert (run.state, run.waits_for) == ("paused", "")
 

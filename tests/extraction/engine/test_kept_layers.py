@@ -8,11 +8,12 @@ import pytest
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import add_participant, append_messages, create_chat
-from apps.extraction import tasks
 from apps.extraction.models import ModelCall
 from apps.extraction.progress import READING_TIERS, messages_to_extract
 from apps.extraction.runs.modes import start_fresh, undo_fresh_start
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.runs.operations import request_run
+from apps.extraction.runs.settling import invalidate_if_exists
+from apps.extraction.settings.stores import change_settings
 from apps.memories.models import Arc, Memory, Relationship, VersionedText
 from apps.memories.operations.arcs import create_arc
 from apps.memories.operations.entities import get_or_create_entity
@@ -177,10 +178,10 @@ def test_a_person_may_have_the_round_added_to_a_run_that_is_queued(owner: User) 
     chat = group(owner)
     said = [parsed("Well?", is_user=True), parsed("FACT(2): Ada sings.", name="Ada"), parsed("Yes.", name="Ben")]
     append_messages(owner, chat.pk, [*said, parsed("And now?", is_user=True), parsed("We sing.", name="Ada")])
-    run, _ = tasks.request_run(owner, chat, tiers=["session"], automatic=True)
+    run, _ = request_run(owner, chat, tiers=["session"], automatic=True)
     assert run.last is not None
     assert run.last.index == 2
-    run, created = tasks.request_run(owner, chat, tiers=["session"], asked=True)
+    run, created = request_run(owner, chat, tiers=["session"], asked=True)
     assert run.last is not None
     assert (created, run.last.index) == (False, 3)
 
@@ -231,5 +232,5 @@ def test_an_edit_elsewhere_gives_no_call_up(
     server.reply_to(is_task("reading"), swipe_the_newest)
     read(chat, tiers=["long_term"])
     assert calls == ["reading"]
-    tasks.invalidate_if_exists(chat)
+    invalidate_if_exists(chat)
     assert Memory.objects.for_owner(owner).active().count() == 1

@@ -10,8 +10,8 @@ from apps.accounts.operations import create_token
 from apps.chats.models import Chat
 from apps.chats.operations import add_participant, branch_chat, create_chat, delete_chat, purge_chat, restore_chat
 from apps.common.problems import Conflict
-from apps.extraction import tasks
 from apps.extraction.runs import modes
+from apps.extraction.runs.settling import invalidate_if_exists
 from apps.memories.models import Arc, Inheritance, Memory, Question, Supersession
 from apps.memories.operations.memories import delete_memory, restore_memory
 from apps.memories.operations.questions import reopen, settle
@@ -49,7 +49,7 @@ def say(chat: Chat, text: str, year: int) -> Chat:
 
 def changed(chat: Chat, change: Any, *args: Any) -> None:
     change(chat, *args)
-    tasks.invalidate_if_exists(chat)
+    invalidate_if_exists(chat)
 
 
 def branch_of(chat: Chat, index: int) -> Chat:

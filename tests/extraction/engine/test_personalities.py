@@ -17,7 +17,7 @@ from apps.extraction.models import ExtractionProgress, ExtractionRun, ModelCall
 from apps.extraction.progress import refused_messages
 from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.settings.stores import change_settings
 from apps.extraction.steps import recording
 from apps.memories.models import Memory
 from tests.extraction.engine import storyteller

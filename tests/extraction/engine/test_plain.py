@@ -6,7 +6,7 @@ from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.extraction.models import ExtractionRun, ModelCall
 from apps.extraction.runs.estimates import estimate
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.settings.stores import change_settings
 from apps.extraction.steps.texts import FIRST_PAUSE
 from apps.memories.models import Memory
 from tests.extraction.engine.story import append, read, tell

@@ -10,10 +10,10 @@ from apps.accounts.models import User
 from apps.chats.models import Chat, Message
 from apps.chats.operations import add_participant, append_messages, create_chat
 from apps.common import jobs
-from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun
 from apps.extraction.progress import retry_refused
-from apps.extraction.settings.operations import change_settings
+from apps.extraction.runs.operations import request_run
+from apps.extraction.settings.stores import change_settings
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory
 from tests.extraction.engine import storyteller
@@ -201,7 +201,7 @@ def test_a_reply_that_is_stored_is_not_paid_for_again(task: str, owner: User, se
     later = "review" if task == "reading" else "profiles"
     server.reply_to(is_task(later), Reply(status=500))
     change_settings(owner, {"profile_minutes": 1})
-    run, _ = tasks.request_run(owner, chat)
+    run, _ = request_run(owner, chat)
     run = taken(run)
     if task == "reading":
         assert run.is_waiting

@@ -267,7 +267,7 @@ def test_a_call_that_fails_once_is_tried_again(first: Reply, chat: Chat, server:
 
 @pytest.mark.parametrize("task", ["triggers", "relationships", "pairs", "consolidate"])
 def test_what_is_only_an_addition_fails_no_run(task: str, owner: User, server: ScriptedServer) -> None:
-    from apps.extraction.settings.operations import change_settings
+    from apps.extraction.settings.stores import change_settings
 
     change_settings(owner, {"consolidate_fact": 2 if task == "consolidate" else 50})
     chat = tell(owner, "FACT(2): Mira collects maps.", "FACT(2): Mira collects shells.", "Good.")

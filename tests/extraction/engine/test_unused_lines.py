@@ -8,7 +8,7 @@ from django.test import Client
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.extraction.models import ExtractionRun
-from apps.extraction.steps.calls import MOSTLY_UNUSED, REMINDERS
+from apps.extraction.steps.asking import MOSTLY_UNUSED, REMINDERS
 from apps.memories.verdicts.uncertain_pairs import Relation
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import tune

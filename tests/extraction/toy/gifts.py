@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 from apps.extraction.parsers.records import ParsedLines, Record, has_lines, parse_lines
-from apps.extraction.prompts.tasks import Task
+from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.turns import source_of
 from apps.extraction.tiers.tier import Form, Tier

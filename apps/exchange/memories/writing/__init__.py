@@ -9,7 +9,7 @@ from apps.exchange.memories.reading.found import Found
 from apps.exchange.memories.writing.layers import write_layers
 from apps.exchange.memories.writing.memories import write_memories
 from apps.exchange.memories.writing.target import ImportTarget
-from apps.extraction.tasks import on_embedding_changed
+from apps.extraction.jobs.embedding_jobs import on_embedding_changed
 
 
 @transaction.atomic

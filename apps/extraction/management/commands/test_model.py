@@ -7,9 +7,8 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.accounts.models import User
-from apps.extraction.prompts.overrides import templates_of
-from apps.extraction.suitability.report import format_progress, format_report
-from apps.extraction.suitability.running import run
+from apps.extraction.prompts.rendering import templates_of
+from apps.extraction.suitability.running import format_progress, format_report, run
 from apps.llm.backends import backend_for, backend_on
 from apps.llm.generation import BUILTIN, GenerationBackend, get_backend, unwatched
 from apps.llm.models import Connection

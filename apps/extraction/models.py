@@ -1,4 +1,4 @@
-"""Runs of the pipeline, their steps and model calls, and which messages have been read."""
+"""Models of extraction: runs with their steps and calls, what has been read, other jobs, settings, prompt templates."""
 
 import datetime as dt
 from typing import ClassVar
@@ -13,11 +13,11 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Character, Chat, Message
-from apps.common.database.fields import StoredTextField
+from apps.common.database.fields import OrderedJSONField, StoredTextField
 from apps.common.jobs import ACTIVE_STATES, OPEN_STATES, Job
 from apps.common.scoping import OwnedModel
 from apps.llm.models import Connection
-from apps.llm.queries import uses_server
+from apps.llm.queries import embeds_on_server, uses_server
 
 UNUSED = "unused"  # the count of lines of replies that could not be used
 DOUBTED = "doubted"  # the count of messages in which a model found nothing, so that the built-in reader read them
@@ -164,3 +164,91 @@ class ExtractionProgress(OwnedModel):
 
     class Meta:
         indexes = [models.Index("owner", "chat", name="progress_owner_chat")]  # for the messages to extract
+
+
+class ModelTest(Job):
+    """Test of how well a model extracts memories from fixed scenarios."""
+
+    SCHEMA_VERSION = 1  # of ``results``
+    revivable = False  # an incomplete test gives no score; it must be started again
+
+    connection = models.ForeignKey(Connection, on_delete=models.SET_NULL, null=True, blank=True, related_name="tests")
+    backend = models.CharField(max_length=16, blank=True, default="")
+    model = models.CharField(max_length=200, blank=True, default="")
+    results = OrderedJSONField(default=dict, blank=True, help_text="Scores of each tier, with a schema_version.")
+
+    class Meta:
+        indexes = [models.Index(fields=["owner", "-id"], name="model_test_owner")]  # for the latest test
+
+
+class EmbeddingJob(Job):
+    """Job that recomputes an owner's embeddings with ``model``."""
+
+    model = models.CharField(max_length=220)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["owner"], condition=Q(state__in=ACTIVE_STATES), name="embedding_job_one_at_a_time"
+            )
+        ]
+        indexes = [models.Index(fields=["owner", "-id"], name="embedding_job_owner")]  # for the latest job
+
+    @property
+    def model_name(self) -> str:
+        """Return the name of the model without its vector space."""
+        return self.model.rpartition("#")[0] or self.model
+
+
+class IndexJob(Job):
+    """Job that indexes the messages of a chat. ``done`` are passages written, ``total`` the chat's messages."""
+
+    limits_owners: ClassVar = True
+
+    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="index_jobs", db_index=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["chat"], condition=Q(state__in=ACTIVE_STATES), name="index_job_one_a_chat")
+        ]
+        indexes = [models.Index("chat", name="index_job_chat")]  # for the chat's ended job
+
+    @classmethod
+    def claimable(cls, now: dt.datetime) -> Q:
+        """Return the condition under which a worker may claim a job: of an owner's server, within their share."""
+        has_place = Q(LessThan(cls.running_of_owner(now), settings.MODEL_PLACES_OF_OWNER))
+        return super().claimable(now) & (~embeds_on_server() | has_place)
+
+
+class ScopedSettings(OwnedModel):
+    """Abstract base of settings of a user, or of one of their characters or chats, that differ from the defaults."""
+
+    character = models.OneToOneField(Character, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
+    chat = models.OneToOneField(Chat, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
+    document = OrderedJSONField(default=dict, help_text="Changed settings only, with a schema_version.")
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        abstract = True
+        constraints = [
+            models.UniqueConstraint(fields=["owner", "character", "chat"], name="%(class)s_once", nulls_distinct=False),
+            models.CheckConstraint(condition=Q(character__isnull=True) | Q(chat__isnull=True), name="%(class)s_of_one"),
+        ]
+
+
+class MemorySettings(ScopedSettings):
+    """Memory settings of a user, a character or a chat."""
+
+    class Meta(ScopedSettings.Meta):
+        verbose_name_plural = "memory settings"
+
+
+class PromptTemplate(OwnedModel):
+    """Prompt template of a user that replaces the built-in one of a task."""
+
+    task = models.CharField(max_length=32)
+    text = models.TextField()
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["owner", "task"], name="prompt_template_once")]

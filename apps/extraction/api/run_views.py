@@ -1,10 +1,11 @@
-"""API of runs: start, list, pause, resume and cancel them, and read the replies of the model."""
+"""API of runs: start, list, pause, resume and cancel them, read the replies of the model, and export what was kept."""
 
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema, extend_schema_view
-from rest_framework import mixins, status, viewsets
+from rest_framework import mixins, serializers, status, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -12,7 +13,8 @@ from rest_framework.views import APIView
 from apps.chats.queries import access_chat
 from apps.common import jobs
 from apps.common.api.pagination import NewestFirstPagination
-from apps.common.api.serializer_fields import read_body
+from apps.common.api.serializer_fields import JSONObjectField, read_body
+from apps.common.database.replica import from_replica
 from apps.extraction.api.serializers import (
     CallSerializer,
     EstimateSerializer,
@@ -23,10 +25,11 @@ from apps.extraction.api.serializers import (
     StepSerializer,
 )
 from apps.extraction.models import ExtractionRun, ModelCall, RunStep
-from apps.extraction.runs.operations import skip_messages
-from apps.extraction.runs.queries import asks_first, expected_cost
-from apps.extraction.tasks import request_run, resume_run
+from apps.extraction.runs.operations import request_run, resume_run, skip_messages
+from apps.extraction.runs.queries import asks_first, expected_cost, runs_of
+from apps.extraction.settings.stores import settings_document
 from apps.memories.api import layers
+from apps.memories.api.exports import memory_export
 
 
 def start_run(request: Request, chat_id: UUID, **options: Any) -> Response:
@@ -61,7 +64,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.Gene
     lookup_url_kwarg = "run_id"
 
     def get_queryset(self) -> Any:
-        return ExtractionRun.objects.for_owner(self.request.user).filter(chat__deleted_at=None)
+        return runs_of(self.request.user)
 
     def filter_queryset(self, queryset: Any) -> Any:
         """Filter the list by ``?chat=``."""
@@ -116,13 +119,49 @@ class TierRunView(APIView):
         return start_run(request, chat_id, tiers=[self.tier])
 
 
-class ProfilesView(TierRunView, layers.ProfilesView):
+class ProfilesRunView(TierRunView, layers.ProfilesView):
     tier = "profiles"
 
 
-class CanonView(TierRunView, layers.CanonView):
+class CanonRunView(TierRunView, layers.CanonView):
     tier = "canon"
 
 
-class ContinuityView(TierRunView, layers.ContinuityView):
+class ContinuityRunView(TierRunView, layers.ContinuityView):
     tier = "continuity"
+
+
+def _object_list() -> serializers.ListField:
+    return serializers.ListField(child=JSONObjectField())
+
+
+class MemoryExportSerializer(serializers.Serializer[Any]):
+    """Memory export. Each list holds objects in the shape of the API of their layer."""
+
+    schema_version = serializers.IntegerField()
+    exported_at = serializers.DateTimeField()
+    chat = JSONObjectField()
+    character = JSONObjectField(allow_null=True)
+    settings = JSONObjectField(help_text="Effective settings, and those of the user, the character and the chat.")
+    mode = JSONObjectField()
+    entities = _object_list()
+    memories = _object_list()
+    inherited = _object_list()
+    scenes = _object_list()
+    arcs = _object_list()
+    ledger = _object_list()
+    knowledge = _object_list()
+    relationships = _object_list()
+    digests = _object_list()
+
+
+class MemoryExportView(APIView):
+    @extend_schema(responses=MemoryExportSerializer)
+    def get(self, request: Request, chat_id: UUID) -> Response:
+        """Return all memories of a chat as a file, including superseded and retired ones."""
+        chat = access_chat(request.user, chat_id)
+        name = f"memories-{chat.pk}.json"
+        return Response(
+            from_replica(partial(memory_export, chat, settings_document(chat))),
+            headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        )

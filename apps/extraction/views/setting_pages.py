@@ -1,5 +1,6 @@
 """Pages of memory settings of a user, a character and a chat, and of the memory mode of a chat."""
 
+from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -13,16 +14,31 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.chats.models import Character, Chat
 from apps.chats.views.access import own_chat
+from apps.common.pages.settings_index import IndexedSetting
 from apps.common.problems import Invalid
 from apps.common.settings.inheritance import setting_values
+from apps.common.settings.setting_forms import SettingsForm
 from apps.extraction.runs import modes
-from apps.extraction.settings.forms import MemorySettingsForm
-from apps.extraction.settings.operations import MEMORY_SETTINGS, change_settings
 from apps.extraction.settings.presets import PRESETS, current_preset, preset_changes
 from apps.extraction.settings.schema import SETTINGS, resolve
+from apps.extraction.settings.stores import MEMORY_SETTINGS, change_settings
 from apps.llm.backends import backend_for
 from apps.memories.models import ChatMemory
 from apps.memories.views.access import own_row
+
+
+class MemorySettingsForm(SettingsForm):
+    """Form with a field for every memory setting."""
+
+    settings = SETTINGS
+
+
+def memory_settings() -> Iterator[IndexedSetting]:
+    """Yield each memory setting with the place of its field on the user's page."""
+    url = reverse("memory-settings:memory")
+    for name, setting in SETTINGS.items():
+        page = f"{gettext('Memory')}, {setting.group.title}"
+        yield IndexedSetting(setting.label, setting.help, page, f"{url}#id_{name}")
 
 
 @login_required

@@ -27,10 +27,8 @@ from apps.common.problems import FieldError, Invalid
 from apps.common.settings.declarations import Schema
 from apps.common.settings.openapi import changes_schema, values_schema
 from apps.extraction.runs import modes
-from apps.extraction.settings.operations import MEMORY_SETTINGS
-from apps.extraction.settings.queries import settings_of, settings_of_owner
 from apps.extraction.settings.schema import SETTINGS
-from apps.extraction.settings.stores import SettingsStore, integrity_of
+from apps.extraction.settings.stores import MEMORY_SETTINGS, SettingsStore, integrity_of, settings_of, settings_of_owner
 from apps.memories.models import ChatMemory
 
 
