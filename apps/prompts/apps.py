@@ -25,6 +25,6 @@ class PromptsConfig(AppConfig):
         chat_changed.connect(on_demand("apps.prompts.operations:adopt_recall"))
         chat_committed.connect(on_demand("apps.prompts.operations:recall_appended_turn"))
         characters_merged.connect(on_demand("apps.prompts.settings.stores:on_characters_merged"))
-        indexed_settings.register(on_demand("apps.prompts.settings.forms:prompt_settings"))
-        panels.register(on_demand("apps.prompts.cards.panel:recall_panel"))
+        indexed_settings.register(on_demand("apps.prompts.pages.settings_forms:prompt_settings"))
+        panels.register(on_demand("apps.prompts.pages.recall_cards:recall_panel"))
         panels.register(on_demand("apps.prompts.repair_notes:repair_panel"))

@@ -19,11 +19,11 @@ from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.problems import Conflict, Invalid, Missing
 from apps.common.scoping import Owner
 from apps.llm.backends import token_counter_for
+from apps.prompts.filling.plan import plan_for
 from apps.prompts.models import Recall, is_for
 from apps.prompts.retrieval.service import RetrievalResult, retrieve
-from apps.prompts.settings.stores import plan_for, settings_of
+from apps.prompts.settings.stores import settings_of
 from apps.prompts.signals import recall_changed
-from apps.prompts.slots.turn_class import classify
 from apps.prompts.turns import UserTurn, text_hash, turn_from_message
 from apps.prompts.witnessing import speaker_or_default
 
@@ -64,7 +64,7 @@ def recall_turn(chat: Chat, message: Message, *, overwrite: bool = False) -> Rec
         raise Invalid(gettext("Only a message of the user has a recall."))
     turn = turn_from_message(chat, message)
     character = speaker_or_default(chat, None)
-    plan = plan_for(chat, character, classify(turn.text), settings_of(chat))
+    plan = plan_for(chat, character, turn.turn_class, settings_of(chat))
     return store_recall(retrieve(turn, character, plan), overwrite=overwrite)
 
 

@@ -14,10 +14,11 @@ from apps.chats.models import Character, Chat, Message, Swipe
 from apps.chats.queries.keys import keys_of
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.extraction.settings.queries import settings_of
-from apps.extraction.settings.schema import Settings
+from apps.extraction.settings.schema import Settings as MemorySettings
 from apps.memories.models import Knowledge
 from apps.memories.queries.knowledge import KNOWLEDGE
 from apps.memories.queries.scenes import last_scene_end
+from apps.prompts.slots.turn_class import classify
 from apps.prompts.witnessing import Viewpoint
 
 BATCH_SIZE = 200
@@ -45,7 +46,12 @@ class UserTurn:
         return self.chat.owner_id
 
     @cached_property
-    def memory_settings(self) -> Settings:
+    def turn_class(self) -> str:
+        """Return the class of the turn, told by its words once."""
+        return classify(self.text)
+
+    @cached_property
+    def memory_settings(self) -> MemorySettings:
         """Return the memory settings of the chat, read once."""
         return settings_of(self.chat)
 

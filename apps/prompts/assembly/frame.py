@@ -14,6 +14,7 @@ from apps.chats.models import Character, Chat
 from apps.chats.queries import lorebooks_in
 from apps.common.problems import Invalid
 from apps.prompts.assembly.requests import PromptRequest, Reply
+from apps.prompts.filling.fitting import CountFunction
 from apps.prompts.lorebooks.lore_entries import LoreSetting
 from apps.prompts.lorebooks.lorebook import (
     LORE_AFTER,
@@ -26,7 +27,6 @@ from apps.prompts.lorebooks.lorebook import (
     Lore,
     lore_of_books,
 )
-from apps.prompts.slots.budgets import CountFunction
 from apps.prompts.turns import count_replies, spoken_turns_newest_first
 from apps.prompts.witnessing import require_member
 
@@ -36,14 +36,12 @@ IMPERSONATION_PROMPT = "Write the next message of {{user}} in a conversation wit
 DEFAULT_SYSTEM_PROMPT = (
     "Write the next reply of {{char}} in a conversation with {{user}}. Stay in character and don't speak for {{user}}."
 )
-
-
 DEFAULT_DEPTH = 4  # messages that follow an author's note
 NO_LORE = Lore()
 
 
 @dataclass(frozen=True)
-class Card:
+class CharacterTexts:
     """The texts of a character card that go into a prompt, with macros."""
 
     system_prompt: str = ""
@@ -54,7 +52,7 @@ class Card:
     post_history_instructions: str = ""
 
 
-CARD_FIELDS = tuple(Card.__dataclass_fields__)
+CHARACTER_FIELDS = tuple(CharacterTexts.__dataclass_fields__)
 
 
 @dataclass(frozen=True)
@@ -140,7 +138,9 @@ def frame_of(request: PromptRequest, reply: Reply, speaker: Character | None, co
     require_member(chat, request.character)
     is_told = speaker is not None and not speaker.withheld
     draws = Draws(str(chat.pk), f"{chat.pk}:{chat.rev}")
-    card = Card(**{name: resolve_choices(getattr(speaker, name), draws) for name in CARD_FIELDS if is_told})
+    texts = {name: resolve_choices(getattr(speaker, name), draws) for name in CHARACTER_FIELDS if is_told}
+    character = CharacterTexts(**texts)
+    persona = resolve_choices(chat.persona.description, draws) if chat.persona and not chat.persona.withheld else ""
     system_prompt, instructions = (
         resolve_choices(text, draws)
         for text in ((reply.preset.system_prompt, reply.preset.post_history_instructions) if reply.preset else ("", ""))
@@ -150,9 +150,9 @@ def frame_of(request: PromptRequest, reply: Reply, speaker: Character | None, co
     default_prompt = IMPERSONATION_PROMPT if reply.for_user else DEFAULT_SYSTEM_PROMPT
     originals = _system_prompts(system_prompt, default_prompt, setting.names)
     with in_language_of_chat(chat):
-        opening = _opening_texts(card, _persona(chat, draws), lore, _others(chat, speaker), originals)
+        opening = _opening_texts(character, persona, lore, _others(chat, speaker), originals)
     closing = {
-        "post_history": _closing_text(card, instructions, setting.names),
+        "post_history": _closing_text(character, instructions, setting.names),
         "instruction": resolve_card_text(reply.instruction, setting.names),
     }
     frame = Frame(
@@ -170,10 +170,6 @@ def frame_of(request: PromptRequest, reply: Reply, speaker: Character | None, co
         )
         raise Invalid.at("/context_tokens", detail)
     return frame
-
-
-def _persona(chat: Chat, draws: Draws) -> str:
-    return resolve_choices(chat.persona.description, draws) if chat.persona and not chat.persona.withheld else ""
 
 
 def _others(chat: Chat, speaker: Character | None) -> list[str]:
@@ -225,22 +221,22 @@ def _system_prompts(system_prompt: str, default_prompt: str, names: Mapping[str,
 
 
 def _opening_texts(
-    card: Card, persona: str, lore: Lore, others: Sequence[str], values: Mapping[str, str]
+    character: CharacterTexts, persona: str, lore: Lore, others: Sequence[str], values: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the texts before the conversation, by name and in order, without empty ones.
 
     ``others`` are the names of other speakers, ``values`` those of macros. Labels are in the language that is active.
     """
     templates = {
-        "system_prompt": card.system_prompt.strip() or "{{original}}",
+        "system_prompt": character.system_prompt.strip() or "{{original}}",
         LORE_BEFORE: lore.text_at(LORE_BEFORE),
         "persona": persona,
-        "description": card.description,
-        "personality": _labelled(gettext("Personality of {{char}}"), card.personality),
-        "scenario": _labelled(gettext("Scenario"), card.scenario),
+        "description": character.description,
+        "personality": _labelled(gettext("Personality of {{char}}"), character.personality),
+        "scenario": _labelled(gettext("Scenario"), character.scenario),
         LORE_AFTER: lore.text_at(LORE_AFTER),
         LORE_BEFORE_EXAMPLES: lore.text_at(LORE_BEFORE_EXAMPLES),
-        "examples": _labelled(gettext("Examples of how {{char}} speaks"), card.mes_example),
+        "examples": _labelled(gettext("Examples of how {{char}} speaks"), character.mes_example),
         LORE_AFTER_EXAMPLES: lore.text_at(LORE_AFTER_EXAMPLES),
     }
     texts = {name: resolve_card_text(text, values).strip() for name, text in templates.items()}
@@ -248,14 +244,14 @@ def _opening_texts(
     return {name: text for name, text in texts.items() if text}
 
 
-def _closing_text(card: Card, instructions: str, values: Mapping[str, str]) -> str:
+def _closing_text(character: CharacterTexts, instructions: str, values: Mapping[str, str]) -> str:
     """Return the instructions after the conversation, or an empty text.
 
     Those of the card take precedence over ``instructions``, which are its ``{{original}}``.
     """
     original = resolve_card_text(instructions, {**values, "original": ""}).strip()
     return resolve_card_text(
-        card.post_history_instructions.strip() or "{{original}}", {**values, "original": original}
+        character.post_history_instructions.strip() or "{{original}}", {**values, "original": original}
     ).strip()
 
 

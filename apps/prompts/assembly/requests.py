@@ -6,7 +6,7 @@ from typing import Protocol
 from uuid import UUID
 
 from apps.chats.models import Character, Chat
-from apps.prompts.settings.schema import Settings
+from apps.prompts.settings.schema import PromptSettings
 
 
 class Preset(Protocol):
@@ -45,7 +45,7 @@ class PromptRequest:
     context_tokens: int
     text: str | None = None
     character: Character | None = None
-    settings: Settings | None = None
+    settings: PromptSettings | None = None
     reply: Reply | None = None
     has_history: bool = False
     sent: Collection[UUID] | None = None

@@ -2,15 +2,17 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from apps.chats.models import Character, Chat
 from apps.common.database.compiled_queries import CompiledQuery
+from apps.prompts.filling.fitting import FittedItems
+from apps.prompts.filling.plan import SlotPlan
 from apps.prompts.models import PromptState
-from apps.prompts.settings.schema import Settings
-from apps.prompts.slots.budgets import FittedItems
+from apps.prompts.settings.schema import PromptSettings
 from apps.prompts.slots.entries import Entry, Holding
-from apps.prompts.slots.plan import Plan
 from apps.prompts.turns import UserTurn, visible_messages
 
 MAX_COMPARED = 200  # messages
@@ -29,23 +31,36 @@ STATE = CompiledQuery(
 )
 
 
-def digests_of(messages: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return short hashes of the leading messages."""
-    texts = [f"{message['role']}\n{message['content']}" for message in messages[:MAX_COMPARED]]
-    return [hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts]
+@dataclass(frozen=True)
+class Beginning:
+    """Hashes of the leading messages of a prompt: of what is remembered, and of a whole prompt, None for another.
+
+    ``unchanged`` of the remembered ones and ``whole_unchanged`` of the whole ones are as in the last prompt.
+    """
+
+    prefix: list[str]
+    whole: list[str] | None
+    unchanged: int
+    whole_unchanged: int
 
 
-def unchanged_count(before: Sequence[str], now: Sequence[str]) -> int:
-    """Return how many leading items are the same."""
-    count = 0
-    for old, new in zip(before, now, strict=False):
-        if old != new:
-            break
-        count += 1
-    return count
+def beginning_of(
+    state: PromptState, remembered: Sequence[Mapping[str, str]], whole: Sequence[Mapping[str, str]] | None
+) -> Beginning:
+    """Compare what a prompt remembers, and a whole prompt, with the last prompt of its chat."""
+
+    def digests(messages: Sequence[Mapping[str, str]]) -> list[str]:
+        texts = [f"{message['role']}\n{message['content']}" for message in messages[:MAX_COMPARED]]
+        return [hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts]
+
+    def unchanged(before: Sequence[str], now: Sequence[str]) -> int:
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, now, strict=False)))
+
+    prefix, hashed = digests(remembered), None if whole is None else digests(whole)
+    return Beginning(prefix, hashed, unchanged(state.prefix, prefix), unchanged(state.whole, hashed or []))
 
 
-def holding_of(state: PromptState, turn: UserTurn, settings: Settings) -> Holding | None:
+def holding_of(state: PromptState, turn: UserTurn, settings: PromptSettings) -> Holding | None:
     """Return what is held for the turn, or None if the settings refresh all blocks in each turn."""
     if settings.refresh_period == 1:
         return None
@@ -53,29 +68,22 @@ def holding_of(state: PromptState, turn: UserTurn, settings: Settings) -> Holdin
     return Holding(state.held, number, settings.refresh_period)
 
 
-def held_after(state: PromptState, plan: Plan, fitted: Mapping[str, FittedItems[Entry]] | None) -> Mapping[str, Any]:
-    """Return what the next prompt holds.
-
-    ``fitted`` is None for a prompt that uses a stored recall: then what is held does not change.
-    """
-    if plan.holding is None:
-        return {}
-    if fitted is None:
-        held: Mapping[str, Any] = state.held
-        return held
-    return plan.holding.after({name: fitted[name].kept for name in plan.held_slots if name in fitted})
-
-
 def store_state(
-    state: PromptState, prefix: Sequence[str], whole: Sequence[str] | None, held: Mapping[str, Any]
+    state: PromptState, beginning: Beginning, plan: SlotPlan, fitted: Mapping[str, FittedItems[Entry]] | None
 ) -> None:
-    """Store what the next prompt is compared with. Of two prompts at once, the last one counts.
+    """Store what the next prompt is compared with, and what it holds. Of two prompts at once, the last one counts.
 
-    ``whole`` is None for a prompt that is no whole one: the last whole one is still what the next is compared with.
+    ``fitted`` is None for a prompt that uses a stored recall: then what is held does not change. After a prompt that is
+    no whole one, the last whole one is still what the next is compared with.
     """
-    values: dict[str, Any] = {"prefix": list(prefix), "held": held}
-    if whole is not None:
-        values["whole"] = list(whole)
+    held: Mapping[str, Any] = {}
+    if plan.holding is not None and fitted is None:
+        held = state.held
+    elif plan.holding is not None and fitted is not None:
+        held = plan.holding.after({name: fitted[name].kept for name in plan.held_slots if name in fitted})
+    values: dict[str, Any] = {"prefix": beginning.prefix, "held": held}
+    if beginning.whole is not None:
+        values["whole"] = beginning.whole
     if all(getattr(state, name) == value for name, value in values.items()):
         return
     new = PromptState(owner_id=state.owner_id, chat_id=state.chat_id, character_id=state.character_id, **values)

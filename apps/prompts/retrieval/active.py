@@ -15,8 +15,7 @@ from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.database.concurrent_reads import read_concurrently
 from apps.memories.models import Memory, MemorySource
 from apps.memories.trigger_words import trigger_words, words_said
-from apps.prompts.retrieval.candidates import Wanted
-from apps.prompts.retrieval.choices import Choice, choose
+from apps.prompts.retrieval.choices import Choice, Wanted, choose
 from apps.prompts.retrieval.known import similarity_to, vector_text
 from apps.prompts.turns import UserTurn
 from apps.search.service import NO_VECTORS, QueryVectors

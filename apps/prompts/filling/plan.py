@@ -5,10 +5,15 @@ from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
-from apps.prompts.slots.allocation import most_within_context, within_context
+from apps.chats.languages import catalogue_of
+from apps.chats.models import Character, Chat
+from apps.llm.backends import token_counter_for
+from apps.prompts.filling.budgets import BudgetStep, budget_steps, room_in_context, within_context
+from apps.prompts.filling.fitting import CountFunction, FittedItems, fit
+from apps.prompts.filling.statistics import demands_of
+from apps.prompts.settings.schema import PromptSettings
 from apps.prompts.slots.blocks import render_block
-from apps.prompts.slots.budgets import CountFunction, FittedItems, fit
-from apps.prompts.slots.definitions import IN_PROMPT, Slot
+from apps.prompts.slots.definitions import IN_PROMPT, Slot, in_language
 from apps.prompts.slots.entries import Entry, Holding
 
 # The ids of the messages that stand in a prompt of which memory takes this number of tokens.
@@ -16,11 +21,12 @@ Shown = Callable[[int], Collection[UUID]]
 
 
 @dataclass(frozen=True)
-class Plan:
+class SlotPlan:
     """Slots by name, their budgets in tokens, the placeholders of their templates, and the length of the context.
 
     ``context_tokens`` is None if a recall is made for later prompts, of which the context isn't known. ``holding`` is
-    None if no block is held for several turns, ``shown`` is None if the history isn't known.
+    None if no block is held for several turns, ``shown`` is None if the history isn't known. ``steps`` tell which rules
+    made the budgets.
     """
 
     slots: Mapping[str, Slot]
@@ -30,6 +36,7 @@ class Plan:
     context_tokens: int | None = None
     holding: Holding | None = None
     shown: Shown | None = None
+    steps: Sequence[BudgetStep] = ()
 
     def budgets_for(self, entries: Mapping[str, Sequence[Entry]]) -> dict[str, int]:
         """Return the budgets of a prompt with these entries. A slot that isn't named may take its whole budget."""
@@ -43,7 +50,7 @@ class Plan:
         if self.shown is None:
             return None
         most = sum(self.budgets.values())
-        return self.shown(most if self.context_tokens is None else most_within_context(most, self.context_tokens))
+        return self.shown(most if self.context_tokens is None else min(most, room_in_context(self.context_tokens)))
 
     def render(self, name: str, entries: Sequence[Entry]) -> str:
         """Return the text of a slot with these entries."""
@@ -62,3 +69,23 @@ class Plan:
     @property
     def held_slots(self) -> list[str]:
         return [name for name, slot in self.slots.items() if slot.position == IN_PROMPT]
+
+
+def plan_for(
+    chat: Chat,
+    character: Character | None,
+    turn_class: str,
+    settings: PromptSettings,
+    context_tokens: int | None = None,
+) -> SlotPlan:
+    """Return the plan of a prompt of the chat for a turn of this class."""
+    language = catalogue_of(chat)
+    steps = budget_steps(settings, turn_class, demands_of(chat) if settings.auto_tune else {})
+    return SlotPlan(
+        slots={name: in_language(slot, language) for name, slot in settings.slots.items()},
+        budgets=steps[-1].budgets,
+        names=chat.names_for(character),
+        count=token_counter_for(chat.owner_id),
+        context_tokens=context_tokens,
+        steps=steps,
+    )

@@ -11,7 +11,7 @@ from apps.chats.models import Character, Chat
 from apps.common.database.ids import uuid7
 from apps.common.scoping import Owner
 from apps.prompts.models import SlotStatistics
-from apps.prompts.slots.filled_slots import FilledSlot
+from apps.prompts.slots.entries import FilledSlot
 
 # One statement: of two prompts at once, neither loses what the other needed. Rows are written in the order of their
 # names, so that two such statements can't deadlock.

@@ -1,17 +1,17 @@
 """How many tokens an edited recall has, whether a prompt has room for it, and which of its blocks no prompt uses."""
 
 from dataclasses import dataclass
-from math import floor
 from uuid import UUID
 
 from apps.chats.models import Chat
 from apps.common.words import Words
 from apps.llm.backends import backend_for
+from apps.prompts.filling.budgets import room_in_context
+from apps.prompts.filling.plan import plan_for
 from apps.prompts.models import Recall
-from apps.prompts.settings.stores import plan_for, settings_of
-from apps.prompts.slots.allocation import CONTEXT_SHARE
+from apps.prompts.settings.stores import settings_of
+from apps.prompts.slots.blocks import unused_slots
 from apps.prompts.slots.definitions import RECALLED
-from apps.prompts.slots.filled_slots import unused_slots
 from apps.prompts.slots.turn_class import classify
 
 
@@ -49,7 +49,7 @@ def text_size(chat: Chat, recall: Recall, text: str) -> TextSize:
     plan = plan_for(chat, chat.character, classify(recall.sent_message.mes), settings, context_tokens)
     budgets = plan.budgets_for({})
     budget = sum(budgets[slot.name] for slot in RECALLED if plan.slots[slot.name].enabled)
-    room = floor(context_tokens * CONTEXT_SHARE)
+    room = room_in_context(context_tokens)
     unused = [slot.label for slot in unused_slots(plan.slots, plan.names, text)]
     is_present = text.replace("\r\n", "\n") == recall.text
     tokens = recall.tokens if is_present else plan.count(text)

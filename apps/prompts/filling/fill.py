@@ -4,12 +4,11 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from apps.prompts.slots.blocks import one_line
-from apps.prompts.slots.budgets import FittedItems
-from apps.prompts.slots.definitions import LONG_TERM, SESSION, SLOTS, TRIGGERED
-from apps.prompts.slots.entries import MESSAGES_TIER, Entry
-from apps.prompts.slots.filled_slots import FilledSlot, slot_of_entries, slots_of_text
-from apps.prompts.slots.plan import Plan
+from apps.prompts.filling.fitting import FittedItems
+from apps.prompts.filling.plan import SlotPlan
+from apps.prompts.slots.blocks import blocks_of_text, one_line
+from apps.prompts.slots.definitions import LONG_TERM, RECALLED, SESSION, SLOTS, TRIGGERED, Slot
+from apps.prompts.slots.entries import MESSAGES_TIER, Entry, FilledSlot
 
 QUOTED_SHARE = 0.7  # share of a quoted message's words that a memory must have to stand for it
 _SLOT_NAMES = [slot.name for slot in SLOTS]
@@ -17,7 +16,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
-class Candidates:
+class SlotCandidates:
     """What may stand in the slots of a prompt: entries by slot name.
 
     ``related`` are those for the slot of what is related to the turn, best first, if the search has just found them:
@@ -38,7 +37,7 @@ class Filling:
     budgets: Mapping[str, int]
 
 
-def fill(plan: Plan, candidates: Candidates) -> Filling:
+def fill(plan: SlotPlan, candidates: SlotCandidates) -> Filling:
     """Fill the slots that are switched on. What is related to the turn comes last: it repeats none of the others."""
     entries = {name: items if plan.slots[name].enabled else [] for name, items in candidates.entries.items()}
     budgets = plan.budgets_for(entries)
@@ -49,19 +48,38 @@ def fill(plan: Plan, candidates: Candidates) -> Filling:
         fitted[TRIGGERED.name] = fit_triggered(plan, fitted, related, budgets[TRIGGERED.name])
     else:
         fitted = fit_in_order(plan, entries, budgets, candidates.text.splitlines())
-        by_name = {item.slot.name: item for item in slots_of_text(plan, candidates.text, budgets)}
+        by_name = {item.slot.name: item for item in _slots_of_text(plan, candidates.text, budgets)}
     by_name |= {name: slot_of_entries(plan.slots[name], items, budgets[name]) for name, items in fitted.items()}
     return Filling([by_name[slot.name] for slot in SLOTS], fitted, budgets)
 
 
+def slot_of_entries(slot: Slot, fitted: FittedItems[Entry], budget: int) -> FilledSlot:
+    """Return a slot filled with entries."""
+    return FilledSlot(
+        slot, fitted.text, fitted.tokens, fitted.full_tokens, fitted.trimmed, budget, tuple(fitted.left_out)
+    )
+
+
+def _slots_of_text(plan: SlotPlan, text: str, budgets: Mapping[str, int]) -> list[FilledSlot]:
+    """Return the slots of a recall, filled with the blocks of a text that a person edited and that is used whole."""
+    blocks = blocks_of_text(plan.slots, plan.names, text)
+    slots = []
+    for slot in RECALLED:
+        block = blocks.get(slot.name, "") if plan.slots[slot.name].enabled else ""
+        tokens = plan.count(block)
+        budget = budgets[slot.name]
+        slots.append(FilledSlot(plan.slots[slot.name], block, tokens, tokens, 0, budget, edited=bool(block)))
+    return slots
+
+
 def fit_in_order(
-    plan: Plan, entries: Mapping[str, Sequence[Entry]], budgets: Mapping[str, int], lines: Collection[str] = ()
+    plan: SlotPlan, entries: Mapping[str, Sequence[Entry]], budgets: Mapping[str, int], lines: Collection[str] = ()
 ) -> dict[str, FittedItems[Entry]]:
     """Fit the entries into their slots. Leave out those that an earlier slot, or one of ``lines``, says already.
 
     Slots that the turn does not change come first, so that they don't change for what others say.
     """
-    seen = {_normalized(line) for line in lines}
+    seen = {_compared(line) for line in lines}
     fitted: dict[str, FittedItems[Entry]] = {}
     kept: list[Entry] = []
     for name in sorted(entries, key=_SLOT_NAMES.index):
@@ -69,13 +87,13 @@ def fit_in_order(
         if name == SESSION.name:
             items = _without_repetitions(items, kept)
         fitted[name] = plan.fit(name, items, budgets[name])
-        seen |= {_key(entry) for entry in fitted[name].kept}
+        seen |= {_compared(entry.line) for entry in fitted[name].kept}
         kept += fitted[name].kept if name == LONG_TERM.name else []
     return fitted
 
 
 def fit_triggered(
-    plan: Plan, others: Mapping[str, FittedItems[Entry]], entries: Sequence[Entry], budget: int
+    plan: SlotPlan, others: Mapping[str, FittedItems[Entry]], entries: Sequence[Entry], budget: int
 ) -> FittedItems[Entry]:
     """Fit what is related to the turn, without what other slots say already.
 
@@ -83,7 +101,7 @@ def fit_triggered(
     """
     memories = (items for name, items in others.items() if name in (LONG_TERM.name, SESSION.name))
     remembered = [entry for items in memories for entry in items.kept]
-    lines = {_key(entry) for items in others.values() for entry in items.kept}
+    lines = {_compared(entry.line) for items in others.values() for entry in items.kept}
     entries = _unrepeated(_without_repetitions(entries, remembered), lines)
     tokens = sum(items.tokens for items in others.values())
     while True:
@@ -99,28 +117,24 @@ def _unrepeated(entries: Iterable[Entry], seen: Collection[str]) -> list[Entry]:
     """Return the entries whose text is not in ``seen``, each text once."""
     first: dict[str, Entry] = {}
     for entry in entries:
-        if _key(entry) not in seen:
-            first.setdefault(_key(entry), entry)
+        if _compared(entry.line) not in seen:
+            first.setdefault(_compared(entry.line), entry)
     return list(first.values())
 
 
-def _key(entry: Entry) -> str:
-    return _normalized(entry.line)
-
-
-def _normalized(line: str) -> str:
+def _compared(line: str) -> str:
     return one_line(line).removeprefix("- ").casefold()
 
 
 def _without_repetitions(entries: Sequence[Entry], kept: Sequence[Entry]) -> list[Entry]:
     """Return the entries that don't repeat any of ``kept``, which are in other slots."""
     others = [words_of(entry.line) for entry in kept]
-    return [entry for entry in entries if not _is_repeated(entry, others)]
 
+    def is_repeated(entry: Entry) -> bool:
+        share, words = QUOTED_SHARE if entry.tier == MESSAGES_TIER else 1.0, words_of(entry.line)
+        return any(is_covered(words, other, share) for other in others)
 
-def _is_repeated(entry: Entry, others: Iterable[set[str]]) -> bool:
-    share, words = QUOTED_SHARE if entry.tier == MESSAGES_TIER else 1.0, words_of(entry.line)
-    return any(is_covered(words, other, share) for other in others)
+    return [entry for entry in entries if not is_repeated(entry)]
 
 
 def words_of(text: str) -> set[str]:

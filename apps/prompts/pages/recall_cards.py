@@ -1,32 +1,35 @@
-"""The recall card, shown under a user message on the chat page."""
+"""The recall card, shown under a user message on the chat page, and the form that edits its text."""
 
 import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
+from django import forms
 from django.template.loader import get_template
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Message
 from apps.chats.pages.markup import plain_text
 from apps.common.scoping import Owner
-from apps.prompts.cards.bodies import CardBody
 from apps.prompts.models import Recall
+from apps.prompts.pages.recall_bodies import RecallBody
 from apps.prompts.queries import awaits_recall, is_outdated, recalls_of_messages
 from apps.prompts.slots.entries import MESSAGES_TIER
 
+MAX_TEXT_LENGTH = 100_000  # characters of an edited text
 TURN_LENGTH = 300  # characters
 RECALL_EXPECTED_WITHIN = dt.timedelta(minutes=1)  # maximum age of a message with a pending card
 
 
 @dataclass(frozen=True)
-class Card:
+class RecallCard:
     """A recall for display. ``body`` is None while the card is closed."""
 
     recall: Recall
-    body: CardBody | None = None
+    body: RecallBody | None = None
 
     @property
     def outdated(self) -> bool:
@@ -74,6 +77,20 @@ class Card:
         return gettext("Recalled %(found)s") % {"found": gettext(" and ").join(counts)}
 
 
+class RecallForm(forms.Form):
+    """Edit the text of a recall."""
+
+    text = forms.CharField(
+        label=_("Text in the prompt"),
+        label_suffix="",
+        max_length=MAX_TEXT_LENGTH,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 10, "class": "recall-text"}),
+    )
+    # That of the text which the form was made with: another one, made elsewhere meanwhile, is not replaced unseen.
+    rev = forms.IntegerField(min_value=1, required=False, widget=forms.HiddenInput)
+
+
 def recall_panel(owner: Owner, messages: Iterable[Message]) -> dict[UUID, str]:
     """Return the closed cards of messages as HTML, by message id, in one query. A card that is opened loads its body.
 
@@ -83,7 +100,7 @@ def recall_panel(owner: Owner, messages: Iterable[Message]) -> dict[UUID, str]:
     recalls = {recall.sent_message.pk: recall for recall in recalls_of_messages(owner, turns.values())}
     template = get_template("prompts/_card.html")
     html_by_message = {
-        pk: template.render({"card": Card(recall)})
+        pk: template.render({"card": RecallCard(recall)})
         for pk, recall in recalls.items()
         if recall.text or recall.lore or recall.lookups
     }
