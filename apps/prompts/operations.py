@@ -1,6 +1,5 @@
-"""Make, store, edit, delete and restore recalls. Only ``branches`` writes others: copies for a branch."""
+"""Make, store, edit, delete and restore recalls. Only ``message_recalls`` writes others, along with their messages."""
 
-from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
@@ -233,20 +232,6 @@ def record_lore(turn: UserTurn, entries: list[dict[str, Any]]) -> None:
             Recall.objects.create(
                 owner_id=turn.owner_id, chat=turn.chat, message_id=message_id, turn_hash="", lore=entries
             )
-
-
-def save_recalls(chat: Chat, message_ids: Collection[UUID], swipe_ids: Collection[UUID]) -> dict[str, Any]:
-    """Return the values of the recalls of messages that are about to be deleted, by message id."""
-    recalls = Recall.objects.for_owner(chat.owner_id).filter(message__in=message_ids)
-    return {str(recall.message_id): {name: getattr(recall, name) for name in KEPT_FIELDS} for recall in recalls}
-
-
-def restore_recalls(chat: Chat, saved: dict[str, Any]) -> None:
-    """Bring back the recalls of restored messages."""
-    Recall.objects.bulk_create(
-        Recall(owner_id=chat.owner_id, chat=chat, message_id=UUID(message_id), **values)
-        for message_id, values in saved.items()
-    )
 
 
 def undo_values(recall: Recall) -> dict[str, Any]:

@@ -56,7 +56,7 @@ CHARACTER_FIELDS = tuple(CharacterTexts.__dataclass_fields__)
 
 
 @dataclass(frozen=True)
-class Part:
+class PromptPart:
     """A named text of a prompt with its role and its number of tokens."""
 
     name: str
@@ -96,14 +96,14 @@ class Frame:
     ``names`` are the values of the macros for names, ``lore`` the lorebook entries that were found.
     """
 
-    opening: Sequence[Part] = ()
-    deep: Sequence[tuple[Part, int]] = ()
-    closing: Sequence[Part] = ()
+    opening: Sequence[PromptPart] = ()
+    deep: Sequence[tuple[PromptPart, int]] = ()
+    closing: Sequence[PromptPart] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     lore: Lore = NO_LORE
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[PromptPart]:
         return [*self.opening, *(part for part, _ in self.deep), *self.closing]
 
     @property
@@ -114,7 +114,7 @@ class Frame:
         """Return the frame with the macros of memory replaced, each where it stands first."""
         texts = iter(resolve_in_order([part.text for part in self.parts], macros))
 
-        def resolved(part: Part) -> Part:
+        def resolved(part: PromptPart) -> PromptPart:
             return _part(part.name, next(texts).strip(), count, part.role)
 
         opening = [resolved(part) for part in self.opening]
@@ -195,7 +195,7 @@ def _lore(
     return lore_of_books(books, [*unsent, *recent], budget, count, setting)
 
 
-def _deep_parts(chat: Chat, lore: Lore, setting: LoreSetting, count: CountFunction) -> list[tuple[Part, int]]:
+def _deep_parts(chat: Chat, lore: Lore, setting: LoreSetting, count: CountFunction) -> list[tuple[PromptPart, int]]:
     """Return what stands within the conversation: lore at its depths, and the author's note between its lore."""
     deep = [
         (_part(LORE_AT_DEPTH, resolve_card_text(item.text, setting.names), count, item.role), item.depth)
@@ -259,12 +259,12 @@ def _labelled(label: str, text: str) -> str:
     return f"{label}:\n{text}" if text.strip() else ""
 
 
-def _part(name: str, text: str, count: CountFunction, role: str = "system") -> Part:
-    return Part(name, text, count(text), role)
+def _part(name: str, text: str, count: CountFunction, role: str = "system") -> PromptPart:
+    return PromptPart(name, text, count(text), role)
 
 
 def _with_part(
-    messages: list[dict[str, str]], history: Sequence[dict[str, str]], part: Part, depth: int
+    messages: list[dict[str, str]], history: Sequence[dict[str, str]], part: PromptPart, depth: int
 ) -> list[dict[str, str]]:
     """Return the messages with the part, if it has a text, before the last ``depth`` messages of the history."""
     if not part.text:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from apps.chats.models import Character
 from apps.llm.backends import token_counter_for
-from apps.prompts.assembly.frame import Frame, Part, frame_of
+from apps.prompts.assembly.frame import Frame, PromptPart, frame_of
 from apps.prompts.assembly.history import History
 from apps.prompts.assembly.placement import insert_slots, place
 from apps.prompts.assembly.recalled import recall_for
@@ -90,7 +90,7 @@ class Prompt:
         return self.memory.unified
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[PromptPart]:
         """Return the fixed texts."""
         return [part for part in self.frame.parts if part.text]
 

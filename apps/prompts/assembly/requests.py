@@ -9,7 +9,7 @@ from apps.chats.models import Character, Chat
 from apps.prompts.settings.schema import PromptSettings
 
 
-class Preset(Protocol):
+class PresetTexts(Protocol):
     """The texts of a generation preset that stand in a prompt, with macros."""
 
     system_prompt: str
@@ -24,7 +24,7 @@ class Reply:
     to be written, with nothing that the character hides.
     """
 
-    preset: Preset | None = None
+    preset: PresetTexts | None = None
     tokens: int = 0
     instruction: str = ""
     for_user: bool = False

@@ -46,7 +46,7 @@ class RecallLine:
 
 
 @dataclass(frozen=True)
-class Name:
+class NamedEntity:
     """An entity that recalled memories name, these memories, and the entities that they name along with it."""
 
     id: str
@@ -69,7 +69,7 @@ class RecallBody:
     always_included: list[RecallLine]
     left_out: list[RecallLine]
     more_left_out: int
-    names: list[Name]
+    names: list[NamedEntity]
     picture: Picture
 
 
@@ -112,11 +112,11 @@ def _names(
     graph: Mapping[str, list[dict[str, Any]]],
     lines: list[tuple[Mapping[str, Any], RecallLine]],
     named: Mapping[str, set[str]],
-) -> list[Name]:
+) -> list[NamedEntity]:
     """Return the nodes of a graph with their details. ``named`` are the ids of entities by memory id."""
     labels = {node["id"]: node["label"] for node in graph["nodes"]}
     return [
-        Name(
+        NamedEntity(
             id=node["id"],
             kind=node["kind"],
             label=node["label"],

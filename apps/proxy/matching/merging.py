@@ -1,13 +1,29 @@
 """Merge what a client sends with what others wrote since. Nothing here reads or writes the database."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from uuid import UUID
 
-from apps.proxy.matching.alignment import align
+from apps.proxy.matching.alignment import Pairs, align
 from apps.proxy.matching.keys import unspaced_key
 from apps.proxy.matching.pairing import pair_turns
 from apps.proxy.matching.plans import ChangePlan, ComparedMessage, KeyedRequest, ShownTexts
 from apps.proxy.requests.turns import Turn
+
+
+@dataclass(frozen=True)
+class _Pairing:
+    """Which turn is which message, by their numbers and places, and which messages the client has ``dropped``.
+
+    ``by_turn`` has no turns that are new, though their messages are known. ``last`` is the last message that the client
+    keeps, ``asked`` that of its last turn, None if that is new.
+    """
+
+    by_turn: dict[int, int]
+    by_place: dict[int, int]
+    dropped: list[int]
+    last: int
+    asked: int | None
 
 
 def plan_changes(messages: Sequence[ComparedMessage], request: KeyedRequest, shown: ShownTexts) -> ChangePlan:
@@ -21,35 +37,45 @@ def plan_changes(messages: Sequence[ComparedMessage], request: KeyedRequest, sho
     """
     turns, keys = request.turns, request.keys
     plan = ChangePlan(matched=align([unspaced_key(one.key) for one in messages], list(map(unspaced_key, keys))))
-    pairs, kept = pair_turns(messages, turns, plan.matched, follows=request.sent.follows, texts=shown.of)
-    last_place = {number: place for place, number in pairs}.get(len(turns) - 1)
-    pairs = [pair for pair in pairs if not _is_gone(messages[pair[0]], pair[1], turns, keys)]
-    by_turn = {number: place for place, number in pairs}
-    last = max((place for place, _ in plan.matched + pairs), default=-1)
-    if last_place == last and last >= 0:
-        reply_place = _reply_of(messages, last)
-        last = reply_place if turns[-1].is_user or messages[reply_place].name == request.asked != "" else last
-    by_place = dict(plan.matched) | dict(pairs)
-    dropped = [
-        place
-        for place, one in enumerate(messages if plan.matched else ())
-        if one.is_known and not one.is_fixed and place not in by_place and place not in kept and place != last
-    ]
-    # Only for these it matters what others have changed: to look up all messages of a long chat would take long.
-    changed = shown.changed([messages[place] for place in dropped if messages[place].is_stored])
-    dropped = [place for place in dropped if messages[place].id not in changed]
+    pairing = _pair(messages, request, plan.matched, shown)
+    # Only of these it matters what others have changed: to look up all messages of a long chat would take long.
+    changed = shown.changed([messages[place] for place in pairing.dropped if messages[place].is_stored])
+    if changed:
+        # What stays since others have changed it was not left out by the client, so how much it left out is seen anew.
+        messages = [replace(one, is_fixed=True) if one.id in changed else one for one in messages]
+        pairing = _pair(messages, request, plan.matched, shown)
+    dropped, last = pairing.dropped, pairing.last
     plan.deletions = [messages[place].id for place in dropped if messages[place].is_stored]
     plan.cut = sum(messages[place].is_user for place in dropped if place > last)
     plan.tail = sum(messages[place].is_stored for place in dropped if place > last)
     plan.last_kept = next((one.id for one in reversed(messages[: last + 1]) if one.is_stored), None)
-    for place, number in pairs:
+    for number, place in sorted(pairing.by_turn.items()):
         _change(plan, messages[place], turns[number], keys[number])
-    reply = messages[last].id if last_place is not None and last > last_place and messages[last].is_stored else None
-    _add_new(plan, messages, turns, by_turn, reply)
-    anchor = by_turn.get(len(turns) - 1)
+    has_reply = pairing.asked is not None and last > pairing.asked and messages[last].is_stored
+    _add_new(plan, messages, turns, pairing.by_turn, messages[last].id if has_reply else None)
+    anchor = pairing.by_turn.get(len(turns) - 1)
     plan.anchor = None if anchor is None else messages[anchor].id
-    plan.known = _known(messages, keys, by_place, by_turn, set(dropped))
+    plan.known = _known(messages, keys, pairing)
     return plan
+
+
+def _pair(messages: Sequence[ComparedMessage], request: KeyedRequest, matched: Pairs, shown: ShownTexts) -> _Pairing:
+    """Pair the turns with messages, and tell which messages the client has dropped."""
+    turns, keys = request.turns, request.keys
+    pairs, kept = pair_turns(messages, turns, matched, follows=request.sent.follows, texts=shown.of)
+    asked = {number: place for place, number in pairs}.get(len(turns) - 1)
+    pairs = [pair for pair in pairs if not _is_gone(messages[pair[0]], pair[1], turns, keys)]
+    last = max((place for place, _ in matched + pairs), default=-1)
+    if asked == last and last >= 0:
+        reply = _reply_of(messages, last)
+        last = reply if turns[-1].is_user or messages[reply].name == request.asked != "" else last
+    by_place = dict(matched) | dict(pairs)
+    dropped = [
+        place
+        for place, one in enumerate(messages if matched else ())
+        if one.is_known and not one.is_fixed and place not in by_place and place not in kept and place != last
+    ]
+    return _Pairing({number: place for place, number in pairs}, by_place, dropped, last, asked)
 
 
 def _is_equal(key: int, other: int) -> bool:
@@ -99,18 +125,14 @@ def _add_new(
 
 
 def _known(
-    messages: Sequence[ComparedMessage],
-    keys: Sequence[int],
-    by_place: dict[int, int],
-    by_turn: dict[int, int],
-    dropped: set[int],
+    messages: Sequence[ComparedMessage], keys: Sequence[int], pairing: _Pairing
 ) -> list[tuple[UUID | None, int]]:
     """Return the messages that the client has from now on, in order; None for a new one."""
     known: list[tuple[UUID | None, int]] = []
-    number = 0
+    number, dropped = 0, set(pairing.dropped)
     for place, message in enumerate(messages):
-        own = by_place.get(place)
-        if own is not None and by_turn.get(own) == place:
+        own = pairing.by_place.get(place)
+        if own is not None and pairing.by_turn.get(own) == place:
             known += [(None, key) for key in keys[number:own]]
             known.append((message.id, keys[own]))
             number = own + 1
