@@ -9,7 +9,8 @@ from apps.chats.operations import append_messages
 from apps.extraction.settings.operations import change_settings
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory
-from apps.prompts.filling.statistics import demands_of, record
+from apps.prompts.assembly.states import record
+from apps.prompts.filling.statistics import demands_of
 from apps.prompts.models import PromptState, SlotStatistics
 from apps.prompts.operations import edit_recall
 from apps.prompts.settings.stores import INJECTION_SETTINGS

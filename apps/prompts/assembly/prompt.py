@@ -14,10 +14,8 @@ from apps.prompts.assembly.history import History
 from apps.prompts.assembly.placement import insert_slots, place
 from apps.prompts.assembly.recalled import recall_for
 from apps.prompts.assembly.requests import PromptRequest
-from apps.prompts.assembly.states import beginning_of, holding_of, last_state, store_state
-from apps.prompts.filling.budgets import BudgetStep, context_with_room
-from apps.prompts.filling.plan import SlotPlan, plan_for
-from apps.prompts.filling.statistics import record
+from apps.prompts.assembly.states import beginning_of, holding_of, last_state, record, store_state
+from apps.prompts.filling.budgets import BudgetStep, SlotPlan, context_with_room, plan_for
 from apps.prompts.lorebooks.lorebook import Lore
 from apps.prompts.models import PromptState, Recall
 from apps.prompts.operations import record_lore
@@ -181,6 +179,7 @@ def _plan(
     def shown_beside(used: int) -> Collection[UUID]:
         return history.ids_within(room - used) if has_history else request.sent or ()
 
+    holding = holding_of(state, turn, settings)
     has_history = request.reply is not None or request.has_history
     shown = shown_beside if has_history or request.sent is not None else None
     context = room
@@ -190,7 +189,7 @@ def _plan(
     elif request.has_history:
         context = context_with_room(room, room - history.newest_tokens())
     plan = plan_for(request.chat, state.character, turn.turn_class, settings, context)
-    return replace(plan, holding=holding_of(state, turn, settings), shown=shown)
+    return replace(plan, holding=holding, shown=shown)
 
 
 def _texts_with_macros(request: PromptRequest, speaker: Character | None, frame: Frame) -> Iterable[str]:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from apps.prompts.filling.budgets import SlotPlan
 from apps.prompts.filling.fitting import FittedItems
-from apps.prompts.filling.plan import SlotPlan
 from apps.prompts.slots.blocks import blocks_of_text, one_line
 from apps.prompts.slots.definitions import LONG_TERM, RECALLED, SESSION, SLOTS, TRIGGERED, Slot
 from apps.prompts.slots.entries import MESSAGES_TIER, Entry, FilledSlot

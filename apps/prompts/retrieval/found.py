@@ -1,22 +1,17 @@
 """Entries of what was found for a turn, memories and passages, with the reason why each was recalled."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from apps.chats.models import Message
 from apps.memories.quotations import quotation
-from apps.prompts.filling.fill import SlotCandidates
 from apps.prompts.reasons import names_in, reasons
 from apps.prompts.retrieval.active import ActiveMemory, SourceMessage
 from apps.prompts.retrieval.excerpts import excerpt_around
 from apps.prompts.slots.blocks import one_line
-from apps.prompts.slots.definitions import LONG_TERM, SESSION, TRIGGERED
+from apps.prompts.slots.definitions import TRIGGERED
 from apps.prompts.slots.entries import MESSAGES_TIER, Entry
 from apps.prompts.turns import UserTurn
 from apps.search.service import SearchResult
-
-PROTECTION = 5.0  # added to the priority of protected entries; less than the weight of a pinned memory
-PROTECTED_KINDS = {LONG_TERM.name: ("relationship", "preference", "fact"), SESSION.name: ("development", "scene")}
 
 
 def found_entries(
@@ -34,32 +29,6 @@ def found_entries(
     }
     entries[TRIGGERED.name] = [_passage_entry(turn, result.message, result) for result in results if result.message]
     return entries
-
-
-def candidates_of(
-    told: Mapping[str, Sequence[Entry]], memories: Mapping[str, Sequence[ActiveMemory]]
-) -> SlotCandidates:
-    """Return what may stand in the slots, of the entries that may be told.
-
-    Related to the turn are the passages, and those of the memories that the search or a trigger word found, best first.
-    Some of the memories may stand in slots of their own, which say them already.
-    """
-    entries = dict(told)
-    found = [entry for name in (LONG_TERM.name, SESSION.name) for entry in entries[name] if entry.triggered]
-    related = [*entries.pop(TRIGGERED.name), *(replace(entry, priority=entry.score) for entry in found)]
-    always = {active.id for active in memories[LONG_TERM.name] if active.always}
-    entries[LONG_TERM.name] = [entry for entry in entries[LONG_TERM.name] if entry.id in always]
-    protected = {name: _protect(items, PROTECTED_KINDS.get(name, ())) for name, items in entries.items()}
-    return SlotCandidates(protected, sorted(related, key=lambda entry: -entry.score))
-
-
-def _protect(entries: Sequence[Entry], kinds: Sequence[str]) -> list[Entry]:
-    """Raise the priority of the best entry of each of ``kinds``, and of the newest one: the current moment."""
-    if not kinds:
-        return list(entries)
-    of_kind = [max((e for e in entries if e.kind == kind), key=lambda e: e.priority, default=None) for kind in kinds]
-    protected = {entry.id for entry in [*of_kind, *entries[-1:]] if entry}
-    return [replace(e, priority=e.priority + PROTECTION) if e.id in protected else e for e in entries]
 
 
 def _memory_entry(turn: UserTurn, active: ActiveMemory, result: SearchResult | None, priority: float) -> Entry:

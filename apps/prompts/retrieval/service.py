@@ -9,17 +9,20 @@ from apps.chats.models import Character
 from apps.common.database.concurrent_reads import read_concurrently
 from apps.memories.secrets import Secrets, secrets_kept_from
 from apps.memories.witnesses import participants_of
+from apps.prompts.filling.budgets import SlotPlan
 from apps.prompts.filling.fill import Filling, SlotCandidates, fill
 from apps.prompts.filling.fitting import FittedItems
-from apps.prompts.filling.plan import SlotPlan
-from apps.prompts.retrieval.active import active_memories
-from apps.prompts.retrieval.found import candidates_of, found_entries
+from apps.prompts.retrieval.active import ActiveMemory, active_memories
+from apps.prompts.retrieval.found import found_entries
 from apps.prompts.retrieval.layers import LAYERS
 from apps.prompts.retrieval.related import search_related
 from apps.prompts.slots.blocks import join_blocks
-from apps.prompts.slots.definitions import EPISTEMIC, LONG_TERM, RECALLED, SESSION
+from apps.prompts.slots.definitions import EPISTEMIC, LONG_TERM, RECALLED, SESSION, TRIGGERED
 from apps.prompts.slots.entries import Entry
 from apps.prompts.turns import UserTurn
+
+PROTECTION = 5.0  # added to the priority of protected entries; less than the weight of a pinned memory
+PROTECTED_KINDS = {LONG_TERM.name: ("relationship", "preference", "fact"), SESSION.name: ("development", "scene")}
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,31 @@ def retrieve(turn: UserTurn, character: Character | None, plan: SlotPlan) -> Ret
     tiers = (LONG_TERM.name, SESSION.name)
     memories = active_memories(turn, tiers, character, required, related.vectors, related.near)
     told = tellable(turn, character, {**layers, **found_entries(turn, related.results, memories)})
-    return _filled(turn, plan, candidates_of(told, memories), has_vectors=not related.lacks_vectors)
+    return _filled(turn, plan, _candidates(told, memories), has_vectors=not related.lacks_vectors)
+
+
+def _candidates(told: Mapping[str, Sequence[Entry]], memories: Mapping[str, Sequence[ActiveMemory]]) -> SlotCandidates:
+    """Return what may stand in the slots, of the entries that may be told.
+
+    Related to the turn are the passages, and those of the memories that the search or a trigger word found, best first.
+    Some of the memories may stand in slots of their own, which say them already.
+    """
+    entries = dict(told)
+    found = [entry for name in (LONG_TERM.name, SESSION.name) for entry in entries[name] if entry.triggered]
+    related = [*entries.pop(TRIGGERED.name), *(replace(entry, priority=entry.score) for entry in found)]
+    always = {active.id for active in memories[LONG_TERM.name] if active.always}
+    entries[LONG_TERM.name] = [entry for entry in entries[LONG_TERM.name] if entry.id in always]
+    protected = {name: _protect(items, PROTECTED_KINDS.get(name, ())) for name, items in entries.items()}
+    return SlotCandidates(protected, sorted(related, key=lambda entry: -entry.score))
+
+
+def _protect(entries: Sequence[Entry], kinds: Sequence[str]) -> list[Entry]:
+    """Raise the priority of the best entry of each of ``kinds``, and of the newest one: the current moment."""
+    if not kinds:
+        return list(entries)
+    of_kind = [max((e for e in entries if e.kind == kind), key=lambda e: e.priority, default=None) for kind in kinds]
+    protected = {entry.id for entry in [*of_kind, *entries[-1:]] if entry}
+    return [replace(e, priority=e.priority + PROTECTION) if e.id in protected else e for e in entries]
 
 
 def retell(
