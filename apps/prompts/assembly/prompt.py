@@ -121,8 +121,8 @@ def assemble(request: PromptRequest) -> Prompt:
     chat, reply = request.chat, request.reply
     speaker = speaker_or_default(chat, request.character)
     count = token_counter_for(chat.owner_id)
-    frame = frame_of(request, reply, speaker, count) if reply else Frame()  # which adds nothing to the rest
-    room = request.context_tokens - frame.tokens - (reply.tokens if reply else 0)
+    frame = frame_of(request, speaker, count)
+    room = request.room - frame.tokens
     turn = replace(find_turn(chat, request.text, speaker), is_previewed=not request.leave_trace)
     history = History(turn, count, character=speaker, skipped=int(request.again))
     settings = _settings_for(request)

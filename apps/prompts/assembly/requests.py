@@ -52,3 +52,8 @@ class PromptRequest:
     texts: Sequence[str] = ()
     again: bool = False
     leave_trace: bool = True
+
+    @property
+    def room(self) -> int:
+        """Return the tokens of the context that a reply leaves to the prompt."""
+        return self.context_tokens - (self.reply.tokens if self.reply else 0)

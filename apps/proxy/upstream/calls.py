@@ -38,7 +38,6 @@ from apps.proxy.requests.headers import (
     follows_deletions,
     is_without_memory,
     named_chat,
-    names_character,
     owner_of,
 )
 from apps.proxy.requests.nudges import Nudge, nudge_of
@@ -120,7 +119,7 @@ def prepare_call(request: HttpRequest) -> UpstreamCall:
             company=read.company,
             named=named_chat(request.headers),
             character=character,
-            is_named=names_character(request.headers),
+            is_named=bool(character_name(request.headers)),
             follows=follows_deletions(request.headers),
             is_nudged=nudge is Nudge.NEXT_REPLY,
             client=client,
