@@ -18,7 +18,7 @@ from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.problems import Conflict, Invalid, Missing
 from apps.common.scoping import Owner
 from apps.llm.backends import token_counter_for
-from apps.prompts.filling.budgets import plan_for
+from apps.prompts.filling.fill import plan_for
 from apps.prompts.models import Recall, is_for
 from apps.prompts.retrieval.service import RetrievalResult, retrieve
 from apps.prompts.settings.stores import settings_of

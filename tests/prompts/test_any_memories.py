@@ -10,8 +10,8 @@ from apps.chats.macros import macros_in, resolve_macros
 from apps.common.problems import Invalid
 from apps.llm.tokens import count_tokens
 from apps.prompts.assembly.placement import place
-from apps.prompts.filling.budgets import SlotPlan as Plan
 from apps.prompts.filling.budgets import adapted_budgets, divided
+from apps.prompts.filling.fill import SlotPlan as Plan
 from apps.prompts.filling.fill import fit_in_order, fit_triggered, slot_of_entries
 from apps.prompts.settings.schema import MAX_TEMPLATE_LENGTH, resolve, validate
 from apps.prompts.slots.definitions import ALL_SLOTS, ENTRIES, MACROS, RECALLED, SLOTS, UNIFIED_ORDER

@@ -11,7 +11,7 @@ from apps.chats.languages import catalogue_of
 from apps.chats.models import Character, Chat
 from apps.memories.models import Knowledge
 from apps.memories.operations.entities import get_or_create_entity
-from apps.prompts.filling.budgets import plan_for
+from apps.prompts.filling.fill import plan_for
 from apps.prompts.settings.stores import INJECTION_SETTINGS, settings_of
 from apps.prompts.slots.blocks import blocks_of_text
 from apps.prompts.slots.definitions import IN_CHAT, LONG_TERM

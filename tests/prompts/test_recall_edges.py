@@ -12,7 +12,7 @@ from apps.llm.operations import create_connection, use_for
 from apps.memories.models import Arc, Memory
 from apps.prompts import operations
 from apps.prompts.assembly.recalled import current_entries
-from apps.prompts.filling.budgets import plan_for
+from apps.prompts.filling.fill import plan_for
 from apps.prompts.models import Recall
 from apps.prompts.operations import ensure_recall, recall_appended_turn, recall_turn, store_recall
 from apps.prompts.retrieval import service

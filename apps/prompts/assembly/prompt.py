@@ -15,7 +15,8 @@ from apps.prompts.assembly.placement import insert_slots, place
 from apps.prompts.assembly.recalled import recall_for
 from apps.prompts.assembly.requests import PromptRequest
 from apps.prompts.assembly.states import beginning_of, holding_of, last_state, record, store_state
-from apps.prompts.filling.budgets import BudgetStep, SlotPlan, context_with_room, plan_for
+from apps.prompts.filling.budgets import BudgetStep, context_with_room
+from apps.prompts.filling.fill import SlotPlan, plan_for
 from apps.prompts.lorebooks.lorebook import Lore
 from apps.prompts.models import PromptState, Recall
 from apps.prompts.operations import record_lore

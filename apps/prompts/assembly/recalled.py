@@ -18,7 +18,7 @@ from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.models import Memory
 from apps.memories.quotations import inside, quoted_speaker
 from apps.prompts.assembly.requests import PromptRequest
-from apps.prompts.filling.budgets import SlotPlan
+from apps.prompts.filling.fill import SlotPlan
 from apps.prompts.filling.fitting import CountFunction, FittedItems
 from apps.prompts.models import Recall, is_for
 from apps.prompts.operations import mark_reused, store_recall, unstored_recall

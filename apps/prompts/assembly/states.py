@@ -15,7 +15,7 @@ from django.utils import timezone
 from apps.chats.models import Character, Chat
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.database.ids import uuid7
-from apps.prompts.filling.budgets import SlotPlan
+from apps.prompts.filling.fill import SlotPlan
 from apps.prompts.filling.fitting import FittedItems
 from apps.prompts.models import PromptState
 from apps.prompts.settings.schema import PromptSettings

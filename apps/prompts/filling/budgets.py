@@ -1,24 +1,16 @@
-"""The slots of one prompt as configured, and their token budgets, with every rule that makes or limits these.
+"""Token budgets of the slots: every rule that makes or limits them. Without database access.
 
 Budgets are in tokens, by slot name. ``budget_steps`` applies the rules of the settings, then ``within_context`` fits
 them into the context of one prompt, of which memory gets at most CONTEXT_SHARE.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from math import ceil, floor
-from uuid import UUID
 
-from apps.chats.languages import catalogue_of
-from apps.chats.models import Character, Chat
-from apps.llm.backends import token_counter_for
-from apps.prompts.filling.fitting import CountFunction, FittedItems, fit
-from apps.prompts.filling.statistics import demands_of
 from apps.prompts.settings.schema import ONE_BLOCK, SIMPLE, PromptSettings
-from apps.prompts.slots.blocks import SEPARATOR_TOKENS, render_block
-from apps.prompts.slots.definitions import IN_PROMPT, SLOTS, UNIFIED, UNIFIED_ORDER, Slot, in_language
-from apps.prompts.slots.entries import Entry, Holding
+from apps.prompts.slots.blocks import SEPARATOR_TOKENS
+from apps.prompts.slots.definitions import SLOTS, UNIFIED, UNIFIED_ORDER
 from apps.prompts.slots.turn_class import ACTION, DIALOGUE, INTIMATE, TRANSITION
 
 # Shares of the total in simple mode. They sum to 1.03, by which they are divided. The summary, what is related to the
@@ -50,9 +42,6 @@ MULTIPLIERS_BY_CLASS = {
 SHARE_RULE, TUNING_RULE, TURN_RULE = "share", "tuning", "turn"
 CONTEXT_RULE = "context"  # fits all slots into the context, or into the one block
 
-# The ids of the messages that stand in a prompt of which memory takes this number of tokens.
-Shown = Callable[[int], Collection[UUID]]
-
 
 @dataclass(frozen=True)
 class BudgetStep:
@@ -60,77 +49,6 @@ class BudgetStep:
 
     rule: str
     budgets: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class SlotPlan:
-    """Slots by name, their budgets in tokens, the placeholders of their templates, and the length of the context.
-
-    ``context_tokens`` is None if a recall is made for later prompts, of which the context isn't known. ``holding`` is
-    None if no block is held for several turns, ``shown`` is None if the history isn't known. ``steps`` tell which rules
-    made the budgets.
-    """
-
-    slots: Mapping[str, Slot]
-    budgets: Mapping[str, int]
-    names: Mapping[str, str]
-    count: CountFunction
-    context_tokens: int | None = None
-    holding: Holding | None = None
-    shown: Shown | None = None
-    steps: Sequence[BudgetStep] = ()
-
-    def budgets_for(self, entries: Mapping[str, Sequence[Entry]]) -> dict[str, int]:
-        """Return the budgets of a prompt with these entries. A slot that isn't named may take its whole budget."""
-        if self.context_tokens is None:
-            return dict(self.budgets)
-        demands = {name: self.count(self.render(name, items)) for name, items in entries.items()}
-        return within_context(self.budgets, {**self.budgets, **demands}, self.context_tokens)
-
-    def surely_shown(self) -> Collection[UUID] | None:
-        """Return the ids of the messages that stand in the prompt however much is remembered, if that is known."""
-        if self.shown is None:
-            return None
-        most = sum(self.budgets.values())
-        return self.shown(most if self.context_tokens is None else min(most, room_in_context(self.context_tokens)))
-
-    def render(self, name: str, entries: Sequence[Entry]) -> str:
-        """Return the text of a slot with these entries."""
-        return render_block(self.slots[name], [entry.line for entry in entries], self.names)
-
-    def fit(self, name: str, entries: Sequence[Entry], budget: int) -> FittedItems[Entry]:
-        """Return the entries of a slot that fit into its budget."""
-        return fit(entries, budget, partial(render_block, self.slots[name], names=self.names), self.count)
-
-    def candidates(self, name: str, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """Return the entries that may go into a slot now. Blocks before the conversation may be held."""
-        if self.holding is None or name not in self.held_slots:
-            return entries
-        return self.holding.entries(name, entries)
-
-    @property
-    def held_slots(self) -> list[str]:
-        return [name for name, slot in self.slots.items() if slot.position == IN_PROMPT]
-
-
-def plan_for(
-    chat: Chat,
-    character: Character | None,
-    turn_class: str,
-    settings: PromptSettings,
-    context_tokens: int | None = None,
-) -> SlotPlan:
-    """Return the plan of a prompt of the chat for a turn of this class."""
-    language = catalogue_of(chat)
-    steps = budget_steps(settings, turn_class, demands_of(chat) if settings.auto_tune else {})
-    return SlotPlan(
-        slots={name: in_language(slot, language) for name, slot in settings.slots.items()},
-        budgets=steps[-1].budgets,
-        names=chat.names_for(character),
-        count=token_counter_for(chat.owner_id),
-        context_tokens=context_tokens,
-        steps=steps,
-    )
 
 
 def budget_steps(settings: PromptSettings, turn_class: str, demands: Mapping[str, int]) -> list[BudgetStep]:

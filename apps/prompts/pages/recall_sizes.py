@@ -6,7 +6,8 @@ from uuid import UUID
 from apps.chats.models import Chat
 from apps.common.words import Words
 from apps.llm.backends import backend_for
-from apps.prompts.filling.budgets import plan_for, room_in_context
+from apps.prompts.filling.budgets import room_in_context
+from apps.prompts.filling.fill import plan_for
 from apps.prompts.models import Recall
 from apps.prompts.settings.stores import settings_of
 from apps.prompts.slots.blocks import unused_slots

@@ -9,8 +9,7 @@ from apps.chats.models import Character
 from apps.common.database.concurrent_reads import read_concurrently
 from apps.memories.secrets import Secrets, secrets_kept_from
 from apps.memories.witnesses import participants_of
-from apps.prompts.filling.budgets import SlotPlan
-from apps.prompts.filling.fill import Filling, SlotCandidates, fill
+from apps.prompts.filling.fill import Filling, SlotCandidates, SlotPlan, fill
 from apps.prompts.filling.fitting import FittedItems
 from apps.prompts.retrieval.active import ActiveMemory, active_memories
 from apps.prompts.retrieval.found import found_entries
