@@ -16,9 +16,8 @@ from apps.chats.views.access import own_chat, own_message, wants_partial
 from apps.prompts import operations
 from apps.prompts.models import Recall
 from apps.prompts.pages.recall_bodies import body_of
-from apps.prompts.pages.recall_cards import RecallCard, RecallForm
+from apps.prompts.pages.recall_cards import RecallCard, RecallForm, TextSize, text_size
 from apps.prompts.pages.recall_comparison import compare
-from apps.prompts.pages.recall_sizes import TextSize, text_size
 from apps.prompts.queries import recalls_of_messages
 from apps.prompts.turns import text_hash, turn_from_message
 
