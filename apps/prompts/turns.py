@@ -14,7 +14,7 @@ from apps.chats.models import Character, Chat, Message, Swipe
 from apps.chats.queries.keys import keys_of
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.extraction.settings.queries import settings_of
-from apps.extraction.settings.schema import Settings as MemorySettings
+from apps.extraction.settings.schema import Settings
 from apps.memories.models import Knowledge
 from apps.memories.queries.knowledge import KNOWLEDGE
 from apps.memories.queries.scenes import last_scene_end
@@ -51,7 +51,7 @@ class UserTurn:
         return classify(self.text)
 
     @cached_property
-    def memory_settings(self) -> MemorySettings:
+    def memory_settings(self) -> Settings:
         """Return the memory settings of the chat, read once."""
         return settings_of(self.chat)
 
