@@ -34,7 +34,6 @@ KEPT_FIELDS = (
     "rev",
     "versions",
 )  # of one that is copied, or comes back with its message
-MAX_LEFT_OUT = 10  # entries stored of those that had no room
 MAX_VERSIONS = 10  # earlier texts of a recall that are kept
 
 
@@ -128,7 +127,7 @@ def store_recall(retrieved: RetrievalResult, *, overwrite: bool = False) -> Reca
     Without ``overwrite``, keep what the user edited, and for the same text what they deleted, or a text if the new one
     is empty. Raise Missing if the message was deleted.
     """
-    turn, new_recall = retrieved.turn, unstored_recall(retrieved)
+    turn, new_recall = retrieved.turn, retrieved.unstored_recall()
     message_id = lock_turn(turn)
     recall = LOCKED_RECALL.first(turn.owner_id, turn.chat.pk, message_id)
     if recall is None:
@@ -144,22 +143,6 @@ def store_recall(retrieved: RetrievalResult, *, overwrite: bool = False) -> Reca
 LOCKED_RECALL = CompiledQuery(
     lambda owner, chat, message: Recall.objects.for_owner(owner).filter(chat=chat, message=message).select_for_update()
 )
-
-
-def unstored_recall(retrieved: RetrievalResult) -> Recall:
-    """Return a recall that isn't saved."""
-    left_out = retrieved.left_out()
-    return Recall(
-        owner_id=retrieved.turn.owner_id,
-        chat=retrieved.turn.chat,
-        message=retrieved.turn.message,
-        text=retrieved.text,
-        memories=retrieved.documents(),
-        left_out=left_out[:MAX_LEFT_OUT],
-        left_out_count=len(left_out),
-        tokens=retrieved.tokens,
-        turn_hash=retrieved.turn.hash,
-    )
 
 
 def mark_reused(recall: Recall) -> Recall:

@@ -21,7 +21,7 @@ from apps.prompts.assembly.requests import PromptRequest
 from apps.prompts.filling.fill import SlotPlan
 from apps.prompts.filling.fitting import CountFunction, FittedItems
 from apps.prompts.models import Recall, is_for
-from apps.prompts.operations import mark_reused, store_recall, unstored_recall
+from apps.prompts.operations import mark_reused, store_recall
 from apps.prompts.retrieval.excerpts import ELLIPSIS
 from apps.prompts.retrieval.known import is_current, memories_of_tier
 from apps.prompts.retrieval.service import RetrievalResult, retell, retrieve, secrets_of
@@ -116,9 +116,9 @@ def _choose(
         return _as_stored(stored)
     if stored is not None and not (retrieved.has_vectors and retrieved.text):
         return _as_stored(stored)
-    recall = store_recall(retrieved) if is_stored else unstored_recall(retrieved)
+    recall = store_recall(retrieved) if is_stored else retrieved.unstored_recall()
     if recall.edited and not is_kept_for(turn, character, recall):
-        recall = unstored_recall(retrieved)
+        recall = retrieved.unstored_recall()
     # During retrieval the user may have edited or deleted it, or another prompt may have stored more than nothing.
     if recall.edited or recall.deleted or recall.text != retrieved.text:
         return _as_stored(recall)

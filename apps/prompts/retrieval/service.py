@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from apps.chats.models import Character
 from apps.common.database.concurrent_reads import read_concurrently
@@ -11,6 +10,7 @@ from apps.memories.secrets import Secrets, secrets_kept_from
 from apps.memories.witnesses import participants_of
 from apps.prompts.filling.fill import Filling, SlotCandidates, SlotPlan, fill
 from apps.prompts.filling.fitting import FittedItems
+from apps.prompts.models import Recall
 from apps.prompts.retrieval.active import ActiveMemory, active_memories
 from apps.prompts.retrieval.found import found_entries
 from apps.prompts.retrieval.layers import LAYERS
@@ -20,6 +20,7 @@ from apps.prompts.slots.definitions import EPISTEMIC, LONG_TERM, RECALLED, SESSI
 from apps.prompts.slots.entries import Entry
 from apps.prompts.turns import UserTurn
 
+MAX_LEFT_OUT = 10  # entries stored of those that had no room
 PROTECTION = 5.0  # added to the priority of protected entries; less than the weight of a pinned memory
 PROTECTED_KINDS = {LONG_TERM.name: ("relationship", "preference", "fact"), SESSION.name: ("development", "scene")}
 
@@ -42,36 +43,34 @@ class RetrievalResult:
         return self.filling.fitted
 
     @property
-    def budgets(self) -> Mapping[str, int]:
-        return self.filling.budgets
-
-    @property
     def text(self) -> str:
         """Return the text that a recall stores."""
         return join_blocks(self.fitted[slot.name].text for slot in RECALLED)
 
-    @property
-    def tokens(self) -> int:
-        return self.plan.count(self.text)
-
-    def documents(self) -> list[dict[str, Any]]:
-        """Return the entries in the text as JSON objects, triggered ones first, then by score."""
-        entries = [(entry, slot.name) for slot in RECALLED for entry in self.fitted[slot.name].kept]
-        entries.sort(key=lambda pair: (not pair[0].triggered, -pair[0].score, str(pair[0].id)))
-        return [entry.document(name) for entry, name in entries]
-
-    def left_out(self) -> list[dict[str, Any]]:
-        """Return the entries that no budget had room for as JSON objects, the most important of a slot first.
-
-        Each has the ``budget`` of its slot. One that another slot has room for is not left out.
-        """
-        kept = {entry.id for slot in RECALLED for entry in self.fitted[slot.name].kept}
-        return [
-            {**entry.document(slot.name), "budget": self.budgets[slot.name]}
+    def unstored_recall(self) -> Recall:
+        """Return the recall of the turn, which isn't saved: what of the slots is found anew for each turn."""
+        text = self.text
+        kept = [(entry, slot.name) for slot in RECALLED for entry in self.fitted[slot.name].kept]
+        # Triggered ones first, then by score.
+        kept.sort(key=lambda pair: (not pair[0].triggered, -pair[0].score, str(pair[0].id)))
+        ids = {entry.id for entry, _ in kept}  # what another slot has room for is not left out
+        left_out = [
+            {**entry.document(slot.name), "budget": self.filling.budgets[slot.name]}
             for slot in RECALLED
             for entry in sorted(self.fitted[slot.name].left_out, key=lambda entry: -entry.priority)
-            if entry.id not in kept
+            if entry.id not in ids
         ]
+        return Recall(
+            owner_id=self.turn.owner_id,
+            chat=self.turn.chat,
+            message=self.turn.message,
+            text=text,
+            memories=[entry.document(name) for entry, name in kept],
+            left_out=left_out[:MAX_LEFT_OUT],
+            left_out_count=len(left_out),
+            tokens=self.plan.count(text),
+            turn_hash=self.turn.hash,
+        )
 
 
 def retrieve(turn: UserTurn, character: Character | None, plan: SlotPlan) -> RetrievalResult:
