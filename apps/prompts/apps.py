@@ -17,14 +17,14 @@ class PromptsConfig(AppConfig):
         restorable_rows.register(
             RestorableRows(
                 "recalls",
-                on_demand("apps.prompts.operations:save_recalls"),
-                on_demand("apps.prompts.operations:restore_recalls"),
+                on_demand("apps.prompts.message_recalls:save_recalls"),
+                on_demand("apps.prompts.message_recalls:restore_recalls"),
             )
         )
-        chat_branched.connect(on_demand("apps.prompts.branches:copy_recalls"))
+        chat_branched.connect(on_demand("apps.prompts.message_recalls:copy_recalls"))
         chat_changed.connect(on_demand("apps.prompts.operations:adopt_recall"))
         chat_committed.connect(on_demand("apps.prompts.operations:recall_appended_turn"))
         characters_merged.connect(on_demand("apps.prompts.settings.stores:on_characters_merged"))
-        indexed_settings.register(on_demand("apps.prompts.settings.forms:prompt_settings"))
-        panels.register(on_demand("apps.prompts.cards.panel:recall_panel"))
+        indexed_settings.register(on_demand("apps.prompts.pages.settings_forms:prompt_settings"))
+        panels.register(on_demand("apps.prompts.pages.recall_cards:recall_panel"))
         panels.register(on_demand("apps.prompts.repair_notes:repair_panel"))

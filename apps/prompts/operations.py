@@ -1,6 +1,5 @@
-"""Make, store, edit, delete and restore recalls. Only ``branches`` writes others: copies for a branch."""
+"""Make, store, edit, delete and restore recalls. Only ``message_recalls`` writes others, along with their messages."""
 
-from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
@@ -19,11 +18,11 @@ from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.problems import Conflict, Invalid, Missing
 from apps.common.scoping import Owner
 from apps.llm.backends import token_counter_for
+from apps.prompts.filling.fill import plan_for
 from apps.prompts.models import Recall, is_for
 from apps.prompts.retrieval.service import RetrievalResult, retrieve
-from apps.prompts.settings.stores import plan_for, settings_of
+from apps.prompts.settings.stores import settings_of
 from apps.prompts.signals import recall_changed
-from apps.prompts.slots.turn_class import classify
 from apps.prompts.turns import UserTurn, text_hash, turn_from_message
 from apps.prompts.witnessing import speaker_or_default
 
@@ -35,7 +34,6 @@ KEPT_FIELDS = (
     "rev",
     "versions",
 )  # of one that is copied, or comes back with its message
-MAX_LEFT_OUT = 10  # entries stored of those that had no room
 MAX_VERSIONS = 10  # earlier texts of a recall that are kept
 
 
@@ -64,7 +62,7 @@ def recall_turn(chat: Chat, message: Message, *, overwrite: bool = False) -> Rec
         raise Invalid(gettext("Only a message of the user has a recall."))
     turn = turn_from_message(chat, message)
     character = speaker_or_default(chat, None)
-    plan = plan_for(chat, character, classify(turn.text), settings_of(chat))
+    plan = plan_for(chat, character, turn.turn_class, settings_of(chat))
     return store_recall(retrieve(turn, character, plan), overwrite=overwrite)
 
 
@@ -129,7 +127,7 @@ def store_recall(retrieved: RetrievalResult, *, overwrite: bool = False) -> Reca
     Without ``overwrite``, keep what the user edited, and for the same text what they deleted, or a text if the new one
     is empty. Raise Missing if the message was deleted.
     """
-    turn, new_recall = retrieved.turn, unstored_recall(retrieved)
+    turn, new_recall = retrieved.turn, retrieved.unstored_recall()
     message_id = lock_turn(turn)
     recall = LOCKED_RECALL.first(turn.owner_id, turn.chat.pk, message_id)
     if recall is None:
@@ -145,22 +143,6 @@ def store_recall(retrieved: RetrievalResult, *, overwrite: bool = False) -> Reca
 LOCKED_RECALL = CompiledQuery(
     lambda owner, chat, message: Recall.objects.for_owner(owner).filter(chat=chat, message=message).select_for_update()
 )
-
-
-def unstored_recall(retrieved: RetrievalResult) -> Recall:
-    """Return a recall that isn't saved."""
-    left_out = retrieved.left_out()
-    return Recall(
-        owner_id=retrieved.turn.owner_id,
-        chat=retrieved.turn.chat,
-        message=retrieved.turn.message,
-        text=retrieved.text,
-        memories=retrieved.documents(),
-        left_out=left_out[:MAX_LEFT_OUT],
-        left_out_count=len(left_out),
-        tokens=retrieved.tokens,
-        turn_hash=retrieved.turn.hash,
-    )
 
 
 def mark_reused(recall: Recall) -> Recall:
@@ -233,20 +215,6 @@ def record_lore(turn: UserTurn, entries: list[dict[str, Any]]) -> None:
             Recall.objects.create(
                 owner_id=turn.owner_id, chat=turn.chat, message_id=message_id, turn_hash="", lore=entries
             )
-
-
-def save_recalls(chat: Chat, message_ids: Collection[UUID], swipe_ids: Collection[UUID]) -> dict[str, Any]:
-    """Return the values of the recalls of messages that are about to be deleted, by message id."""
-    recalls = Recall.objects.for_owner(chat.owner_id).filter(message__in=message_ids)
-    return {str(recall.message_id): {name: getattr(recall, name) for name in KEPT_FIELDS} for recall in recalls}
-
-
-def restore_recalls(chat: Chat, saved: dict[str, Any]) -> None:
-    """Bring back the recalls of restored messages."""
-    Recall.objects.bulk_create(
-        Recall(owner_id=chat.owner_id, chat=chat, message_id=UUID(message_id), **values)
-        for message_id, values in saved.items()
-    )
 
 
 def undo_values(recall: Recall) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from apps.prompts.views import cards, recaps, repair, settings
+from apps.prompts.views import recalls, recaps, repair, settings
 
 app_name = "prompts"
 CARD_PATH = "chats/<uuid:chat_id>/messages/<uuid:message_id>/recall/"
@@ -16,11 +16,11 @@ urlpatterns = [
     path("chats/<uuid:chat_id>/recap/dismiss/", recaps.dismiss, name="recap-dismiss"),
     path("chats/<uuid:chat_id>/repair/", repair.note, name="repair"),
     path("chats/<uuid:chat_id>/repair/cancel/", repair.cancel, name="repair-cancel"),
-    path(CARD_PATH, cards.card, name="card"),
-    path(f"{CARD_PATH}body/", cards.body, name="body"),
-    path(f"{CARD_PATH}edit/", cards.edit, name="edit"),
-    path(f"{CARD_PATH}size/", cards.size, name="size"),
-    path(f"{CARD_PATH}rerun/", cards.rerun, name="rerun"),
-    path(f"{CARD_PATH}delete/", cards.delete, name="delete"),
-    path(f"{CARD_PATH}restore/", cards.restore, name="restore"),
+    path(CARD_PATH, recalls.card, name="card"),
+    path(f"{CARD_PATH}body/", recalls.body, name="body"),
+    path(f"{CARD_PATH}edit/", recalls.edit, name="edit"),
+    path(f"{CARD_PATH}size/", recalls.size, name="size"),
+    path(f"{CARD_PATH}rerun/", recalls.rerun, name="rerun"),
+    path(f"{CARD_PATH}delete/", recalls.delete, name="delete"),
+    path(f"{CARD_PATH}restore/", recalls.restore, name="restore"),
 ]

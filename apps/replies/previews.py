@@ -5,10 +5,10 @@ from dataclasses import replace
 from apps.chats.models import Chat
 from apps.llm.backends import backend_for
 from apps.llm.queries import generation_connection
-from apps.prompts.assembly.context_map import ContextMap, context_map
 from apps.prompts.assembly.prompt import Prompt, PromptMemory, assemble
 from apps.prompts.assembly.requests import PromptRequest, Reply
-from apps.prompts.settings.schema import Settings
+from apps.prompts.pages.context_map import ContextMap, context_map
+from apps.prompts.settings.schema import PromptSettings
 from apps.prompts.turns import visible_messages
 from apps.replies.models import Generation, GenerationPreset
 from apps.replies.presets import preset_or_default, reply_tokens_of
@@ -16,7 +16,7 @@ from apps.replies.speakers import next_speaker
 from apps.replies.tools.toolbox import are_offered, room_for
 
 
-def preview_prompt(chat: Chat, settings: Settings | None = None) -> Prompt:
+def preview_prompt(chat: Chat, settings: PromptSettings | None = None) -> Prompt:
     """Return the prompt of the next reply: by the next speaker, with the preset that the chat page selects.
 
     ``settings`` replace those of the chat. Raise Invalid.
@@ -55,7 +55,7 @@ def _selected_preset(chat: Chat) -> GenerationPreset:
     return preset_or_default(chat.owner_id, latest.preset if latest else None)
 
 
-def preview_memory(chat: Chat, settings: Settings) -> PromptMemory:
+def preview_memory(chat: Chat, settings: PromptSettings) -> PromptMemory:
     """Return what is remembered in the prompt of the next reply. Raise Invalid."""
     prompt = preview_prompt(chat, settings)
     return replace(prompt.memory, stable_tokens=prompt.stable_tokens)

@@ -19,7 +19,7 @@ from django.utils.translation.template import templatize
 from apps.accounts.languages import in_language_of
 from apps.accounts.models import User
 from apps.extraction.prompts.task import TASKS
-from apps.prompts.cards.reasons import shown_reasons
+from apps.prompts.reasons import shown_reasons
 from config.env import ROOT
 from tests.contract.test_owner_scope import routes, things_of_alice, url_of
 from tests.e2e.test_accessibility import NO_PAGES

@@ -8,7 +8,7 @@ import pytest
 from apps.llm.backends.openai_compatible import OpenAICompatible
 from apps.llm.generation import GenerationFailed
 from apps.llm.replies.reply import Reply
-from apps.proxy.upstream.collected_replies import collected_reply
+from apps.proxy.collected_replies import collected_reply
 
 
 def event(delta: Any = None, end: str = "\n\n", **choice: Any) -> str:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.llm.tokens import count_tokens, token_counter
-from apps.prompts.slots.allocation import SHARES, divided, tuned, within_context
+from apps.prompts.filling.budgets import SHARES, divided, tuned, within_context
 from apps.prompts.slots.definitions import ALL_SLOTS, SLOTS, UNIFIED_ORDER
 
 DEFAULTS = {slot.name: slot.budget for slot in SLOTS}

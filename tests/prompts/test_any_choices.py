@@ -15,9 +15,9 @@ from apps.chats.operations import add_participant, append_messages, branch_chat
 from apps.extraction.settings.stores import settings_of
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Inheritance, Memory, Supersession
-from apps.prompts.retrieval import candidates, choices
-from apps.prompts.retrieval.candidates import Wanted
-from apps.prompts.retrieval.choices import choose
+from apps.prompts.retrieval import choices
+from apps.prompts.retrieval import choices as candidates
+from apps.prompts.retrieval.choices import Wanted, choose
 from apps.prompts.retrieval.known import memories_of_tier
 from apps.prompts.turns import UserTurn, turn_from_message
 from apps.prompts.witnessing import Viewpoint

@@ -10,14 +10,12 @@ from apps.chats.macros import macros_in, resolve_macros
 from apps.common.problems import Invalid
 from apps.llm.tokens import count_tokens
 from apps.prompts.assembly.placement import place
+from apps.prompts.filling.budgets import adapted_budgets, divided
+from apps.prompts.filling.fill import SlotPlan as Plan
+from apps.prompts.filling.fill import fit_in_order, fit_triggered, slot_of_entries
 from apps.prompts.settings.schema import MAX_TEMPLATE_LENGTH, resolve, validate
-from apps.prompts.slots.allocation import divided
 from apps.prompts.slots.definitions import ALL_SLOTS, ENTRIES, MACROS, RECALLED, SLOTS, UNIFIED_ORDER
 from apps.prompts.slots.entries import Entry
-from apps.prompts.slots.filled_slots import slot_of_entries
-from apps.prompts.slots.filling import fit_in_order, fit_triggered
-from apps.prompts.slots.plan import Plan
-from apps.prompts.slots.turn_class import adapted_budgets
 
 NAMES = [slot.name for slot in SLOTS]
 HOSTILE = [

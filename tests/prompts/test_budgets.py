@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.llm.tokens import count_tokens
+from apps.prompts.filling.fitting import fit
 from apps.prompts.slots.blocks import render_block
-from apps.prompts.slots.budgets import fit
 from apps.prompts.slots.definitions import LONG_TERM
 
 

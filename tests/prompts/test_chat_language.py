@@ -11,9 +11,10 @@ from apps.chats.languages import catalogue_of
 from apps.chats.models import Character, Chat
 from apps.memories.models import Knowledge
 from apps.memories.operations.entities import get_or_create_entity
-from apps.prompts.settings.stores import INJECTION_SETTINGS, plan_for, settings_of
+from apps.prompts.filling.fill import plan_for
+from apps.prompts.settings.stores import INJECTION_SETTINGS, settings_of
+from apps.prompts.slots.blocks import blocks_of_text
 from apps.prompts.slots.definitions import IN_CHAT, LONG_TERM
-from apps.prompts.slots.filled_slots import blocks_of_text
 from apps.prompts.slots.turn_class import classify
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 from tests.prompts.requests import assemble, assemble_whole

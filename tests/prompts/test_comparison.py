@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.prompts.cards.comparison import compare
+from apps.prompts.pages.recall_comparison import compare
 
 
 def entry(name: str, text: str = "text", slot: str = "session", tier: str = "session") -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Test the detection of repeated lines."""
 
-from apps.prompts.slots.filling import is_covered as words_are_covered
-from apps.prompts.slots.filling import words_of
+from apps.prompts.filling.fill import is_covered as words_are_covered
+from apps.prompts.filling.fill import words_of
 
 
 def is_covered(line: str, other: str, share: float = 1.0) -> bool:

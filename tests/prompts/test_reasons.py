@@ -1,6 +1,6 @@
 """Test the reasons of a recall."""
 
-from apps.prompts.retrieval.reasons import names_in, reasons
+from apps.prompts.reasons import names_in, reasons
 
 
 def test_the_order_of_reasons():

@@ -11,13 +11,14 @@ from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.operations import create_connection, use_for
 from apps.memories.models import Arc, Memory
 from apps.prompts import operations
+from apps.prompts.assembly.recalled import current_entries
+from apps.prompts.filling.fill import plan_for
 from apps.prompts.models import Recall
 from apps.prompts.operations import ensure_recall, recall_appended_turn, recall_turn, store_recall
 from apps.prompts.retrieval import service
 from apps.prompts.retrieval.related import Related
-from apps.prompts.retrieval.reuse import current_entries
 from apps.prompts.retrieval.service import retrieve
-from apps.prompts.settings.stores import plan_for, settings_of
+from apps.prompts.settings.stores import settings_of
 from apps.prompts.turns import text_hash, turn_from_message
 from tests.factories import parsed
 from tests.llm.scripted_server import ScriptedServer

@@ -7,8 +7,8 @@ from django.test import Client
 from django.urls import reverse
 
 from apps.prompts.models import PromptState
+from apps.prompts.pages.settings_forms import REASONS
 from apps.prompts.settings.stores import INJECTION_SETTINGS, settings_of, settings_of_owner
-from apps.prompts.settings.trimming import REASONS
 from tests.factories import UserFactory
 from tests.prompts.requests import assemble
 

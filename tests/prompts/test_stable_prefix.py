@@ -9,12 +9,13 @@ from apps.chats.operations import append_messages
 from apps.extraction.settings.stores import change_settings
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory
+from apps.prompts.assembly.states import record
+from apps.prompts.filling.statistics import demands_of
 from apps.prompts.models import PromptState, SlotStatistics
 from apps.prompts.operations import edit_recall
 from apps.prompts.settings.stores import INJECTION_SETTINGS
 from apps.prompts.slots.definitions import IN_PROMPT, LONG_TERM
-from apps.prompts.slots.filled_slots import FilledSlot
-from apps.prompts.statistics import demands_of, record
+from apps.prompts.slots.entries import FilledSlot
 from tests.factories import parsed
 from tests.prompts.requests import assemble
 

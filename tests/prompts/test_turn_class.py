@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.prompts.slots.turn_class import adapted_budgets, classify
+from apps.prompts.filling.budgets import adapted_budgets
+from apps.prompts.slots.turn_class import classify
 from tests.durations import takes_at_most
 
 

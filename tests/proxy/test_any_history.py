@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from apps.accounts.models import User
 from apps.chats.models import Message
+from apps.proxy.collected_replies import collected_reply
 from apps.proxy.operations.replies import store_reply
-from apps.proxy.operations.requests import store_request
 from apps.proxy.requests.nudges import Nudge, nudge_of
 from apps.proxy.requests.texts import unspaced
 from apps.proxy.requests.turns import opening_of, turns_of
-from apps.proxy.upstream.collected_replies import collected_reply
 from tests.factories import UserFactory
 from tests.properties import WITH_DATABASE
+from tests.proxy.requests import store_request
 
 ACTIONS = ("send", "edit", "rewrite", "delete", "delete_exchange", "swipe", "swipe_back", "regenerate", "continue")
 CONTINUE = "[Continue your last message without repeating its original content.]"

@@ -9,8 +9,8 @@ from apps.chats.models import Character, Chat
 from apps.chats.operations import add_participant, append_messages
 from apps.llm.embeddings import get_embedder
 from apps.llm.models import Connection
+from apps.proxy.memory import messages_with_memory
 from apps.proxy.operations.requests import StoredRequest
-from apps.proxy.prompts.memory import messages_with_memory
 from tests.factories import UserFactory, make_character, make_chat, make_memory, parsed
 
 pytestmark = pytest.mark.django_db

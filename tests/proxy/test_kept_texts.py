@@ -2,10 +2,10 @@
 
 import pytest
 
+from apps.proxy.collected_replies import CollectedReply
 from apps.proxy.operations.replies import store_reply
 from apps.proxy.requests.headers import character_of
 from apps.proxy.requests.turns import opening_of
-from apps.proxy.upstream.collected_replies import CollectedReply
 from tests.factories import UserFactory, make_character
 from tests.proxy.conftest import texts_of
 from tests.proxy.test_storing import exchanged, replied, sent, swipes_of
@@ -63,7 +63,7 @@ def test_another_name_in_the_system_prompt_splits_no_chat(alice):
 
 
 def test_a_stream_that_ends_by_done_without_a_finish_reason_is_whole():
-    from apps.proxy.upstream.collected_replies import collected_reply
+    from apps.proxy.collected_replies import collected_reply
 
     body = b'data: {"choices":[{"index":0,"delta":{"content":"Hi there."}}]}\n\ndata: [DONE]\n\n'
     assert not collected_reply(body).is_partial

@@ -13,11 +13,12 @@ from apps.llm.models import Connection
 from apps.proxy.matching.alignment import align
 from apps.proxy.matching.finding import is_same_chat
 from apps.proxy.matching.keys import keys_of
-from apps.proxy.matching.merging import plan_changes
-from apps.proxy.matching.plans import Entry, Plan
-from apps.proxy.prompts.memory import room_for_memory
+from apps.proxy.matching.plans import ChangePlan as Plan
+from apps.proxy.matching.plans import ComparedMessage as Entry
+from apps.proxy.memory import room_for_memory
 from apps.proxy.requests.turns import Turn, turns_of
 from tests.durations import takes_at_most
+from tests.proxy.requests import plan_changes
 
 OWNER = uuid.uuid4()
 OWN_ACTIONS = ["send", "edit", "delete", "regenerate", "swipe_back", "truncate"]

@@ -22,7 +22,7 @@ from apps.llm.models import Connection, Usage
 from apps.llm.operations import delete_connection, set_daily_limit
 from apps.llm.tokens import count_tokens
 from apps.prompts.models import Recall
-from apps.proxy.prompts.slots import with_slots
+from apps.proxy.memory import with_slots
 from tests.conftest import WebServer, missing
 from tests.coroutines import in_thread
 from tests.factories import UserFactory, make_character, make_chat, make_memory

@@ -12,17 +12,18 @@ from apps.chats.models import Chat, Message, Swipe
 from apps.chats.operations import Patch, append_messages, delete_chat, patch_messages
 from apps.common.database.restriction import restricted_to
 from apps.llm.models import Connection, Usage
+from apps.proxy.collected_replies import CollectedReply, collected_reply
 from apps.proxy.matching import comparison
 from apps.proxy.models import ProxiedChat
 from apps.proxy.operations import requests
 from apps.proxy.operations.replies import GUARD, store_reply
-from apps.proxy.operations.requests import MAX_CLIENTS, StoredRequest, store_request
+from apps.proxy.operations.requests import MAX_CLIENTS, StoredRequest
 from apps.proxy.requests.turns import Turn, turns_of
 from apps.proxy.upstream import calls
-from apps.proxy.upstream.collected_replies import CollectedReply, collected_reply
 from apps.proxy.upstream.connections import base_url
 from tests.factories import UserFactory, make_character, make_chat, parsed
 from tests.proxy.conftest import texts_of
+from tests.proxy.requests import store_request
 
 pytestmark = pytest.mark.django_db
 

@@ -6,7 +6,7 @@ import pytest
 from openai import OpenAI
 
 from apps.accounts.models import User
-from apps.proxy.requests.tasks import is_task
+from apps.proxy.requests.side_calls import is_task
 from tests.llm.scripted_server import ScriptedServer
 from tests.proxy.conftest import texts_of
 

@@ -13,7 +13,8 @@ from apps.chats.macros import Draws, resolve_card_text, resolve_choices, resolve
 from apps.chats.models import Character, Chat
 from apps.chats.queries import lorebooks_in
 from apps.common.problems import Invalid
-from apps.prompts.assembly.requests import PromptRequest, Reply
+from apps.prompts.assembly.requests import PromptRequest
+from apps.prompts.filling.fitting import CountFunction
 from apps.prompts.lorebooks.lore_entries import LoreSetting
 from apps.prompts.lorebooks.lorebook import (
     LORE_AFTER,
@@ -26,7 +27,6 @@ from apps.prompts.lorebooks.lorebook import (
     Lore,
     lore_of_books,
 )
-from apps.prompts.slots.budgets import CountFunction
 from apps.prompts.turns import count_replies, spoken_turns_newest_first
 from apps.prompts.witnessing import require_member
 
@@ -36,14 +36,12 @@ IMPERSONATION_PROMPT = "Write the next message of {{user}} in a conversation wit
 DEFAULT_SYSTEM_PROMPT = (
     "Write the next reply of {{char}} in a conversation with {{user}}. Stay in character and don't speak for {{user}}."
 )
-
-
 DEFAULT_DEPTH = 4  # messages that follow an author's note
 NO_LORE = Lore()
 
 
 @dataclass(frozen=True)
-class Card:
+class CharacterTexts:
     """The texts of a character card that go into a prompt, with macros."""
 
     system_prompt: str = ""
@@ -54,11 +52,11 @@ class Card:
     post_history_instructions: str = ""
 
 
-CARD_FIELDS = tuple(Card.__dataclass_fields__)
+CHARACTER_FIELDS = tuple(CharacterTexts.__dataclass_fields__)
 
 
 @dataclass(frozen=True)
-class Part:
+class PromptPart:
     """A named text of a prompt with its role and its number of tokens."""
 
     name: str
@@ -98,14 +96,14 @@ class Frame:
     ``names`` are the values of the macros for names, ``lore`` the lorebook entries that were found.
     """
 
-    opening: Sequence[Part] = ()
-    deep: Sequence[tuple[Part, int]] = ()
-    closing: Sequence[Part] = ()
+    opening: Sequence[PromptPart] = ()
+    deep: Sequence[tuple[PromptPart, int]] = ()
+    closing: Sequence[PromptPart] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     lore: Lore = NO_LORE
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[PromptPart]:
         return [*self.opening, *(part for part, _ in self.deep), *self.closing]
 
     @property
@@ -116,7 +114,7 @@ class Frame:
         """Return the frame with the macros of memory replaced, each where it stands first."""
         texts = iter(resolve_in_order([part.text for part in self.parts], macros))
 
-        def resolved(part: Part) -> Part:
+        def resolved(part: PromptPart) -> PromptPart:
             return _part(part.name, next(texts).strip(), count, part.role)
 
         opening = [resolved(part) for part in self.opening]
@@ -131,28 +129,32 @@ class Frame:
         return [*opening, *conversation, *closing]
 
 
-def frame_of(request: PromptRequest, reply: Reply, speaker: Character | None, count: CountFunction) -> Frame:
-    """Return what stands around memory and conversation in a prompt for a reply.
+def frame_of(request: PromptRequest, speaker: Character | None, count: CountFunction) -> Frame:
+    """Return what stands around memory and conversation in a prompt for a reply; nothing in another prompt.
 
     Raise Invalid for a context that the card doesn't fit, or a character who isn't in the group.
     """
-    chat = request.chat
+    chat, reply = request.chat, request.reply
+    if reply is None:
+        return Frame()
     require_member(chat, request.character)
     is_told = speaker is not None and not speaker.withheld
     draws = Draws(str(chat.pk), f"{chat.pk}:{chat.rev}")
-    card = Card(**{name: resolve_choices(getattr(speaker, name), draws) for name in CARD_FIELDS if is_told})
+    texts = {name: resolve_choices(getattr(speaker, name), draws) for name in CHARACTER_FIELDS if is_told}
+    character = CharacterTexts(**texts)
+    persona = resolve_choices(chat.persona.description, draws) if chat.persona and not chat.persona.withheld else ""
     system_prompt, instructions = (
         resolve_choices(text, draws)
         for text in ((reply.preset.system_prompt, reply.preset.post_history_instructions) if reply.preset else ("", ""))
     )
     setting = LoreSetting(chat.names_for(speaker), draws, partial(count_replies, chat))
-    lore = _lore(request, reply, speaker, count, setting)
+    lore = _lore(request, speaker, count, setting)
     default_prompt = IMPERSONATION_PROMPT if reply.for_user else DEFAULT_SYSTEM_PROMPT
     originals = _system_prompts(system_prompt, default_prompt, setting.names)
     with in_language_of_chat(chat):
-        opening = _opening_texts(card, _persona(chat, draws), lore, _others(chat, speaker), originals)
+        opening = _opening_texts(character, persona, lore, _others(chat, speaker), originals)
     closing = {
-        "post_history": _closing_text(card, instructions, setting.names),
+        "post_history": _closing_text(character, instructions, setting.names),
         "instruction": resolve_card_text(reply.instruction, setting.names),
     }
     frame = Frame(
@@ -163,7 +165,7 @@ def frame_of(request: PromptRequest, reply: Reply, speaker: Character | None, co
         lore=lore,
     )
     # The macros of memory are not replaced yet: how long they are is not known.
-    if frame.tokens >= request.context_tokens - reply.tokens:
+    if frame.tokens >= request.room:
         detail = (
             f"The card and the reply take {frame.tokens + reply.tokens} tokens, "
             f"and the context has {request.context_tokens}."
@@ -172,19 +174,13 @@ def frame_of(request: PromptRequest, reply: Reply, speaker: Character | None, co
     return frame
 
 
-def _persona(chat: Chat, draws: Draws) -> str:
-    return resolve_choices(chat.persona.description, draws) if chat.persona and not chat.persona.withheld else ""
-
-
 def _others(chat: Chat, speaker: Character | None) -> list[str]:
     """Return the names of the participants besides the speaker."""
     names = chat.participants.order_by("position").values_list("name", flat=True)
     return [name for name in names if speaker is None or name != speaker.name]
 
 
-def _lore(
-    request: PromptRequest, reply: Reply, speaker: Character | None, count: CountFunction, setting: LoreSetting
-) -> Lore:
+def _lore(request: PromptRequest, speaker: Character | None, count: CountFunction, setting: LoreSetting) -> Lore:
     """Return what the lorebooks say about the recent messages that the speaker witnessed.
 
     Each message begins with its speaker's name, which may be a key.
@@ -195,11 +191,10 @@ def _lore(
     heard = spoken_turns_newest_first(request.chat, speaker, skipped=int(request.again))
     recent = [f"{message.name}: {message.mes}" for message in islice(heard, MAX_SCANNED_MESSAGES)]
     unsent = [f"{setting.names['user']}: {request.text}"] if request.text else []
-    budget = (request.context_tokens - reply.tokens) // LORE_SHARE
-    return lore_of_books(books, [*unsent, *recent], budget, count, setting)
+    return lore_of_books(books, [*unsent, *recent], request.room // LORE_SHARE, count, setting)
 
 
-def _deep_parts(chat: Chat, lore: Lore, setting: LoreSetting, count: CountFunction) -> list[tuple[Part, int]]:
+def _deep_parts(chat: Chat, lore: Lore, setting: LoreSetting, count: CountFunction) -> list[tuple[PromptPart, int]]:
     """Return what stands within the conversation: lore at its depths, and the author's note between its lore."""
     deep = [
         (_part(LORE_AT_DEPTH, resolve_card_text(item.text, setting.names), count, item.role), item.depth)
@@ -225,22 +220,22 @@ def _system_prompts(system_prompt: str, default_prompt: str, names: Mapping[str,
 
 
 def _opening_texts(
-    card: Card, persona: str, lore: Lore, others: Sequence[str], values: Mapping[str, str]
+    character: CharacterTexts, persona: str, lore: Lore, others: Sequence[str], values: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the texts before the conversation, by name and in order, without empty ones.
 
     ``others`` are the names of other speakers, ``values`` those of macros. Labels are in the language that is active.
     """
     templates = {
-        "system_prompt": card.system_prompt.strip() or "{{original}}",
+        "system_prompt": character.system_prompt.strip() or "{{original}}",
         LORE_BEFORE: lore.text_at(LORE_BEFORE),
         "persona": persona,
-        "description": card.description,
-        "personality": _labelled(gettext("Personality of {{char}}"), card.personality),
-        "scenario": _labelled(gettext("Scenario"), card.scenario),
+        "description": character.description,
+        "personality": _labelled(gettext("Personality of {{char}}"), character.personality),
+        "scenario": _labelled(gettext("Scenario"), character.scenario),
         LORE_AFTER: lore.text_at(LORE_AFTER),
         LORE_BEFORE_EXAMPLES: lore.text_at(LORE_BEFORE_EXAMPLES),
-        "examples": _labelled(gettext("Examples of how {{char}} speaks"), card.mes_example),
+        "examples": _labelled(gettext("Examples of how {{char}} speaks"), character.mes_example),
         LORE_AFTER_EXAMPLES: lore.text_at(LORE_AFTER_EXAMPLES),
     }
     texts = {name: resolve_card_text(text, values).strip() for name, text in templates.items()}
@@ -248,14 +243,14 @@ def _opening_texts(
     return {name: text for name, text in texts.items() if text}
 
 
-def _closing_text(card: Card, instructions: str, values: Mapping[str, str]) -> str:
+def _closing_text(character: CharacterTexts, instructions: str, values: Mapping[str, str]) -> str:
     """Return the instructions after the conversation, or an empty text.
 
     Those of the card take precedence over ``instructions``, which are its ``{{original}}``.
     """
     original = resolve_card_text(instructions, {**values, "original": ""}).strip()
     return resolve_card_text(
-        card.post_history_instructions.strip() or "{{original}}", {**values, "original": original}
+        character.post_history_instructions.strip() or "{{original}}", {**values, "original": original}
     ).strip()
 
 
@@ -263,12 +258,12 @@ def _labelled(label: str, text: str) -> str:
     return f"{label}:\n{text}" if text.strip() else ""
 
 
-def _part(name: str, text: str, count: CountFunction, role: str = "system") -> Part:
-    return Part(name, text, count(text), role)
+def _part(name: str, text: str, count: CountFunction, role: str = "system") -> PromptPart:
+    return PromptPart(name, text, count(text), role)
 
 
 def _with_part(
-    messages: list[dict[str, str]], history: Sequence[dict[str, str]], part: Part, depth: int
+    messages: list[dict[str, str]], history: Sequence[dict[str, str]], part: PromptPart, depth: int
 ) -> list[dict[str, str]]:
     """Return the messages with the part, if it has a text, before the last ``depth`` messages of the history."""
     if not part.text:

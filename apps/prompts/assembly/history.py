@@ -1,15 +1,13 @@
-"""Build the conversation of a prompt: the newest messages within a token budget, with the slots inserted."""
+"""The conversation of a prompt: the newest messages within a token budget."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 from uuid import UUID
 
 from apps.chats.models import Character, Chat
 from apps.common.problems import Invalid
 from apps.common.stored_texts import gettext_stored
-from apps.prompts.slots.budgets import CountFunction
-from apps.prompts.slots.definitions import IN_PROMPT
-from apps.prompts.slots.filled_slots import FilledSlot
+from apps.prompts.filling.fitting import CountFunction
 from apps.prompts.turns import UserTurn, spoken_turns_newest_first
 
 
@@ -92,20 +90,3 @@ def _newest_first(
 def _spoken(chat: Chat, name: str, text: str) -> str:
     """Return the text of a message, in a group after the speaker's name: a role doesn't tell who of them speaks."""
     return f"{name}: {text}" if chat.is_group and name else text
-
-
-def insert_slots(slots: Sequence[FilledSlot], history: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """Return the history with the non-empty slots inserted before it, by depth, or within it, at their depth."""
-    filled = [slot for slot in slots if slot.text]
-    in_prompt = [item for item in filled if item.slot.position == IN_PROMPT]
-    messages = [_slot_message(item) for item in sorted(in_prompt, key=lambda item: item.slot.depth)]
-    in_chat = [item for item in filled if item.slot.position != IN_PROMPT]
-    for position in range(len(history) + 1):
-        messages_after = len(history) - position
-        messages += [_slot_message(item) for item in in_chat if min(item.slot.depth, len(history)) == messages_after]
-        messages += history[position : position + 1]
-    return messages
-
-
-def _slot_message(filled: FilledSlot) -> dict[str, str]:
-    return {"role": filled.slot.role, "content": filled.text}

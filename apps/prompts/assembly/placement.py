@@ -1,14 +1,14 @@
-"""Decide where filled slots stand: at their positions, in one block, or where a macro names them."""
+"""Place filled slots: at their positions in the conversation, in one block, or where a macro names them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from apps.chats.macros import macros_in, resolve_macros
-from apps.prompts.settings.schema import BY_MACROS, ONE_BLOCK, Settings
+from apps.prompts.filling.fill import FilledSlot
+from apps.prompts.filling.fitting import CountFunction, fit
+from apps.prompts.settings.schema import BY_MACROS, ONE_BLOCK, PromptSettings
 from apps.prompts.slots.blocks import SEPARATOR_TOKENS, join_blocks
-from apps.prompts.slots.budgets import CountFunction, fit
-from apps.prompts.slots.definitions import MACROS, UNIFIED, UNIFIED_ORDER
-from apps.prompts.slots.filled_slots import FilledSlot
+from apps.prompts.slots.definitions import IN_PROMPT, MACROS, UNIFIED, UNIFIED_ORDER
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,9 @@ class _Block:
     priority: float
 
 
-def place(filled: Sequence[FilledSlot], settings: Settings, texts: Iterable[str], count: CountFunction) -> Placement:
+def place(
+    filled: Sequence[FilledSlot], settings: PromptSettings, texts: Iterable[str], count: CountFunction
+) -> Placement:
     """Place the slots by the settings. ``texts`` are the fields of the card, in which macros are looked for.
 
     A slot whose macro is active has its text there alone. In the mode "macros", slots without an active macro stand
@@ -82,3 +84,20 @@ def _united(slots: Sequence[FilledSlot], count: CountFunction) -> list[FilledSlo
 
 def _emptied(item: FilledSlot) -> FilledSlot:
     return replace(item, text="", tokens=0)
+
+
+def insert_slots(slots: Sequence[FilledSlot], history: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """Return the history with the non-empty slots inserted before it, by depth, or within it, at their depth."""
+    filled = [slot for slot in slots if slot.text]
+    in_prompt = [item for item in filled if item.slot.position == IN_PROMPT]
+    messages = [_slot_message(item) for item in sorted(in_prompt, key=lambda item: item.slot.depth)]
+    in_chat = [item for item in filled if item.slot.position != IN_PROMPT]
+    for position in range(len(history) + 1):
+        messages_after = len(history) - position
+        messages += [_slot_message(item) for item in in_chat if min(item.slot.depth, len(history)) == messages_after]
+        messages += history[position : position + 1]
+    return messages
+
+
+def _slot_message(filled: FilledSlot) -> dict[str, str]:
+    return {"role": filled.slot.role, "content": filled.text}

@@ -11,13 +11,13 @@ from apps.llm.backends import backend_for
 
 if TYPE_CHECKING:
     from apps.prompts.assembly.prompt import PromptMemory
-    from apps.prompts.settings.schema import Settings
+    from apps.prompts.settings.schema import PromptSettings
 
 # Called with a chat and injection settings that need not be stored. Stores nothing. Raises Invalid.
-Preview = Callable[[Chat, "Settings"], "PromptMemory"]
+Preview = Callable[[Chat, "PromptSettings"], "PromptMemory"]
 
 
-def preview_alone(chat: Chat, settings: "Settings") -> "PromptMemory":
+def preview_alone(chat: Chat, settings: "PromptSettings") -> "PromptMemory":
     """Return the memory of the next prompt if nothing else stands in it."""
     from apps.prompts.assembly.prompt import assemble
     from apps.prompts.assembly.requests import PromptRequest
@@ -35,6 +35,6 @@ def register_preview(preview: Preview) -> None:
     _previews[:] = [preview]
 
 
-def preview_memory(chat: Chat, settings: "Settings") -> "PromptMemory":
+def preview_memory(chat: Chat, settings: "PromptSettings") -> "PromptMemory":
     """Return the memory of the chat's next prompt with ``settings``. Raise Invalid."""
     return _previews[0](chat, settings)

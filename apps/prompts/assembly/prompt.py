@@ -3,33 +3,31 @@
 Whoever needs a prompt comes here: the chat page and its preview, the API and the proxy.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
 from apps.chats.models import Character
 from apps.llm.backends import token_counter_for
-from apps.prompts.assembly.frame import Frame, Part, frame_of
-from apps.prompts.assembly.history import History, insert_slots
-from apps.prompts.assembly.placement import place
+from apps.prompts.assembly.frame import Frame, PromptPart, frame_of
+from apps.prompts.assembly.history import History
+from apps.prompts.assembly.placement import insert_slots, place
 from apps.prompts.assembly.recalled import recall_for
 from apps.prompts.assembly.requests import PromptRequest
-from apps.prompts.assembly.states import digests_of, held_after, holding_of, last_state, store_state, unchanged_count
+from apps.prompts.assembly.states import beginning_of, holding_of, last_state, record, store_state
+from apps.prompts.filling.budgets import BudgetStep, context_with_room
+from apps.prompts.filling.fill import SlotPlan, plan_for
 from apps.prompts.lorebooks.lorebook import Lore
 from apps.prompts.models import PromptState, Recall
 from apps.prompts.operations import record_lore
-from apps.prompts.settings.schema import Settings
-from apps.prompts.settings.stores import plan_for, settings_of
-from apps.prompts.slots.allocation import within_rest
+from apps.prompts.settings.schema import PromptSettings
+from apps.prompts.settings.stores import settings_of
 from apps.prompts.slots.definitions import EPISTEMIC
-from apps.prompts.slots.filled_slots import FilledSlot
-from apps.prompts.slots.plan import Plan
-from apps.prompts.slots.turn_class import classify
-from apps.prompts.statistics import record
+from apps.prompts.slots.entries import FilledSlot
 from apps.prompts.turns import UserTurn, find_turn
 from apps.prompts.witnessing import speaker_or_default
 
-CARD_FIELDS = ("system_prompt", "description", "personality", "scenario", "mes_example")  # in which macros may stand
+MACRO_FIELDS = ("system_prompt", "description", "personality", "scenario", "mes_example")  # of a character card
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class PromptMemory:
 
     ``recall`` is None if nothing was recalled. ``macros`` are the texts of all macros by name. ``unified`` is the text
     of the one block, or None in other modes. The first ``stable_tokens`` are the same as in the last prompt of the
-    chat for this character.
+    chat for this character. ``budget_steps`` tell which rules made the budgets.
     """
 
     slots: list[FilledSlot]
@@ -47,6 +45,7 @@ class PromptMemory:
     macros: Mapping[str, str]
     unified: str | None
     stable_tokens: int
+    budget_steps: Sequence[BudgetStep]
 
     @property
     def total_tokens(self) -> int:
@@ -90,7 +89,7 @@ class Prompt:
         return self.memory.unified
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[PromptPart]:
         """Return the fixed texts."""
         return [part for part in self.frame.parts if part.text]
 
@@ -123,8 +122,8 @@ def assemble(request: PromptRequest) -> Prompt:
     chat, reply = request.chat, request.reply
     speaker = speaker_or_default(chat, request.character)
     count = token_counter_for(chat.owner_id)
-    frame = frame_of(request, reply, speaker, count) if reply else Frame()  # which adds nothing to the rest
-    room = request.context_tokens - frame.tokens - (reply.tokens if reply else 0)
+    frame = frame_of(request, speaker, count)
+    room = request.room - frame.tokens
     turn = replace(find_turn(chat, request.text, speaker), is_previewed=not request.leave_trace)
     history = History(turn, count, character=speaker, skipped=int(request.again))
     settings = _settings_for(request)
@@ -138,24 +137,33 @@ def assemble(request: PromptRequest) -> Prompt:
     messages = frame.around(insert_slots(placed.slots, spoken), spoken)
     tokens = [count(message["content"]) for message in messages]
     remembered = insert_slots(placed.slots, []) if reply else messages
-    prefix, whole = digests_of(remembered), digests_of(messages) if reply else None
-    stable = sum(count(message["content"]) for message in remembered[: unchanged_count(state.prefix, prefix)])
+    beginning = beginning_of(state, remembered, messages if reply else None)
+    stable = sum(count(message["content"]) for message in remembered[: beginning.unchanged])
     if request.leave_trace:
         record(chat, recalled.slots)
-        store_state(state, prefix, whole, held_after(state, plan, recalled.fitted))
+        store_state(state, beginning, plan, recalled.fitted)
         if reply:
             record_lore(turn, [item.document for item in frame.lore.texts])
+    memory = PromptMemory(
+        slots=placed.slots,
+        recall=recalled.recall,
+        turn_class=turn.turn_class,
+        macros=placed.macros,
+        unified=placed.unified,
+        stable_tokens=stable,
+        budget_steps=plan.steps,
+    )
     return Prompt(
-        PromptMemory(placed.slots, recalled.recall, classify(turn.text), placed.macros, placed.unified, stable),
+        memory,
         messages=messages if reply or request.has_history else None,
         tokens=tokens,
         history=spoken,
         frame=frame,
-        stable_tokens=stable if whole is None else sum(tokens[: unchanged_count(state.whole, whole)]),
+        stable_tokens=sum(tokens[: beginning.whole_unchanged]) if reply else stable,
     )
 
 
-def _settings_for(request: PromptRequest) -> Settings:
+def _settings_for(request: PromptRequest) -> PromptSettings:
     """Return the settings of the prompt. What the character hides is not told to who writes for the user."""
     settings = request.settings or settings_of(request.chat)
     if not (request.reply and request.reply.for_user):
@@ -165,13 +173,14 @@ def _settings_for(request: PromptRequest) -> Settings:
 
 
 def _plan(
-    request: PromptRequest, settings: Settings, turn: UserTurn, history: History, state: PromptState, room: int
-) -> Plan:
+    request: PromptRequest, settings: PromptSettings, turn: UserTurn, history: History, state: PromptState, room: int
+) -> SlotPlan:
     """Return the plan of the slots, which share ``room`` tokens with the conversation."""
 
     def shown_beside(used: int) -> Collection[UUID]:
         return history.ids_within(room - used) if has_history else request.sent or ()
 
+    holding = holding_of(state, turn, settings)
     has_history = request.reply is not None or request.has_history
     shown = shown_beside if has_history or request.sent is not None else None
     context = room
@@ -179,12 +188,12 @@ def _plan(
         # The newest message goes before what is remembered: without it there is no prompt.
         context = max(room - history.newest_tokens(), 1)
     elif request.has_history:
-        context = within_rest(room, history.newest_tokens())
-    plan = plan_for(request.chat, state.character, classify(turn.text), settings, context)
-    return replace(plan, holding=holding_of(state, turn, settings), shown=shown)
+        context = context_with_room(room, room - history.newest_tokens())
+    plan = plan_for(request.chat, state.character, turn.turn_class, settings, context)
+    return replace(plan, holding=holding, shown=shown)
 
 
 def _texts_with_macros(request: PromptRequest, speaker: Character | None, frame: Frame) -> Iterable[str]:
     """Return the texts in which macros of memory may stand. A client that sends its own card looks at that itself."""
-    fields = CARD_FIELDS if speaker and request.sent is None else ()
+    fields = MACRO_FIELDS if speaker and request.sent is None else ()
     return [*(getattr(speaker, name) for name in fields), *request.texts, *(part.text for part in frame.parts)]

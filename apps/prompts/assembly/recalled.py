@@ -1,30 +1,35 @@
-"""Decide which recall a prompt uses: a fresh one, a stored one that is kept, or a text that a person edited."""
+"""Decide which recall a prompt uses: a fresh one, a stored one that is kept, or a text that a person edited.
 
-from collections.abc import Iterable, Mapping, Sequence
+Of a stored one, only what may still be told is used.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import OperationalError, connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
-from apps.chats.models import Character
+from apps.chats.models import Character, Message
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.llm.embeddings import EmbeddingUnavailable
+from apps.memories.models import Memory
+from apps.memories.quotations import inside, quoted_speaker
 from apps.prompts.assembly.requests import PromptRequest
+from apps.prompts.filling.fill import SlotPlan
+from apps.prompts.filling.fitting import CountFunction, FittedItems
 from apps.prompts.models import Recall, is_for
-from apps.prompts.operations import mark_reused, store_recall, unstored_recall
-from apps.prompts.retrieval.reuse import current_entries, is_kept_for
-from apps.prompts.retrieval.service import RetrievalResult, layer_entries, retrieve, tellable
-from apps.prompts.slots.blocks import join_blocks
-from apps.prompts.slots.budgets import CountFunction, FittedItems
-from apps.prompts.slots.definitions import RECALLED
-from apps.prompts.slots.entries import Entry
-from apps.prompts.slots.filled_slots import FilledSlot
-from apps.prompts.slots.filling import Candidates, fill
-from apps.prompts.slots.plan import Plan
+from apps.prompts.operations import mark_reused, store_recall
+from apps.prompts.retrieval.excerpts import ELLIPSIS
+from apps.prompts.retrieval.known import is_current, memories_of_tier
+from apps.prompts.retrieval.service import RetrievalResult, retell, retrieve, secrets_of
+from apps.prompts.slots.blocks import join_blocks, one_line
+from apps.prompts.slots.definitions import LONG_TERM, RECALLED, SESSION, TRIGGERED
+from apps.prompts.slots.entries import MESSAGES_TIER, Entry, FilledSlot
 from apps.prompts.turns import UserTurn
+from apps.prompts.witnessing import Viewpoint
 
 
 @dataclass(frozen=True)
@@ -64,33 +69,32 @@ class Recalled:
     fitted: Mapping[str, FittedItems[Entry]] | None = None
 
 
-def recall_for(turn: UserTurn, character: Character | None, plan: Plan, request: PromptRequest) -> Recalled:
+def recall_for(turn: UserTurn, character: Character | None, plan: SlotPlan, request: PromptRequest) -> Recalled:
     """Fill the slots for a turn, and store what was recalled if the request leaves a trace."""
     chosen = _choose(turn, character, plan, request)
     if isinstance(chosen, Fresh):
         filling = chosen.retrieved.filling
         return Recalled(chosen.recall if chosen.recall.text else None, filling.slots, filling.fitted)
-    entries = layer_entries(turn, character, plan)  # what needs no search is read for each prompt
-    text = None
     if isinstance(chosen, Edited):
-        names = {slot.name for slot in RECALLED}
-        entries = {name: items for name, items in entries.items() if name not in names}
-        text = chosen.recall.text if chosen.recall else ""
+        retold = retell(turn, character, plan, {}, text=chosen.recall.text if chosen.recall else "")
     else:
-        entries |= current_entries(turn, character, chosen.recall)
-    entries = tellable(turn, character, entries)
-    slots = fill(plan, Candidates(entries, text=text)).slots
+        retold = retell(turn, character, plan, current_entries(turn, character, chosen.recall))
+    slots = retold.filling.slots
     if chosen.recall is None:
         return Recalled(None, slots)
     used = mark_reused(chosen.recall) if request.leave_trace else chosen.recall
-    given = [entry for items in entries.values() for entry in items]
-    if not turn.chat.is_group and (used.edited or _is_given(used, given)):
+    # Something of it may have been hidden, deleted or kept from the character since.
+    told = {(entry.tier, str(entry.id)) for items in retold.candidates.entries.values() for entry in items}
+    is_told = used.edited or told >= {(item["tier"], item["id"]) for item in used.memories}
+    if not turn.chat.is_group and is_told:
         return Recalled(used, slots)
-    told = _as_told(used, slots, given, plan.count)
-    return Recalled(told if told.text or told.edited else None, slots)
+    used = _as_told(used, slots, told, plan.count)
+    return Recalled(used if used.text or used.edited else None, slots)
 
 
-def _choose(turn: UserTurn, character: Character | None, plan: Plan, request: PromptRequest) -> Fresh | Kept | Edited:
+def _choose(
+    turn: UserTurn, character: Character | None, plan: SlotPlan, request: PromptRequest
+) -> Fresh | Kept | Edited:
     """Return a recall that the user edited, or deleted for this text, else a fresh one.
 
     If retrieval fails, had no embeddings or finds nothing, return the stored recall for this text. A request for
@@ -112,9 +116,9 @@ def _choose(turn: UserTurn, character: Character | None, plan: Plan, request: Pr
         return _as_stored(stored)
     if stored is not None and not (retrieved.has_vectors and retrieved.text):
         return _as_stored(stored)
-    recall = store_recall(retrieved) if is_stored else unstored_recall(retrieved)
+    recall = store_recall(retrieved) if is_stored else retrieved.unstored_recall()
     if recall.edited and not is_kept_for(turn, character, recall):
-        recall = unstored_recall(retrieved)
+        recall = retrieved.unstored_recall()
     # During retrieval the user may have edited or deleted it, or another prompt may have stored more than nothing.
     if recall.edited or recall.deleted or recall.text != retrieved.text:
         return _as_stored(recall)
@@ -144,23 +148,87 @@ def _of_text(owner_id: Any, chat_id: Any, turn_hash: Any, message_id: Any) -> Qu
 STORED = CompiledQuery(_of_text)
 
 
-def _is_given(recall: Recall, entries: Iterable[Entry]) -> bool:
-    """Return whether all of a recall may still be told."""
-    return {(item["tier"], item["id"]) for item in recall.memories} <= {(one.tier, str(one.id)) for one in entries}
+def _as_told(
+    recall: Recall, slots: Sequence[FilledSlot], known: Collection[tuple[str, str]], count: CountFunction
+) -> Recall:
+    """Return a copy of a recall that has only what the prompt has: it may be made for another member of a group.
 
-
-def _as_told(recall: Recall, slots: Sequence[FilledSlot], entries: Iterable[Entry], count: CountFunction) -> Recall:
-    """Return a copy of a recall that has only what the prompt has: it may be made for another member of a group, or
-    before something of it was hidden, deleted or kept from the character.
-
-    An edited text is as it is: they know all that it was made from.
+    ``known`` are tiers and ids of the entries that may be told. An edited text is as it is: they know all that it was
+    made from.
     """
     told = copy(recall)
     told.left_out, told.left_out_count = [], 0
     if not recall.edited:
-        known = {(entry.tier, str(entry.id)) for entry in entries}
         told.memories = [item for item in recall.memories if (item["tier"], item["id"]) in known]
         recalled = {slot.name for slot in RECALLED}
         told.text = join_blocks(item.text for item in slots if item.slot.name in recalled)
         told.tokens = count(told.text)
     return told
+
+
+def current_entries(turn: UserTurn, character: Character | None, recall: Recall) -> dict[str, list[Entry]]:
+    """Return the memories and passages of a stored recall that are still as they were, by slot name.
+
+    They are in the order of the text. Leave out those that were hidden, retired, edited or deleted since, that the
+    character did not witness, and those of a scene that has ended unless the turn's text found them. Those that are
+    kept from the character are left to ``tellable``.
+    """
+    texts = _current_memories(turn, character, recall)
+    messages = _current_messages(turn, character, recall)
+    entries: dict[str, list[Entry]] = {LONG_TERM.name: [], SESSION.name: [], TRIGGERED.name: []}
+    documents = [
+        (item, -number)  # the best first
+        for number, item in enumerate(recall.memories)
+        if item["slot"] in entries and (item["id"] in messages or texts.get(item["id"]) == one_line(item["text"]))
+    ]
+    for item, priority in sorted(documents, key=lambda pair: recall.text.find(one_line(pair[0]["text"]))):
+        entries[item["slot"]].append(Entry.from_document(item, priority))
+    return entries
+
+
+def _current_memories(turn: UserTurn, character: Character | None, recall: Recall) -> dict[str, str]:
+    """Return the texts of the recalled memories that may still be told, by id."""
+    texts: dict[str, str] = {}
+    for tier in (LONG_TERM.name, SESSION.name):
+        items = [item for item in recall.memories if item["tier"] == tier]
+        found = [item["id"] for item in items if item["triggered"]]
+        rows = memories_of_tier(turn, tier, character).known_at(turn.chat, turn.index - 1)
+        rows = rows.filter(Q(pk__in=found) | is_current(turn), pk__in=[item["id"] for item in items])
+        texts |= {str(pk): one_line(text) for pk, text in rows.values_list("pk", "text")}
+    return texts
+
+
+def _current_messages(turn: UserTurn, character: Character | None, recall: Recall) -> set[str]:
+    """Return the ids of the messages that still have their recalled passages, and may still be told."""
+    passages = {item["id"]: item["text"] for item in recall.memories if item["tier"] == MESSAGES_TIER}
+    rows = Message.objects.for_owner(turn.owner_id).filter(pk__in=passages, chat__deleted_at=None, withheld=False)
+    view = Viewpoint(turn.chat, character)
+    return {
+        str(message.pk)
+        for message in rows.with_swipes()
+        if view.has_heard(message) and _has_passage(message, passages[str(message.pk)])
+    }
+
+
+def _has_passage(message: Message, passage: str) -> bool:
+    said = passage.partition(": ")[2] if quoted_speaker(passage) else passage.removeprefix(f"{message.name}: ")
+    excerpt = said.strip(f"{ELLIPSIS} “”")
+    return inside(excerpt) in one_line(inside(message.mes))
+
+
+def is_kept_for(turn: UserTurn, character: Character | None, recall: Recall) -> bool:
+    """Return whether a text that a person edited may be told to the character.
+
+    In a group, they must know all entries that it was made from, and none may be kept from them: nothing tells which of
+    these a changed line repeats.
+    """
+    if not turn.chat.is_group:
+        return True
+    view = Viewpoint(turn.chat, character)
+    ids = {item["id"] for item in recall.memories}
+    messages = Message.objects.for_owner(turn.owner_id).filter(pk__in=ids).with_swipes()
+    memories = Memory.objects.for_owner(turn.owner_id).filter(pk__in=ids).values_list("pk", flat=True)
+    known = [message.pk for message in messages if view.has_heard(message)]
+    known += view.known_of(list(memories))
+    secrets = secrets_of(turn, character)
+    return ids == set(map(str, known)) and not any(secrets.are_told_by(item["text"]) for item in recall.memories)

@@ -6,10 +6,10 @@ from typing import Protocol
 from uuid import UUID
 
 from apps.chats.models import Character, Chat
-from apps.prompts.settings.schema import Settings
+from apps.prompts.settings.schema import PromptSettings
 
 
-class Preset(Protocol):
+class PresetTexts(Protocol):
     """The texts of a generation preset that stand in a prompt, with macros."""
 
     system_prompt: str
@@ -24,7 +24,7 @@ class Reply:
     to be written, with nothing that the character hides.
     """
 
-    preset: Preset | None = None
+    preset: PresetTexts | None = None
     tokens: int = 0
     instruction: str = ""
     for_user: bool = False
@@ -45,10 +45,15 @@ class PromptRequest:
     context_tokens: int
     text: str | None = None
     character: Character | None = None
-    settings: Settings | None = None
+    settings: PromptSettings | None = None
     reply: Reply | None = None
     has_history: bool = False
     sent: Collection[UUID] | None = None
     texts: Sequence[str] = ()
     again: bool = False
     leave_trace: bool = True
+
+    @property
+    def room(self) -> int:
+        """Return the tokens of the context that a reply leaves to the prompt."""
+        return self.context_tokens - (self.reply.tokens if self.reply else 0)

@@ -1,16 +1,25 @@
-"""Compare a prompt with the last one of its chat: what it begins with, which a provider's cache keeps, and holds."""
+"""Compare a prompt with the last one of its chat: what it begins with, which a provider's cache keeps, and holds.
+
+What the next prompt is compared with, and budgets are tuned to, is stored afterwards.
+"""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
+
+from django.db import connection
+from django.utils import timezone
 
 from apps.chats.models import Character, Chat
 from apps.common.database.compiled_queries import CompiledQuery
+from apps.common.database.ids import uuid7
+from apps.prompts.filling.fill import SlotPlan
+from apps.prompts.filling.fitting import FittedItems
 from apps.prompts.models import PromptState
-from apps.prompts.settings.schema import Settings
-from apps.prompts.slots.budgets import FittedItems
-from apps.prompts.slots.entries import Entry, Holding
-from apps.prompts.slots.plan import Plan
+from apps.prompts.settings.schema import PromptSettings
+from apps.prompts.slots.entries import Entry, FilledSlot, Holding
 from apps.prompts.turns import UserTurn, visible_messages
 
 MAX_COMPARED = 200  # messages
@@ -29,23 +38,36 @@ STATE = CompiledQuery(
 )
 
 
-def digests_of(messages: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return short hashes of the leading messages."""
-    texts = [f"{message['role']}\n{message['content']}" for message in messages[:MAX_COMPARED]]
-    return [hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts]
+@dataclass(frozen=True)
+class Beginning:
+    """Hashes of the leading messages of a prompt: of what is remembered, and of a whole prompt, None for another.
+
+    ``unchanged`` of the remembered ones and ``whole_unchanged`` of the whole ones are as in the last prompt.
+    """
+
+    prefix: list[str]
+    whole: list[str] | None
+    unchanged: int
+    whole_unchanged: int
 
 
-def unchanged_count(before: Sequence[str], now: Sequence[str]) -> int:
-    """Return how many leading items are the same."""
-    count = 0
-    for old, new in zip(before, now, strict=False):
-        if old != new:
-            break
-        count += 1
-    return count
+def beginning_of(
+    state: PromptState, remembered: Sequence[Mapping[str, str]], whole: Sequence[Mapping[str, str]] | None
+) -> Beginning:
+    """Compare what a prompt remembers, and a whole prompt, with the last prompt of its chat."""
+
+    def digests(messages: Sequence[Mapping[str, str]]) -> list[str]:
+        texts = [f"{message['role']}\n{message['content']}" for message in messages[:MAX_COMPARED]]
+        return [hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts]
+
+    def unchanged(before: Sequence[str], now: Sequence[str]) -> int:
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, now, strict=False)))
+
+    prefix, hashed = digests(remembered), None if whole is None else digests(whole)
+    return Beginning(prefix, hashed, unchanged(state.prefix, prefix), unchanged(state.whole, hashed or []))
 
 
-def holding_of(state: PromptState, turn: UserTurn, settings: Settings) -> Holding | None:
+def holding_of(state: PromptState, turn: UserTurn, settings: PromptSettings) -> Holding | None:
     """Return what is held for the turn, or None if the settings refresh all blocks in each turn."""
     if settings.refresh_period == 1:
         return None
@@ -53,29 +75,22 @@ def holding_of(state: PromptState, turn: UserTurn, settings: Settings) -> Holdin
     return Holding(state.held, number, settings.refresh_period)
 
 
-def held_after(state: PromptState, plan: Plan, fitted: Mapping[str, FittedItems[Entry]] | None) -> Mapping[str, Any]:
-    """Return what the next prompt holds.
-
-    ``fitted`` is None for a prompt that uses a stored recall: then what is held does not change.
-    """
-    if plan.holding is None:
-        return {}
-    if fitted is None:
-        held: Mapping[str, Any] = state.held
-        return held
-    return plan.holding.after({name: fitted[name].kept for name in plan.held_slots if name in fitted})
-
-
 def store_state(
-    state: PromptState, prefix: Sequence[str], whole: Sequence[str] | None, held: Mapping[str, Any]
+    state: PromptState, beginning: Beginning, plan: SlotPlan, fitted: Mapping[str, FittedItems[Entry]] | None
 ) -> None:
-    """Store what the next prompt is compared with. Of two prompts at once, the last one counts.
+    """Store what the next prompt is compared with, and what it holds. Of two prompts at once, the last one counts.
 
-    ``whole`` is None for a prompt that is no whole one: the last whole one is still what the next is compared with.
+    ``fitted`` is None for a prompt that uses a stored recall: then what is held does not change. After a prompt that is
+    no whole one, the last whole one is still what the next is compared with.
     """
-    values: dict[str, Any] = {"prefix": list(prefix), "held": held}
-    if whole is not None:
-        values["whole"] = list(whole)
+    held: Mapping[str, Any] = {}
+    if plan.holding is not None and fitted is None:
+        held = state.held
+    elif plan.holding is not None and fitted is not None:
+        held = plan.holding.after({name: fitted[name].kept for name in plan.held_slots if name in fitted})
+    values: dict[str, Any] = {"prefix": beginning.prefix, "held": held}
+    if beginning.whole is not None:
+        values["whole"] = beginning.whole
     if all(getattr(state, name) == value for name, value in values.items()):
         return
     new = PromptState(owner_id=state.owner_id, chat_id=state.chat_id, character_id=state.character_id, **values)
@@ -85,3 +100,42 @@ def store_state(
         unique_fields=["chat", "character"],
         update_fields=[*values, "updated_at"],
     )
+
+
+# One statement: of two prompts at once, neither loses what the other needed. Rows are written in the order of their
+# names, so that two such statements can't deadlock.
+_RECORD = """
+INSERT INTO injection_slotstatistics
+    (id, owner_id, chat_id, slot, tokens, full_tokens, trimmed, budget, high_water, updated_at)
+SELECT id, %(owner)s, %(chat)s, slot, tokens, full_tokens, trimmed, budget, needed, %(now)s
+FROM unnest(
+    %(ids)s::uuid[], %(slots)s::text[], %(tokens)s::int[], %(full)s::int[], %(trimmed)s::int[], %(budgets)s::int[],
+    %(needed)s::int[]
+) AS new (id, slot, tokens, full_tokens, trimmed, budget, needed)
+ORDER BY slot
+ON CONFLICT (chat_id, slot) DO UPDATE SET
+    tokens = excluded.tokens, full_tokens = excluded.full_tokens, trimmed = excluded.trimmed,
+    budget = excluded.budget, updated_at = excluded.updated_at,
+    high_water = greatest(injection_slotstatistics.high_water, excluded.high_water)
+"""
+
+
+def record(chat: Chat, filled: Iterable[FilledSlot]) -> None:
+    """Record what the slots of a prompt needed and got. A text that a person edited says nothing of what they need."""
+    rows = list(filled)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _RECORD,
+            {
+                "owner": chat.owner_id,
+                "chat": chat.pk,
+                "now": timezone.now(),
+                "ids": [uuid7() for _ in rows],
+                "slots": [row.slot.name for row in rows],
+                "tokens": [row.tokens for row in rows],
+                "full": [row.full_tokens for row in rows],
+                "trimmed": [row.trimmed for row in rows],
+                "budgets": [row.budget for row in rows],
+                "needed": [0 if row.edited else row.full_tokens for row in rows],
+            },
+        )

@@ -7,7 +7,7 @@ from typing import Any
 
 from apps.chats.macros import Draws, hidden_keys_in, resolve_card_text, resolve_choices
 from apps.prompts.lorebooks.decorators import DecoratedText, read_decorators
-from apps.prompts.lorebooks.lore_keys import Entry, extra_of, is_usable
+from apps.prompts.lorebooks.lore_keys import LoreEntry, extra_of, is_usable
 
 # SillyTavern's numbers of positions: before and after the description, around the author's note, at a depth of the
 # conversation, around the examples. An entry at any other has no place.
@@ -28,7 +28,7 @@ class LoreSetting:
 NO_SETTING = LoreSetting()  # of no chat: without names
 
 
-def prepared(entry: Entry, setting: LoreSetting) -> Entry | None:
+def prepared(entry: LoreEntry, setting: LoreSetting) -> LoreEntry | None:
     """Return the entry as its decorators change it, with macros replaced in keys; None if it can't match.
 
     Names stay macros in the content. ``scanned`` is what other entries find in it, with its hidden keys.
@@ -62,7 +62,7 @@ def _is_forced(decorated: DecoratedText) -> bool:
     return "activate" in decorated.values
 
 
-def _position(entry: Entry, decorated: DecoratedText) -> int | None:
+def _position(entry: LoreEntry, decorated: DecoratedText) -> int | None:
     """Return the entry's position, or None if it has one that the prompt doesn't have.
 
     The specification's field tells before and after; only SillyTavern's number has the others.
@@ -86,7 +86,7 @@ def _is_in_turn(decorated: DecoratedText, setting: LoreSetting) -> bool:
     return count >= (after or 0) and (not every or count % every == 0)
 
 
-def _is_drawn(entry: Entry, draws: Draws) -> bool:
+def _is_drawn(entry: LoreEntry, draws: Draws) -> bool:
     """Return whether an entry with a probability, in percent, is in this prompt."""
     probability = extra_of(entry, "probability")
     if extra_of(entry, "useProbability") is False or not isinstance(probability, int | float) or probability >= 100:
@@ -95,7 +95,7 @@ def _is_drawn(entry: Entry, draws: Draws) -> bool:
     return random.Random(seed).random() * 100 < probability  # noqa: S311 - no secret
 
 
-def _extensions(entry: Entry, decorated: DecoratedText) -> dict[str, Any]:
+def _extensions(entry: LoreEntry, decorated: DecoratedText) -> dict[str, Any]:
     extensions = entry.get("extensions")
     changed = dict(extensions) if isinstance(extensions, dict) else {}
     changed |= {name: decorated.number(name) for name in ("depth", "scan_depth") if name in decorated.values}

@@ -141,7 +141,7 @@ def _is_unspaced(character: str) -> bool:
     return unicodedata.name(character, "").startswith(UNSPACED_SCRIPTS)
 
 
-Entry = Mapping[str, Any]
+LoreEntry = Mapping[str, Any]
 
 # SillyTavern's numbers in ``selectiveLogic``: what the secondary keys must do, given which of them match.
 LOGICS: dict[object, Callable[[Iterable[bool]], bool]] = {
@@ -155,18 +155,18 @@ _ALIKE = {**dict.fromkeys(map(ord, "‘’ʼ′"), "'"), **dict.fromkeys(map(ord
 _ALIKE |= dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"), "")
 
 
-def extra_of(entry: Entry, field: str) -> Any:
+def extra_of(entry: LoreEntry, field: str) -> Any:
     """Return a field of the entry's extensions, or None."""
     extensions = entry.get("extensions")
     return extensions.get(field) if isinstance(extensions, dict) else None
 
 
-def is_usable(entry: Entry) -> bool:
+def is_usable(entry: LoreEntry) -> bool:
     """Return whether an entry is enabled and has a text."""
     return bool(entry.get("enabled", True) and str(entry.get("content", "")).strip())
 
 
-def matches(entry: Entry, scanned: str, patterns: KeyPatterns) -> bool:
+def matches(entry: LoreEntry, scanned: str, patterns: KeyPatterns) -> bool:
     """Return whether an entry is constant, or one of its keys matches, and if it is selective, its secondary keys too.
 
     What its decorators ask of further keys holds in any case. Keys of the form ``/pattern/flags`` are regular
@@ -189,7 +189,7 @@ def matches(entry: Entry, scanned: str, patterns: KeyPatterns) -> bool:
     return LOGICS.get(logic if isinstance(logic, int) else 0, any)(secondary)
 
 
-def _found(entry: Entry, keys: Iterable[Any] | None, scanned: str, patterns: KeyPatterns) -> Iterator[bool]:
+def _found(entry: LoreEntry, keys: Iterable[Any] | None, scanned: str, patterns: KeyPatterns) -> Iterator[bool]:
     """Yield for each key that is not empty whether it is in the text. Expressions say themselves how they match."""
     is_sensitive = bool(entry.get("case_sensitive"))
     whole = extra_of(entry, "match_whole_words") is True

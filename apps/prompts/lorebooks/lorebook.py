@@ -17,7 +17,7 @@ from apps.prompts.lorebooks.lore_entries import (
     LoreSetting,
     prepared,
 )
-from apps.prompts.lorebooks.lore_keys import Entry, KeyPatterns, matches
+from apps.prompts.lorebooks.lore_keys import KeyPatterns, LoreEntry, matches
 
 DEFAULT_SCAN_DEPTH = 4  # messages
 DEFAULT_DEPTH = 4  # messages below an entry that stands in the conversation
@@ -108,8 +108,8 @@ def matching_lore(
     """
     own_budget = book.get("token_budget")
     room = budget if own_budget is None else min(budget, int(own_budget))
-    kept: list[tuple[Entry, int]] = []
-    left_out: list[tuple[Entry, int]] = []
+    kept: list[tuple[LoreEntry, int]] = []
+    left_out: list[tuple[LoreEntry, int]] = []
     for entry in sorted(_found(book, recent, setting), key=_importance):
         tokens = count_tokens(entry["content"])
         if tokens <= room:
@@ -122,7 +122,7 @@ def matching_lore(
     return Lore(texts, without_room)
 
 
-def _found(book: Mapping[str, Any], recent: Sequence[str], setting: LoreSetting) -> list[Entry]:
+def _found(book: Mapping[str, Any], recent: Sequence[str], setting: LoreSetting) -> list[LoreEntry]:
     """Return the entries that match the messages and, in a recursive book, the texts of entries already found.
 
     Secondary keys are sought in both.
@@ -153,7 +153,7 @@ def _found(book: Mapping[str, Any], recent: Sequence[str], setting: LoreSetting)
     return found
 
 
-def _scanned(book: Mapping[str, Any], entry: Entry, recent: Sequence[str]) -> str:
+def _scanned(book: Mapping[str, Any], entry: LoreEntry, recent: Sequence[str]) -> str:
     """Return the texts that an entry is compared with: its own ``scan_depth``, else the book's."""
     depths = (entry["extensions"].get("scan_depth"), book.get("scan_depth"), DEFAULT_SCAN_DEPTH)
     return "\n".join(recent[: max(_number(depths), 0)])
@@ -164,7 +164,7 @@ def _number(values: Iterable[Any]) -> int:
     return next(int(value) for value in values if isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def _text_of(entry: Entry, tokens: int) -> LoreText:
+def _text_of(entry: LoreEntry, tokens: int) -> LoreText:
     keys = tuple(str(key) for key in entry.get("keys") or [])
     role = entry["extensions"].get("role")
     return LoreText(
@@ -180,6 +180,6 @@ def _text_of(entry: Entry, tokens: int) -> LoreText:
     )
 
 
-def _importance(entry: Entry) -> tuple[bool, bool, float, float]:
+def _importance(entry: LoreEntry) -> tuple[bool, bool, float, float]:
     order = entry.get("insertion_order", 0)
     return entry["goes_first"], not entry.get("constant"), -(entry.get("priority") or 0), order

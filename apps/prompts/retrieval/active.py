@@ -10,13 +10,11 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from apps.chats.models import Character
-from apps.chats.queries.keys import ChatKeys, keys_of
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.database.concurrent_reads import read_concurrently
 from apps.memories.models import Memory, MemorySource
 from apps.memories.trigger_words import trigger_words, words_said
-from apps.prompts.retrieval.candidates import Wanted
-from apps.prompts.retrieval.choices import Choice, choose
+from apps.prompts.retrieval.choices import Choice, Wanted, choose
 from apps.prompts.retrieval.known import similarity_to, vector_text
 from apps.prompts.turns import UserTurn
 from apps.search.service import NO_VECTORS, QueryVectors
@@ -139,17 +137,3 @@ def _triggers_in(turn: UserTurn, character: Character | None) -> list[str]:
     """
     names = trigger_words(f"{turn.chat.user_name} {character.name if character else ''}")
     return [word for word in words_said(turn.text) if word not in names]
-
-
-def active_ids_before(turn: UserTurn, memory_ids: Collection[UUID]) -> set[UUID]:
-    """Return the ids of those memories that were active just before the turn."""
-    return set(KNOWN_IDS.rows(keys_of(turn.chat), turn.index - 1, list(memory_ids)))
-
-
-def _known_ids(chat: ChatKeys, index: Any, ids: Any) -> QuerySet[Memory, Any]:
-    rows = Memory.objects.for_owner(chat.owner_id).present().filter(id__any=ids)
-    known: QuerySet[Memory, Any] = rows.known_at(chat, index).values_list("pk", flat=True)
-    return known
-
-
-KNOWN_IDS: CompiledQuery[Any] = CompiledQuery(_known_ids)

@@ -11,8 +11,10 @@ from apps.memories.models import Arc, Entity, Knowledge, LayerEntry
 from apps.memories.queries.arcs import arcs_in
 from apps.memories.queries.ledger import ledger_in
 from apps.memories.queries.relationships import relationships_in
+from apps.memories.queries.scenes import finished_scenes
 from apps.memories.secrets import has_name
-from apps.prompts.retrieval.story import repair_entries, scene_entries
+from apps.prompts.reasons import ALWAYS, REPAIRS
+from apps.prompts.repair_notes import pending_note
 from apps.prompts.retrieval.texts import canon_entries, profile_entries, summary_entries
 from apps.prompts.slots.blocks import one_line
 from apps.prompts.slots.definitions import (
@@ -32,6 +34,7 @@ from apps.prompts.witnessing import Viewpoint
 
 Row = TypeVar("Row", bound=LayerEntry)
 
+MAX_SCENES = 5
 LEDGER_ORDER = (Entity.Kind.CHARACTER, Entity.Kind.PLACE, Entity.Kind.OBJECT, Entity.Kind.FACTION)
 # Of the character who is asked, also about somebody. What they are unaware of is left out: the line would tell it.
 KNOWLEDGE_LINES = {
@@ -150,10 +153,50 @@ def _entry(row: LayerEntry, tier: str, kind: str, line: str, priority: float) ->
         line=one_line(line),
         priority=priority,
         score=0.0,
-        why="always included",
+        why=ALWAYS,
         source_message=row.source_id,
         by_person=bool(row.edited_by),
     )
+
+
+def scene_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
+    """Return the recaps of the last scenes that ended before the turn, oldest first.
+
+    In a group, only of scenes that the character witnessed from beginning to end.
+    """
+    view = Viewpoint(turn.chat, character)
+    scenes = [scene for scene in finished_scenes(turn.chat) if scene.recap and scene.included]
+    before = [scene for scene in scenes if scene.end < turn.index and view.has_heard_all(scene.start, scene.end)]
+    return [
+        Entry(
+            id=scene.last.pk,
+            tier="scenes",
+            kind="recap",
+            line=one_line(f"{scene.name}: {scene.recap}" if scene.name else scene.recap),
+            priority=scene.end,
+            score=0.0,
+            why=ALWAYS,
+            source_message=scene.last.pk,
+        )
+        for scene in before[-MAX_SCENES:]
+    ]
+
+
+def repair_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
+    """Return the note that repairs a contradiction, if it is about a reply before the turn and has no answer yet.
+
+    A preview has the note of a reply to its turn too: the prompt of a new turn will have it. Another version of that
+    reply is written without it. In a group it is for members who heard the reply; it is made of what all know.
+    """
+    note = pending_note(turn.chat)
+    if note is None or note.source is None:
+        return []
+    if note.source.index >= turn.index and not turn.is_previewed:
+        return []
+    view = Viewpoint(turn.chat, character)
+    if turn.chat.is_group and (not note.parts.get("for_all") or view.unheard([note.source.pk])):
+        return []
+    return [Entry(note.pk, "repair", "note", one_line(note.text), 1.0, 0.0, REPAIRS, note.source_id)]
 
 
 LAYERS: dict[str, Callable[[UserTurn, Character | None], list[Entry]]] = {

@@ -2,10 +2,15 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from apps.chats.models import Character, Message
-from apps.prompts.retrieval.active import active_ids_before
+from apps.chats.queries.keys import ChatKeys, keys_of
+from apps.common.database.compiled_queries import CompiledQuery
+from apps.memories.models import Memory
 from apps.prompts.slots.definitions import LONG_TERM, SESSION
 from apps.prompts.slots.entries import MESSAGES_TIER
 from apps.prompts.turns import UserTurn
@@ -66,7 +71,7 @@ def search_related(
     hits = _best(found.hits, SEARCH_LIMIT, SEARCH_LIMIT)
     hits = [hit for hit in hits if hit.id not in shown]
     hits = list(filter(_has_part_of, hits)) if is_asked else _above_thresholds(found.method, hits)
-    active = active_ids_before(turn, [hit.id for hit in hits if hit.is_memory])
+    active = _active_ids_before(turn, [hit.id for hit in hits if hit.is_memory])
     hits = [hit for hit in hits if hit.id in active or not hit.is_memory]
     if not turn.chat.is_group:
         # In a group, the rows tell who witnessed them. Else those that are not used need not be loaded.
@@ -76,6 +81,20 @@ def search_related(
     memories = [result for result in loaded if result.memory and result.id in known][:MAX_MEMORIES]
     messages = [result for result in loaded if result.message and view.has_heard(result.message)][:MAX_MESSAGES]
     return Related(found.method, memories + messages, found.vectors, near)
+
+
+def _active_ids_before(turn: UserTurn, memory_ids: Collection[UUID]) -> set[UUID]:
+    """Return the ids of those memories that were active just before the turn."""
+    return set(KNOWN_IDS.rows(keys_of(turn.chat), turn.index - 1, list(memory_ids)))
+
+
+def _known_ids(chat: ChatKeys, index: Any, ids: Any) -> QuerySet[Memory, Any]:
+    rows = Memory.objects.for_owner(chat.owner_id).present().filter(id__any=ids)
+    known: QuerySet[Memory, Any] = rows.known_at(chat, index).values_list("pk", flat=True)
+    return known
+
+
+KNOWN_IDS: CompiledQuery[Any] = CompiledQuery(_known_ids)
 
 
 def _in_history(turn: UserTurn) -> set[UUID]:

@@ -1,43 +1,41 @@
-"""Find what may stand in the slots of a turn, of active memories and of search results, and fill them with it."""
+"""Find what may be told in a turn's prompt, of active memories and of search results, and fill the slots with it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
-from apps.chats.models import Character, Message
+from apps.chats.models import Character
 from apps.common.database.concurrent_reads import read_concurrently
-from apps.memories.quotations import quotation
 from apps.memories.secrets import Secrets, secrets_kept_from
 from apps.memories.witnesses import participants_of
-from apps.prompts.retrieval.active import ActiveMemory, SourceMessage, active_memories
-from apps.prompts.retrieval.excerpts import excerpt_around
+from apps.prompts.filling.fill import Filling, SlotCandidates, SlotPlan, fill
+from apps.prompts.filling.fitting import FittedItems
+from apps.prompts.models import Recall
+from apps.prompts.retrieval.active import ActiveMemory, active_memories
+from apps.prompts.retrieval.found import found_entries
 from apps.prompts.retrieval.layers import LAYERS
-from apps.prompts.retrieval.reasons import names_in, reasons
-from apps.prompts.retrieval.related import MESSAGES_TIER, search_related
-from apps.prompts.slots.blocks import join_blocks, one_line
-from apps.prompts.slots.budgets import CountFunction, FittedItems
+from apps.prompts.retrieval.related import search_related
+from apps.prompts.slots.blocks import join_blocks
 from apps.prompts.slots.definitions import EPISTEMIC, LONG_TERM, RECALLED, SESSION, TRIGGERED
 from apps.prompts.slots.entries import Entry
-from apps.prompts.slots.filling import Candidates, Filling, fill
-from apps.prompts.slots.plan import Plan
 from apps.prompts.turns import UserTurn
-from apps.search.service import SearchResult
 
+MAX_LEFT_OUT = 10  # entries stored of those that had no room
 PROTECTION = 5.0  # added to the priority of protected entries; less than the weight of a pinned memory
 PROTECTED_KINDS = {LONG_TERM.name: ("relationship", "preference", "fact"), SESSION.name: ("development", "scene")}
 
 
 @dataclass(frozen=True)
 class RetrievalResult:
-    """The slots of a turn, filled with what was retrieved for it.
+    """The slots of a turn by their plan, filled with what was retrieved for it now or stored by a recall.
 
-    Without vectors, only words were searched. ``count`` counts the tokens of the user's model.
+    Without vectors, only words were searched.
     """
 
     turn: UserTurn
+    plan: SlotPlan
+    candidates: SlotCandidates
     filling: Filling
-    count: CountFunction
     has_vectors: bool = True
 
     @property
@@ -45,39 +43,37 @@ class RetrievalResult:
         return self.filling.fitted
 
     @property
-    def budgets(self) -> Mapping[str, int]:
-        return self.filling.budgets
-
-    @property
     def text(self) -> str:
         """Return the text that a recall stores."""
         return join_blocks(self.fitted[slot.name].text for slot in RECALLED)
 
-    @property
-    def tokens(self) -> int:
-        return self.count(self.text)
-
-    def documents(self) -> list[dict[str, Any]]:
-        """Return the entries in the text as JSON objects, triggered ones first, then by score."""
-        entries = [(entry, slot.name) for slot in RECALLED for entry in self.fitted[slot.name].kept]
-        entries.sort(key=lambda pair: (not pair[0].triggered, -pair[0].score, str(pair[0].id)))
-        return [entry.document(name) for entry, name in entries]
-
-    def left_out(self) -> list[dict[str, Any]]:
-        """Return the entries that no budget had room for as JSON objects, the most important of a slot first.
-
-        Each has the ``budget`` of its slot. One that another slot has room for is not left out.
-        """
-        kept = {entry.id for slot in RECALLED for entry in self.fitted[slot.name].kept}
-        return [
-            {**entry.document(slot.name), "budget": self.budgets[slot.name]}
+    def unstored_recall(self) -> Recall:
+        """Return the recall of the turn, which isn't saved: what of the slots is found anew for each turn."""
+        text = self.text
+        kept = [(entry, slot.name) for slot in RECALLED for entry in self.fitted[slot.name].kept]
+        # Triggered ones first, then by score.
+        kept.sort(key=lambda pair: (not pair[0].triggered, -pair[0].score, str(pair[0].id)))
+        ids = {entry.id for entry, _ in kept}  # what another slot has room for is not left out
+        left_out = [
+            {**entry.document(slot.name), "budget": self.filling.budgets[slot.name]}
             for slot in RECALLED
             for entry in sorted(self.fitted[slot.name].left_out, key=lambda entry: -entry.priority)
-            if entry.id not in kept
+            if entry.id not in ids
         ]
+        return Recall(
+            owner_id=self.turn.owner_id,
+            chat=self.turn.chat,
+            message=self.turn.message,
+            text=text,
+            memories=[entry.document(name) for entry, name in kept],
+            left_out=left_out[:MAX_LEFT_OUT],
+            left_out_count=len(left_out),
+            tokens=self.plan.count(text),
+            turn_hash=self.turn.hash,
+        )
 
 
-def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> RetrievalResult:
+def retrieve(turn: UserTurn, character: Character | None, plan: SlotPlan) -> RetrievalResult:
     """Find what was known just before a turn, and fill the slots with it within the budgets of ``plan``.
 
     Raise EmbeddingUnavailable, OperationalError.
@@ -88,37 +84,58 @@ def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> Retriev
     required = [result.id for result in related.results if result.memory]
     tiers = (LONG_TERM.name, SESSION.name)
     memories = active_memories(turn, tiers, character, required, related.vectors, related.near)
-    filling = fill(plan, _candidates(turn, character, related.results, memories, layers))
-    return RetrievalResult(turn, filling, plan.count, not related.lacks_vectors)
+    told = tellable(turn, character, {**layers, **found_entries(turn, related.results, memories)})
+    return _filled(turn, plan, _candidates(told, memories), has_vectors=not related.lacks_vectors)
 
 
-def _candidates(
+def _candidates(told: Mapping[str, Sequence[Entry]], memories: Mapping[str, Sequence[ActiveMemory]]) -> SlotCandidates:
+    """Return what may stand in the slots, of the entries that may be told.
+
+    Related to the turn are the passages, and those of the memories that the search or a trigger word found, best first.
+    Some of the memories may stand in slots of their own, which say them already.
+    """
+    entries = dict(told)
+    found = [entry for name in (LONG_TERM.name, SESSION.name) for entry in entries[name] if entry.triggered]
+    related = [*entries.pop(TRIGGERED.name), *(replace(entry, priority=entry.score) for entry in found)]
+    always = {active.id for active in memories[LONG_TERM.name] if active.always}
+    entries[LONG_TERM.name] = [entry for entry in entries[LONG_TERM.name] if entry.id in always]
+    protected = {name: _protect(items, PROTECTED_KINDS.get(name, ())) for name, items in entries.items()}
+    return SlotCandidates(protected, sorted(related, key=lambda entry: -entry.score))
+
+
+def _protect(entries: Sequence[Entry], kinds: Sequence[str]) -> list[Entry]:
+    """Raise the priority of the best entry of each of ``kinds``, and of the newest one: the current moment."""
+    if not kinds:
+        return list(entries)
+    of_kind = [max((e for e in entries if e.kind == kind), key=lambda e: e.priority, default=None) for kind in kinds]
+    protected = {entry.id for entry in [*of_kind, *entries[-1:]] if entry}
+    return [replace(e, priority=e.priority + PROTECTION) if e.id in protected else e for e in entries]
+
+
+def retell(
     turn: UserTurn,
     character: Character | None,
-    results: Sequence[SearchResult],
-    memories: Mapping[str, Sequence[ActiveMemory]],
-    layers: Mapping[str, Sequence[Entry]],
-) -> Candidates:
-    """Return the entries that may be told, of layers and ``memories`` by slot name, and of the search's results."""
-    results_by_id = {result.id: result for result in results if result.memory}
-    found = {
-        # Of two with the same priority, the newer one is kept.
-        name: [
-            _memory_entry(turn, active, results_by_id.get(active.id), active.priority + number * 1e-9)
-            for number, active in enumerate(rows)
-        ]
-        for name, rows in memories.items()
-    }
-    passages = [_passage_entry(turn, result.message, result) for result in results if result.message]
-    told = tellable(turn, character, {**layers, **found, TRIGGERED.name: passages})
-    related_entries = _triggered_entries(told.pop(TRIGGERED.name), [*told[LONG_TERM.name], *told[SESSION.name]])
-    always = {active.id for active in memories[LONG_TERM.name] if active.always}
-    told[LONG_TERM.name] = [entry for entry in told[LONG_TERM.name] if entry.id in always]
-    protected = {name: _protect(items, PROTECTED_KINDS.get(name, ())) for name, items in told.items()}
-    return Candidates(protected, related_entries)
+    plan: SlotPlan,
+    recalled: Mapping[str, Sequence[Entry]],
+    text: str | None = None,
+) -> RetrievalResult:
+    """Fill the slots with what a recall stored, by slot name, or with a ``text`` that stands for all of it.
+
+    What needs no search is read for each prompt.
+    """
+    layers = layer_entries(turn, character, plan)
+    if text is not None:
+        stored = {slot.name for slot in RECALLED}
+        layers = {name: entries for name, entries in layers.items() if name not in stored}
+    return _filled(turn, plan, SlotCandidates(tellable(turn, character, {**layers, **recalled}), text=text))
 
 
-def layer_entries(turn: UserTurn, character: Character | None, plan: Plan) -> dict[str, list[Entry]]:
+def _filled(turn: UserTurn, plan: SlotPlan, candidates: SlotCandidates, *, has_vectors: bool = True) -> RetrievalResult:
+    """Fill the slots: of all prompts, they are filled here alone."""
+    return RetrievalResult(turn, plan, candidates, fill(plan, candidates), has_vectors)
+
+
+def layer_entries(turn: UserTurn, character: Character | None, plan: SlotPlan) -> dict[str, list[Entry]]:
     """Return the entries that no search is needed for, by slot name; before ``tellable``."""
     return {name: read(turn, character) if plan.slots[name].enabled else [] for name, read in LAYERS.items()}
 
@@ -147,81 +164,3 @@ def tellable(
 
     # What characters suspect or believe is in their own mind, also where they don't know that it is so.
     return {name: list(items) if name == EPISTEMIC.name else without_secrets(items) for name, items in entries.items()}
-
-
-def _protect(entries: Sequence[Entry], kinds: Sequence[str]) -> list[Entry]:
-    """Raise the priority of the best entry of each of ``kinds``, and of the newest one: the current moment."""
-    if not kinds:
-        return list(entries)
-    of_kind = [max((e for e in entries if e.kind == kind), key=lambda e: e.priority, default=None) for kind in kinds]
-    protected = {entry.id for entry in [*of_kind, *entries[-1:]] if entry}
-    return [replace(e, priority=e.priority + PROTECTION) if e.id in protected else e for e in entries]
-
-
-def _memory_entry(turn: UserTurn, active: ActiveMemory, result: SearchResult | None, priority: float) -> Entry:
-    """Return the entry of a memory, with the score of ``result`` if the search found it."""
-    signals = result.signals if result else {"vector": max(active.similarity, 0.0)}
-    source = _latest_source(turn, active.sources)
-    return Entry(
-        id=active.id,
-        tier=active.tier,
-        kind=active.kind,
-        line=one_line(active.text),
-        priority=priority,
-        score=result.score if result else signals["vector"],
-        why=reasons(
-            names=names_in(turn.text, active.names),
-            origin=_describe_origin(turn, source),
-            signals=signals,
-            pinned=active.pinned,
-            triggers=active.triggers,
-        ),
-        source_message=source.id if source else None,
-        signals=signals,
-        triggered=result is not None or bool(active.triggers),
-        by_person=active.by_person,
-    )
-
-
-def _latest_source(turn: UserTurn, sources: Sequence[SourceMessage]) -> SourceMessage | None:
-    """Return the latest source message before the turn, else the latest one in another chat, else None."""
-    here = [source for source in sources if source.chat_id == turn.chat.pk and source.index < turn.index]
-    elsewhere = [source for source in sources if source.chat_id != turn.chat.pk]
-    return max(here or elsewhere, key=lambda source: source.index, default=None)
-
-
-def _describe_origin(turn: UserTurn, source: SourceMessage | None) -> str:
-    """Return a text such as "214 messages ago" or "in “Another chat”", or an empty string if neither is known."""
-    if source is None or (source.chat_id == turn.chat.pk and source.index >= turn.index):
-        return ""
-    if source.chat_id != turn.chat.pk:
-        return f"in “{source.chat_title}”"
-    distance = turn.index - source.index
-    return f"{distance:,} {'message' if distance == 1 else 'messages'} ago"
-
-
-def _triggered_entries(passages: Iterable[Entry], memories: Iterable[Entry]) -> list[Entry]:
-    """Return the passages, and those of the memories that the search or a trigger word found, best first.
-
-    Some of the memories may stand in slots of their own, which say them already.
-    """
-    found = [replace(entry, priority=entry.score) for entry in memories if entry.triggered]
-    return sorted([*passages, *found], key=lambda entry: -entry.score)
-
-
-def _passage_entry(turn: UserTurn, message: Message, result: SearchResult) -> Entry:
-    source = SourceMessage(message.pk, message.chat_id, message.index, message.chat.title)
-    return Entry(
-        id=message.pk,
-        tier=MESSAGES_TIER,
-        kind="said",
-        line=one_line(quotation(message.name, excerpt_around(message.mes, result.matched_sentence))),
-        priority=result.score,
-        score=result.score,
-        why=reasons(
-            names=names_in(turn.text, [message.name]), origin=_describe_origin(turn, source), signals=result.signals
-        ),
-        source_message=message.pk,
-        signals=result.signals,
-        triggered=True,
-    )

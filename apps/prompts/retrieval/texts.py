@@ -13,6 +13,7 @@ from apps.chats.queries.keys import ChatKeys, keys_of
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.memories.models import VersionedText
 from apps.memories.queries.texts import versions_in
+from apps.prompts.reasons import ALWAYS
 from apps.prompts.slots.blocks import one_line
 from apps.prompts.slots.entries import Entry
 from apps.prompts.turns import UserTurn
@@ -127,7 +128,7 @@ def _entries(version: VersionedText, lines: Sequence[str], priorities: Sequence[
             line=line,
             priority=priority,
             score=0.0,
-            why="always included",
+            why=ALWAYS,
             source_message=version.source_id,
             by_person=bool(version.edited_by),
         )

@@ -25,7 +25,7 @@ SIMPLE, ADVANCED, ONE_BLOCK, BY_MACROS = "simple", "advanced", "unified", "macro
 
 
 @dataclass(frozen=True)
-class Settings:
+class PromptSettings:
     """The settings that apply to one chat. ``slots`` are the configured slots by name."""
 
     mode: str = setting(
@@ -162,16 +162,16 @@ def _template_error(template: str) -> str | None:
     return gettext("It must not contain the character NUL.") if "\x00" in template else template_error(template)
 
 
-GENERAL = Schema(declared(Settings))
+GENERAL = Schema(declared(PromptSettings))
 SETTINGS = Schema([*GENERAL.values(), *(setting for slot in ALL_SLOTS for setting in _slot_settings(slot))])
 validate = SETTINGS.validate
 
 
-def resolve(documents: Iterable[Mapping[str, Any]]) -> Settings:
+def resolve(documents: Iterable[Mapping[str, Any]]) -> PromptSettings:
     """Return the settings that result from ``documents``, the most general first."""
     values = SETTINGS.defaults() | SETTINGS.merged(documents)
     slots = {
         slot.name: replace(slot, **{field: values[f"{slot.name}_{field}"] for field in SLOT_FIELDS})
         for slot in ALL_SLOTS
     }
-    return Settings(**{name: values[name] for name in GENERAL}, slots=slots)
+    return PromptSettings(**{name: values[name] for name in GENERAL}, slots=slots)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from django.utils.translation import gettext
 
 from apps.chats.macros import macros_in, resolve_macros
-from apps.prompts.slots.definitions import ENTRIES, Slot
+from apps.prompts.slots.definitions import ENTRIES, RECALLED, TRIGGERED, Slot, in_all_languages
 
 SEPARATOR = "\n\n"
 SEPARATOR_TOKENS = 3  # at most
@@ -81,3 +81,18 @@ def split_blocks(text: str, headings: Mapping[str, str], default: str) -> dict[s
         current = names.get(line.strip(), current)
         lines.setdefault(current, []).append(line)
     return {name: "\n".join(block).strip() for name, block in lines.items()}
+
+
+def blocks_of_text(slots: Mapping[str, Slot], names: Mapping[str, str], text: str) -> dict[str, str]:
+    """Return the blocks of a recall's text by slot name. What has no heading stands in a slot that is on, if any is."""
+    headings = {
+        heading_of(one, names): slot.name for slot in RECALLED for one in in_all_languages(slots[slot.name])
+    }  # the chat may have been in another language when the text was made
+    enabled = [slot.name for slot in (TRIGGERED, *RECALLED) if slots[slot.name].enabled]
+    return split_blocks(text, headings, enabled[0] if enabled else TRIGGERED.name)
+
+
+def unused_slots(slots: Mapping[str, Slot], names: Mapping[str, str], text: str) -> list[Slot]:
+    """Return the slots for which a recall's text has a block, but which are switched off."""
+    blocks = blocks_of_text(slots, names, text)
+    return [slots[slot.name] for slot in RECALLED if blocks.get(slot.name) and not slots[slot.name].enabled]

@@ -1,4 +1,4 @@
-"""Entries of slots: a memory or a passage of a message, and which of them a slot holds for some turns.
+"""Entries of slots: a memory or a passage of a message; slots filled with them; and which a slot holds for some turns.
 
 A block before the conversation that is held stays the same, so that a provider's cache keeps it.
 """
@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 from uuid import UUID
+
+from apps.prompts.slots.definitions import Slot
 
 MESSAGES_TIER = "messages"  # the tier of passages
 
@@ -57,28 +59,31 @@ class Entry:
         }
 
 
-Held = Mapping[str, Any]  # ``turn``: number of the user turn of the last refresh; ``entries``: the keys of its entries
+@dataclass(frozen=True)
+class FilledSlot:
+    """A slot with its text in the prompt.
 
-
-def hold(held: Held | None, entries: Sequence[Entry], turn: int, period: int) -> list[Entry]:
-    """Return the entries that were held if their period isn't over, else all.
-
-    All are returned also if an entry that was held has changed or is gone, and if a person has added or changed one.
+    ``tokens`` is the number of tokens of the text, ``full_tokens`` that of all entries, ``trimmed`` the number of
+    entries left out, ``budget`` the maximum number of tokens. ``left_out`` are the entries left out. ``edited``: a
+    person edited the text, which is used whole and may have more tokens than the budget.
     """
-    if held is None or not 0 <= turn - held["turn"] < period:
-        return list(entries)
-    keys = {key_of(entry): entry for entry in entries}
-    kept = set(held["entries"])
-    is_changed = not kept <= keys.keys() or any(entry.by_person for key, entry in keys.items() if key not in kept)
-    return list(entries) if is_changed else [entry for entry in entries if key_of(entry) in kept]
+
+    slot: Slot
+    text: str
+    tokens: int
+    full_tokens: int
+    trimmed: int
+    budget: int
+    left_out: Sequence[Entry] = ()
+    edited: bool = False
+
+    @property
+    def room(self) -> int:
+        """Return the number of tokens that the text may take."""
+        return max(self.budget, self.tokens) if self.edited else self.budget
 
 
-def renewed(held: Held | None, entries: Sequence[Entry], turn: int, period: int) -> dict[str, Any]:
-    """Return what to store for the next prompt, in which the slot had ``entries``."""
-    keys = [key_of(entry) for entry in entries]
-    if held is not None and list(held["entries"]) == keys and 0 <= turn - held["turn"] < period:
-        return dict(held)
-    return {"turn": turn, "entries": keys}
+Held = Mapping[str, Any]  # ``turn``: number of the user turn of the last refresh; ``entries``: the keys of its entries
 
 
 def key_of(entry: Entry) -> str:
@@ -95,9 +100,27 @@ class Holding:
     period: int
 
     def entries(self, slot: str, entries: Sequence[Entry]) -> list[Entry]:
-        """Return the entries that stay candidates of a slot."""
-        return hold(self.held.get(slot), entries, self.turn, self.period)
+        """Return the entries that stay candidates of a slot: those that were held if their period isn't over, else all.
+
+        All are returned also if an entry that was held has changed or is gone, and if a person has added or changed
+        one.
+        """
+        held = self.held.get(slot)
+        if held is None or not self._is_under_way(held):
+            return list(entries)
+        keys = {key_of(entry): entry for entry in entries}
+        kept = set(held["entries"])
+        is_changed = not kept <= keys.keys() or any(entry.by_person for key, entry in keys.items() if key not in kept)
+        return list(entries) if is_changed else [entry for entry in entries if key_of(entry) in kept]
 
     def after(self, kept: Mapping[str, Sequence[Entry]]) -> dict[str, Any]:
         """Return what to store for the next prompt, after one in which the slots had these entries."""
-        return {name: renewed(self.held.get(name), items, self.turn, self.period) for name, items in kept.items()}
+        stored: dict[str, Any] = {}
+        for slot, entries in kept.items():
+            held, keys = self.held.get(slot), [key_of(entry) for entry in entries]
+            is_same = held is not None and list(held["entries"]) == keys and self._is_under_way(held)
+            stored[slot] = dict(held) if held is not None and is_same else {"turn": self.turn, "entries": keys}
+        return stored
+
+    def _is_under_way(self, held: Held) -> bool:
+        return 0 <= self.turn - int(held["turn"]) < self.period

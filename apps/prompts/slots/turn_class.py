@@ -1,9 +1,6 @@
-"""Classify a user turn by its words, and adapt the token budgets to the class. Without database access."""
+"""Classify a user turn by its words. Without database access."""
 
 import re
-from collections.abc import Mapping
-
-from apps.prompts.slots.allocation import scaled
 
 DIALOGUE, ACTION, TRANSITION, INTIMATE = "dialogue", "action", "transition", "intimate"
 
@@ -50,13 +47,6 @@ _PATTERNS_BY_CLASS = {
     ),
 }  # fmt: skip
 
-_MULTIPLIERS_BY_CLASS = {
-    DIALOGUE: {"long_term": 1.2, "session": 0.8, "scenes": 0.7, "arcs": 1.0, "profiles": 1.2},
-    ACTION: {"long_term": 0.8, "session": 1.3, "scenes": 1.2, "arcs": 1.0, "profiles": 0.8},
-    TRANSITION: {"long_term": 1.0, "session": 0.9, "scenes": 1.0, "arcs": 1.3, "profiles": 1.0},
-    INTIMATE: {"long_term": 0.9, "session": 1.2, "scenes": 1.0, "arcs": 0.8, "profiles": 1.3},
-}
-
 
 def classify(text: str) -> str:
     """Return the class with the most distinct matches in the narration of a turn, or "dialogue" if nothing matches.
@@ -87,12 +77,3 @@ def _narration(text: str) -> str:
             parts.append(text[begin : opening.start()])
             begin = at = closing.end()
     return " ".join([*parts, text[begin:]])
-
-
-def adapted_budgets(turn_class: str, budgets: Mapping[str, int]) -> dict[str, int]:
-    """Return the budgets in tokens, by slot name, adapted to the class of a turn. Their sum does not grow."""
-    multipliers = _MULTIPLIERS_BY_CLASS[turn_class]
-    weighted = {name: budget * multipliers[name] for name, budget in budgets.items() if name in multipliers}
-    base, total = sum(budgets[name] for name in weighted), sum(weighted.values())
-    scale = min(1.0, base / total) if total else 1.0
-    return {**budgets, **scaled(weighted, scale)}

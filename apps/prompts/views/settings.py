@@ -17,11 +17,10 @@ from apps.common.problems import Invalid
 from apps.common.settings.inheritance import Source, setting_values
 from apps.memories.views.access import own_row
 from apps.prompts.assembly.previews import preview_memory
-from apps.prompts.settings.forms import InjectionSettingsForm
+from apps.prompts.filling.statistics import histories_of
+from apps.prompts.pages.settings_forms import InjectionSettingsForm, trimmings_of
 from apps.prompts.settings.schema import SETTINGS, resolve, validate
-from apps.prompts.settings.stores import INJECTION_SETTINGS, budget_steps
-from apps.prompts.settings.trimming import trimmings_of
-from apps.prompts.statistics import histories_of
+from apps.prompts.settings.stores import INJECTION_SETTINGS
 
 
 @login_required
@@ -99,6 +98,6 @@ def _preview_context(chat: Chat, sources: list[Source], form: InjectionSettingsF
         prompt = preview_memory(chat, settings)
     except Invalid as problem:
         return {"problem": problem.detail, "slots": form.slots({})}
-    trimmings = trimmings_of(prompt.slots, budget_steps(chat, settings, prompt.turn_class))
+    trimmings = trimmings_of(prompt.slots, prompt.budget_steps)
     shown = list(form.slots({filled.slot.name: filled for filled in prompt.slots}, trimmings))
     return {"prompt": prompt, "problem": gettext("Some settings are not valid.") if form.errors else "", "slots": shown}

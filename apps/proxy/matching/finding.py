@@ -9,9 +9,9 @@ from django.db.models import Q, QuerySet
 from apps.chats.models import Chat
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
-from apps.proxy.matching.comparison import Compared, Request, compare
+from apps.proxy.matching.comparison import Compared, compare
 from apps.proxy.matching.folded import instruction_keys
-from apps.proxy.matching.plans import Plan
+from apps.proxy.matching.plans import ChangePlan, KeyedRequest
 from apps.proxy.models import ProxiedChat
 from apps.proxy.requests.turns import Turn
 
@@ -38,13 +38,14 @@ def _latest(owner_id: Any, fingerprints: Any, story: Any, character_id: Any) -> 
 LATEST: CompiledQuery[ProxiedChat] = CompiledQuery(_latest)
 
 
-def find_chat(owner: Owner, request: Request, *, story: UUID | None = None) -> Compared | None:
+def find_chat(owner: Owner, request: KeyedRequest, *, story: UUID | None = None) -> Compared | None:
     """Return the chat, of a story if one is given, that shares most with a request, or None if it isn't certain.
 
     A chat of another character than the client names is none of them. Of two that share as much, one is chosen only if
     the request changes nothing in it.
     """
-    character = request.character if request.is_named else None
+    is_chosen = request.sent.is_named and not request.sent.company.is_group  # in a group, it is who speaks next
+    character = request.sent.character if is_chosen else None
     sought = set(request.fingerprints)
     latest = LATEST.rows(owner_id_of(owner), list(request.fingerprints), story, character.pk if character else None)
     rows = sorted(latest, key=lambda row: -len(sought & set(row.fingerprints)))
@@ -69,7 +70,7 @@ def has_sent(owner: Owner, client: str, instructions: Sequence[str]) -> bool:
     return any(keys.issubset(known) for known in latest.values_list("instructions", flat=True)[:CANDIDATES])
 
 
-def is_same_chat(turns: Sequence[Turn], plan: Plan, *, same_opening: bool) -> bool:
+def is_same_chat(turns: Sequence[Turn], plan: ChangePlan, *, same_opening: bool) -> bool:
     """Return whether the turns are of the chat that they were compared with, and of no other with equal words.
 
     A greeting alone is shared by all chats of a character. One user message may be, so the system prompt decides.

@@ -4,17 +4,15 @@ SillyTavern's prompt post-processing joins replies of several members of a group
 no names, only the stored messages show where one ends.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from uuid import UUID
 
-from apps.proxy.matching.keys import key_of, unspaced_key
-from apps.proxy.matching.plans import Entry
+from apps.proxy.matching.keys import keys_of, unspaced_key
+from apps.proxy.matching.plans import ComparedMessage, KeyedRequest, Texts
 from apps.proxy.requests.texts import GAP, unspaced
 from apps.proxy.requests.turns import Turn
-
-Texts = Callable[[tuple[UUID, ...]], Mapping[UUID, str]]
 
 
 @dataclass(frozen=True)
@@ -27,62 +25,56 @@ class _Stored:
     length: int
 
 
-def divided_turns(
-    owner_id: UUID, entries: Sequence[Entry], turns: Sequence[Turn], keys: Sequence[int], *, texts: Texts
-) -> tuple[Sequence[Turn], Sequence[int]]:
-    """Return the turns and their keys, those of several stored messages divided into these.
+def divided_request(
+    owner_id: UUID, messages: Sequence[ComparedMessage], request: KeyedRequest, texts: Texts
+) -> KeyedRequest:
+    """Return the request with each turn of several stored messages divided into these.
 
     The messages follow one another, and none of them is a turn of its own. One of them may be another text: an edited
     message has no end of its own.
     """
-    runs = _joined_runs(entries, keys)
-    stored = {unspaced_key(entry.key) for entry in entries}
-    if not runs or all(unspaced_key(key) in stored for key in keys):
-        return turns, keys
-    had = texts(tuple(entry.id for run in runs for entry in run))
+    runs = _joined_runs(messages, request.keys)
+    stored = {unspaced_key(message.key) for message in messages}
+    if not runs or all(unspaced_key(key) in stored for key in request.keys):
+        return request
+    had = texts(tuple(message.id for run in runs for message in run))
     # By the beginning of each message, since a chat may have thousands.
     by_beginning: dict[tuple[bool, str], list[_Stored]] = {}
     for number, run in enumerate(runs):
-        for place, entry in enumerate(run):
-            first, *_ = paragraphs = _paragraphs(had.get(entry.id, ""))
-            message = _Stored("".join(paragraphs), number, place, len(run))
-            by_beginning.setdefault((entry.is_user, first), []).append(message)
-    divided: list[Turn] = []
-    divided_keys: list[int] = []
-    for turn, key in zip(turns, keys, strict=True):
+        for place, message in enumerate(run):
+            first, *_ = paragraphs = list(map(unspaced, had.get(message.id, "").split(GAP)))
+            text = _Stored("".join(paragraphs), number, place, len(run))
+            by_beginning.setdefault((message.is_user, first), []).append(text)
+    turns: list[Turn] = []
+    keys: list[int] = []
+    for turn, key in zip(request.turns, request.keys, strict=True):
         parts = [turn] if turn.tools or unspaced_key(key) in stored else _parts(turn, by_beginning)
-        divided += parts
-        divided_keys += (
-            [key] if len(parts) == 1 else [key_of(owner_id, is_user=part.is_user, text=part.text) for part in parts]
-        )
-    return divided, divided_keys
+        turns += parts
+        keys += [key] if len(parts) == 1 else keys_of(owner_id, parts)
+    return replace(request, turns=turns, keys=keys)
 
 
-def _joined_runs(entries: Sequence[Entry], keys: Sequence[int]) -> list[list[Entry]]:
+def _joined_runs(messages: Sequence[ComparedMessage], keys: Sequence[int]) -> list[list[ComparedMessage]]:
     """Return the messages of one role that follow one another, and of which the client sends none as a turn.
 
     Between replies, there may be a message of the user's that is none of the turns either: an instruction that has
     moved, or one that was deleted.
     """
     sent = set(map(unspaced_key, keys))
-    runs: list[list[Entry]] = [[]]
-    replies: list[list[Entry]] = [[]]
-    for entry in entries:
-        if not entry.is_known:
+    runs: list[list[ComparedMessage]] = [[]]
+    replies: list[list[ComparedMessage]] = [[]]
+    for message in messages:
+        if not message.is_known:
             continue
-        if not entry.is_stored or unspaced_key(entry.key) in sent:
+        if not message.is_stored or unspaced_key(message.key) in sent:
             runs.append([])
             replies.append([])
-        elif entry.is_user:
-            runs[-1].append(entry)
+        elif message.is_user:
+            runs[-1].append(message)
         else:
-            replies[-1].append(entry)
+            replies[-1].append(message)
             runs.append([])
     return [run for run in (*runs, *replies) if len(run) > 1]
-
-
-def _paragraphs(text: str) -> list[str]:
-    return list(map(unspaced, text.split(GAP)))
 
 
 def _parts(turn: Turn, by_beginning: Mapping[tuple[bool, str], Sequence[_Stored]]) -> list[Turn]:

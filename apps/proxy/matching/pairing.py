@@ -1,26 +1,21 @@
 """Pair what a client sends with the messages that it has edited. Nothing here reads or writes the database."""
 
-from collections.abc import Callable, Mapping, Sequence
-from uuid import UUID
+from collections import Counter
+from collections.abc import Sequence
 
 from apps.proxy.matching.alignment import Pairs
-from apps.proxy.matching.likeness import likeness, trigrams
-from apps.proxy.matching.plans import Entry
+from apps.proxy.matching.plans import ComparedMessage, Texts
 from apps.proxy.requests.turns import Turn
 
 MAX_MISSING = 2  # exchanges that a client deletes at once in the middle; what is more was left out of its context
 MAX_LIKENED = 2_500  # pairs of texts in a gap; beyond it, turns are paired by speaker alone
 PAIRED = 0.01  # added to the square of the likeness: unlike texts are paired too, if nothing is more alike
-Texts = Callable[[tuple[UUID, ...]], Mapping[UUID, str]]
-
-
-def no_texts(ids: tuple[UUID, ...]) -> Mapping[UUID, str]:
-    """Return no texts, where messages have only keys."""
-    return {}
+COMPARED_CHARACTERS = 2_000  # of a text
+Trigrams = Counter[str]
 
 
 def pair_turns(
-    entries: Sequence[Entry], turns: Sequence[Turn], matched: Pairs, *, follows: bool, texts: Texts
+    messages: Sequence[ComparedMessage], turns: Sequence[Turn], matched: Pairs, *, follows: bool, texts: Texts
 ) -> tuple[Pairs, set[int]]:
     """Return the equal turns, between them those that the client has edited, and the places that it left out.
 
@@ -29,38 +24,42 @@ def pair_turns(
     pairs = list(matched)
     kept: set[int] = set()
     starts = [(-1, -1), *matched]
-    ends = [*matched, (len(entries), len(turns))]
+    ends = [*matched, (len(messages), len(turns))]
     for (start, turn_start), (end, turn_end) in zip(starts, ends, strict=True) if matched else ():
-        places = [place for place in range(start + 1, end) if entries[place].is_known and not entries[place].is_fixed]
+        places = [place for place in range(start + 1, end) if messages[place].is_known and not messages[place].is_fixed]
         numbers = list(range(turn_start + 1, turn_end))
-        missing = sum(entries[place].is_user for place in places) - sum(turns[number].is_user for number in numbers)
-        is_inside = start >= 0 and end < len(entries)
+        missing = sum(messages[place].is_user for place in places) - sum(turns[number].is_user for number in numbers)
+        is_inside = start >= 0 and end < len(messages)
         left_out = start < 0 or (is_inside and missing > MAX_MISSING and not follows)
         if left_out:
             # What the client no longer sends is further back: turns are paired from the end.
             near = places[-len(numbers) - 2 * MAX_MISSING :] if numbers else []
-            pairs += _pair_gap(entries, turns, near[::-1], numbers[::-1], texts)
+            pairs += _pair_gap(messages, turns, near[::-1], numbers[::-1], texts)
             kept.update(places)
         else:
             # Several exchanges fewer at the end: the client went on from an earlier point, and deleted nothing between.
-            is_earlier = end == len(entries) and missing >= MAX_MISSING and not follows
-            pairs += _pair_gap(entries, turns, places, numbers, None if is_earlier else texts)
+            is_earlier = end == len(messages) and missing >= MAX_MISSING and not follows
+            pairs += _pair_gap(messages, turns, places, numbers, None if is_earlier else texts)
     return sorted(pairs), kept
 
 
 def _pair_gap(
-    entries: Sequence[Entry], turns: Sequence[Turn], places: Sequence[int], numbers: Sequence[int], texts: Texts | None
+    messages: Sequence[ComparedMessage],
+    turns: Sequence[Turn],
+    places: Sequence[int],
+    numbers: Sequence[int],
+    texts: Texts | None,
 ) -> Pairs:
-    """Pair turns with entries of the same speaker, in order: the first ones, or so that ``texts`` are most alike."""
-    speakers = [entries[place].is_user for place in places]
+    """Pair turns with messages of the same speaker, in order: the first ones, or so that ``texts`` are most alike."""
+    speakers = [messages[place].is_user for place in places]
     wanted = [turns[number].is_user for number in numbers]
     if not set(speakers) & set(wanted):
         return []
     if texts is None or len(places) * len(numbers) == 1 or len(places) * len(numbers) > MAX_LIKENED:
         found = _in_order(speakers, wanted)
     else:
-        stored = texts(tuple(entries[place].id for place in places))
-        old = [trigrams(stored.get(entries[place].id, "")) for place in places]
+        stored = texts(tuple(messages[place].id for place in places))
+        old = [trigrams(stored.get(messages[place].id, "")) for place in places]
         new = [trigrams(turns[number].text) for number in numbers]
         found = _most_like(
             [
@@ -107,3 +106,14 @@ def _most_like(scores: Sequence[Sequence[float]]) -> Pairs:
         else:
             number += 1
     return pairs
+
+
+def trigrams(text: str) -> Trigrams:
+    """Return how often each sequence of three characters stands in the beginning of a text, in any language."""
+    padded = f"  {' '.join(text[:COMPARED_CHARACTERS].lower().split())} "
+    return Counter(padded[at : at + 3] for at in range(len(padded) - 2))
+
+
+def likeness(first: Trigrams, second: Trigrams) -> float:
+    """Return the share of trigrams that two texts have in common, from 0 to 1 (the Sørensen-Dice coefficient)."""
+    return 2 * (first & second).total() / max(first.total() + second.total(), 1)

@@ -1,13 +1,18 @@
-"""What is compared with a client's turns, and the changes that follow. Nothing here reads or writes the database."""
+"""What of a request is compared with a chat, and the changes that follow. Nothing here reads or writes the database."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 from uuid import UUID
 
+from apps.proxy.requests.conversations import ClientRequest
 from apps.proxy.requests.turns import Turn
+
+KEPT_FINGERPRINTS = 40
 
 
 @dataclass(frozen=True)
-class Entry:
+class ComparedMessage:
     """A message of a chat. ``key`` identifies its speaker and its text as the client has it, see ``key_of``.
 
     ``is_known``: the client has sent or received it. ``is_fixed``: the client's history neither changes nor deletes
@@ -27,23 +32,68 @@ class Entry:
         return bool(self.key & 1)
 
 
+@dataclass(frozen=True)
+class KeyedRequest:
+    """What of a request is compared with a chat: the turns that were sent, or what of them is said, with their keys.
+
+    ``opening`` is the key of the system messages before the first turn. ``instructions`` are keys of paragraphs that
+    nobody says, ``ends`` those of paragraphs of turns that may have such in them.
+    """
+
+    sent: ClientRequest
+    turns: Sequence[Turn]
+    keys: Sequence[int]
+    opening: int = 0
+    instructions: Sequence[int] = ()
+    ends: Sequence[int] = ()
+
+    @property
+    def has_history(self) -> bool:
+        """Return whether the client has sent a reply back."""
+        return any(not turn.is_user for turn in self.turns)
+
+    @property
+    def asked(self) -> str:
+        """Return the name of who is asked for a reply to another reply, or nothing."""
+        return self.sent.company.speaker if self.sent.is_nudged else ""
+
+    @property
+    def fingerprints(self) -> list[int]:
+        """Return by what the chat is found: the keys of the first user turn and the latest ones."""
+        users = [key for key in self.keys if key & 1]
+        return list(dict.fromkeys([*users[:1], *users[-KEPT_FINGERPRINTS:], *self.ends]))
+
+
+# Returns the shown texts of messages by id. It is called only where keys don't tell enough.
+Texts = Callable[[tuple[UUID, ...]], Mapping[UUID, str]]
+
+
+class ShownTexts(Protocol):
+    """The texts that the messages of a chat show at present."""
+
+    def of(self, ids: tuple[UUID, ...]) -> Mapping[UUID, str]:
+        """Return the texts of messages by id."""
+
+    def changed(self, messages: Sequence[ComparedMessage]) -> set[UUID]:
+        """Return the ids of those messages that somebody else has changed since the client had them."""
+
+
 @dataclass
-class Plan:
+class ChangePlan:
     """What a client has changed since its last request, to be applied to the stored messages.
 
-    ``matched`` are positions of equal entries and turns, of which ``respaced`` differ in white space, and ``cleaned``
-    are stored with an instruction of the client. ``edits`` are
-    entries with the turns that replace their texts. Of these, ``selected`` have the text as one of their swipes
-    already. ``insertions`` are turns with the message that
+    ``matched`` are positions of equal messages and turns, of which ``respaced`` differ in white space, and ``cleaned``
+    are stored with an instruction of the client. ``edits`` are messages with the turns that replace their texts. Of
+    these, ``selected`` have the text as one of their swipes already. ``insertions`` are turns with the message that
     they precede. ``anchor`` is the message of the last turn, None if that is new. ``known`` are afterwards the
     messages that the client has, with their keys; None stands for a new message. ``cut`` counts user messages that the
     client dropped from the end, ``tail`` all messages there, ``last_kept`` is the last message before them.
     """
 
     matched: list[tuple[int, int]] = field(default_factory=list)
-    respaced: list[tuple[Entry, Turn]] = field(default_factory=list)
-    cleaned: list[tuple[Entry, Turn]] = field(default_factory=list)
-    edits: list[tuple[Entry, Turn]] = field(default_factory=list)
+    respaced: list[tuple[ComparedMessage, Turn]] = field(default_factory=list)
+    cleaned: list[tuple[ComparedMessage, Turn]] = field(default_factory=list)
+    edits: list[tuple[ComparedMessage, Turn]] = field(default_factory=list)
     selected: set[UUID] = field(default_factory=set)
     tools: dict[UUID, Turn] = field(default_factory=dict)
     deletions: list[UUID] = field(default_factory=list)

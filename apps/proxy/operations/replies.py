@@ -10,6 +10,7 @@ from apps.chats.message_data.namespaces import LOCI_NAMESPACE, PARTIAL_KEY, Data
 from apps.chats.models import Chat, Message
 from apps.chats.operations import Patch, append_messages, patch_messages
 from apps.common.scoping import Owner
+from apps.proxy.collected_replies import CollectedReply
 from apps.proxy.matching.keys import key_of
 from apps.proxy.models import ProxiedChat
 from apps.proxy.operations.requests import StoredRequest
@@ -17,7 +18,6 @@ from apps.proxy.operations.stored_turns import data_of, parsed_turn, swipe_of
 from apps.proxy.requests.folded_prompts import label_of
 from apps.proxy.requests.texts import normalized, same_text
 from apps.proxy.requests.turns import Turn, joined
-from apps.proxy.upstream.collected_replies import CollectedReply
 from apps.replies.continuations import continued
 from apps.replies.speakers import without_name
 

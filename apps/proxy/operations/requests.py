@@ -1,27 +1,28 @@
 """Store what a client sends. The chat is never locked during a comparison or a call of the model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from django.db import connection, transaction
 
 from apps.chats.locking import Guard, lock_chat
 from apps.chats.message_data.namespaces import LOCI_NAMESPACE, DataChange
-from apps.chats.models import Character, Chat, Message
+from apps.chats.models import Chat, Message
 from apps.chats.operations import Patch, add_member, append_messages, branch_chat, create_chat, patch_messages
 from apps.chats.queries import access_chat
 from apps.common.problems import Missing
 from apps.common.scoping import Owner, owner_id_of
-from apps.proxy.matching.comparison import Compared, Request, compare, entries_of
+from apps.proxy.matching.comparison import Compared, compare, keyed_request, messages_of
 from apps.proxy.matching.finding import find_chat, is_found
-from apps.proxy.matching.folded import KEPT_INSTRUCTIONS, end_keys, instruction_keys
-from apps.proxy.matching.keys import key_of, keys_of
-from apps.proxy.matching.plans import Entry, Plan
+from apps.proxy.matching.folded import KEPT_INSTRUCTIONS
+from apps.proxy.matching.keys import key_of
+from apps.proxy.matching.plans import ChangePlan, ComparedMessage, KeyedRequest
 from apps.proxy.models import ProxiedChat
 from apps.proxy.operations.stored_turns import parsed_turn, storable, swipe_of
+from apps.proxy.requests.conversations import ClientRequest
 from apps.proxy.requests.folded_prompts import PLACEHOLDER
-from apps.proxy.requests.speakers import MAX_MEMBERS, NOBODY, Company
+from apps.proxy.requests.speakers import MAX_MEMBERS, Company
 from apps.proxy.requests.texts import GAP, normalized, unspaced
 from apps.proxy.requests.turns import Turn
 
@@ -46,48 +47,18 @@ class StoredRequest:
     sent: int = 0
 
 
-def store_request(
-    owner: Owner,
-    turns: Sequence[Turn],
-    *,
-    opening: str,
-    named: UUID | None = None,
-    character: Character | None = None,
-    is_named: bool = False,
-    follows: bool = False,
-    is_nudged: bool = False,
-    client: str = "",
-    instance: str = "",
-    company: Company = NOBODY,
-    instructions: Sequence[str] = (),
-) -> StoredRequest:
+def store_request(owner: Owner, sent: ClientRequest) -> StoredRequest:
     """Apply to the stored chat what the client has changed. Return it; a repeated request stores nothing twice.
 
     The chat is the named one, else the one that the turns continue, else a new one. If they continue an earlier point,
-    the chat is kept, and they continue a branch; in a named chat one exchange at the end may be deleted, with
-    ``follows`` any number. ``company`` is who takes part, ``instructions`` are the texts of the system messages.
-    Raise Missing.
+    the chat is kept, and they continue a branch; in a named chat one exchange at the end may be deleted, any number if
+    the client follows deletions. Raise Missing.
     """
-    owner_id = owner_id_of(owner)
-    turns = _without_placeholder(owner, turns)
-    request = Request(
-        turns,
-        keys_of(owner_id, turns),
-        key_of(owner_id, is_user=False, text=opening),
-        character,
-        follows,
-        is_nudged,
-        client,
-        instance,
-        is_named and not company.is_group,  # in a group, it is who speaks next
-        instruction_keys(owner_id, instructions)[-KEPT_INSTRUCTIONS // 2 :],
-        end_keys(owner_id, turns),
-        company,
-    )
+    request = keyed_request(owner, replace(sent, turns=_without_placeholder(owner, sent.turns)))
     try:
-        return _store(owner, request, named)
+        return _store(owner, request, sent.named)
     except Missing:
-        if named is not None:
+        if sent.named is not None:
             raise
     return _store(owner, request, None)  # the chat that was found was put into the bin before it was locked
 
@@ -104,7 +75,7 @@ def _without_placeholder(owner: Owner, turns: Sequence[Turn]) -> Sequence[Turn]:
     return turns if is_said else turns[1:]
 
 
-def _store(owner: Owner, request: Request, named: UUID | None) -> StoredRequest:
+def _store(owner: Owner, request: KeyedRequest, named: UUID | None) -> StoredRequest:
     """Find the chat of a request, and apply what it changes. Raise Missing."""
     compared = _find(owner, request, named)
     with transaction.atomic():
@@ -119,7 +90,7 @@ def _store(owner: Owner, request: Request, named: UUID | None) -> StoredRequest:
         return _apply(owner, compared)
 
 
-def _find(owner: Owner, request: Request, named: UUID | None) -> Compared | None:
+def _find(owner: Owner, request: KeyedRequest, named: UUID | None) -> Compared | None:
     """Return the chat of a request and what it changes, or None for a new one. Raise Missing."""
     if named is None:
         return find_chat(owner, request)
@@ -131,40 +102,40 @@ def _find(owner: Owner, request: Request, named: UUID | None) -> Compared | None
     return branch if branch and not branch.plan.cut else compared
 
 
-def _is_earlier(compared: Compared, request: Request, named: UUID | None) -> bool:
+def _is_earlier(compared: Compared, request: KeyedRequest, named: UUID | None) -> bool:
     """Return whether a request continues an earlier point of the chat, which is to be kept.
 
     What a client that sends new lines alone leaves out, it has not deleted.
     """
     if not named or not compared.plan.cut:
         return bool(compared.plan.cut)
-    if request.follows:
+    if request.sent.follows:
         return False
-    rows = ProxiedChat.objects.for_owner(compared.chat.owner_id).filter(chat=compared.chat, client=request.client)
+    rows = ProxiedChat.objects.for_owner(compared.chat.owner_id).filter(chat=compared.chat, client=request.sent.client)
     sends_history = request.has_history or rows.filter(sends_history=True).exists()
     return compared.plan.cut > (1 if sends_history else 0)
 
 
-def _created(owner: Owner, request: Request) -> Chat:
+def _created(owner: Owner, request: KeyedRequest) -> Chat:
     first = next((turn.text for turn in request.turns if turn.is_user), "")
     title = " ".join(first.strip().split(GAP)[0].split())[:TITLE_LENGTH]  # what follows may be an instruction
-    character = None if request.company.is_group else request.character
-    title = ", ".join(request.company.members)[:TITLE_LENGTH] or (character.name if character else title)
-    return create_chat(owner, title=title, character=character, user_name=request.company.user)
+    character = None if request.sent.company.is_group else request.sent.character
+    title = ", ".join(request.sent.company.members)[:TITLE_LENGTH] or (character.name if character else title)
+    return create_chat(owner, title=title, character=character, user_name=request.sent.company.user)
 
 
-def _branch(owner: Owner, chat: Chat, plan: Plan, request: Request) -> Chat:
+def _branch(owner: Owner, chat: Chat, plan: ChangePlan, request: KeyedRequest) -> Chat:
     """Branch a chat after what the client has kept. The client knows of the branch what it knew of the chat."""
     if plan.last_kept is None:
         return _created(owner, request)
-    entries = entries_of(chat, request.client)
+    messages = messages_of(chat, request.sent.client)
     at = Message.objects.for_owner(owner).get(pk=plan.last_kept).index
     branch = branch_chat(owner, chat.pk, at)
     copies = Message.objects.for_owner(owner).filter(chat=branch).order_by("index").values_list("pk", flat=True)
-    kept = entries[: 1 + next(place for place, entry in enumerate(entries) if entry.id == plan.last_kept)]
+    kept = messages[: 1 + next(place for place, one in enumerate(messages) if one.id == plan.last_kept)]
     ids = iter(copies)
-    pairs = [(next(ids) if entry.is_stored else entry.id, entry) for entry in kept]
-    known = [(pk, entry.key) for pk, entry in pairs if entry.is_known]
+    pairs = [(next(ids) if one.is_stored else one.id, one) for one in kept]
+    known = [(pk, one.key) for pk, one in pairs if one.is_known]
     remember(branch, request, known)
     return branch
 
@@ -177,19 +148,18 @@ def _lock_owner(owner: Owner) -> None:
 
 def _apply(owner: Owner, compared: Compared) -> StoredRequest:
     """Write the changes of a request to a locked chat."""
-    chat, plan, request = compared.chat, compared.plan, compared.request
-    _add_members(owner, chat, request.company)
-    new = _write(owner, chat, plan, Guard(optional=True, instance=request.instance))
+    chat, plan, request, sent = compared.chat, compared.plan, compared.request, compared.request.sent
+    _add_members(owner, chat, sent.company)
+    new = _write(owner, chat, plan, Guard(optional=True, instance=sent.instance))
     ids = iter(new)
-    known = [(pk or next(ids), key) for pk, key in plan.known]
-    remember(chat, request, known)
+    remember(chat, request, [(pk or next(ids), key) for pk, key in plan.known])
     anchor = plan.anchor or new[-1]
     chat.refresh_from_db()
-    sent = len(request.turns)
-    if request.turns[-1].is_user or request.is_nudged:
-        return StoredRequest(chat, anchor, client=request.client, speaker=_speaker(request), sent=sent)
+    count = len(request.turns)
+    if request.turns[-1].is_user or sent.is_nudged:
+        return StoredRequest(chat, anchor, client=sent.client, speaker=sent.speaker, sent=count)
     continued = Message.objects.for_owner(owner).filter(chat=chat).with_swipes().get(pk=anchor)
-    return StoredRequest(chat, anchor, continued.mes, request.client, sent=sent)
+    return StoredRequest(chat, anchor, continued.mes, sent.client, sent=count)
 
 
 def _add_members(owner: Owner, chat: Chat, company: Company) -> None:
@@ -200,13 +170,7 @@ def _add_members(owner: Owner, chat: Chat, company: Company) -> None:
             add_member(owner, chat.pk, name)
 
 
-def _speaker(request: Request) -> str:
-    """Return the name of who replies, or nothing: in a group, the one whom the client names in any way."""
-    in_group = request.company.is_group and request.character
-    return request.company.speaker or (request.character.name if in_group and request.character else "")
-
-
-def _write(owner: Owner, chat: Chat, plan: Plan, guard: Guard) -> list[UUID]:
+def _write(owner: Owner, chat: Chat, plan: ChangePlan, guard: Guard) -> list[UUID]:
     """Write the changes of a plan. Return the ids of the new messages, in order."""
     patches = [Patch(id=before, insert_before=parsed_turn(chat, turn)) for before, turn in plan.insertions]
     patches += _patches(owner, plan)
@@ -223,11 +187,10 @@ def _write(owner: Owner, chat: Chat, plan: Plan, guard: Guard) -> list[UUID]:
     return [pk for pk in messages.all() if pk not in before]
 
 
-def _patches(owner: Owner, plan: Plan) -> list[Patch]:
+def _patches(owner: Owner, plan: ChangePlan) -> list[Patch]:
     """Return the patches that give messages the client's texts and calls of tools."""
-    edits = {entry.id: (entry, turn) for entry, turn in plan.edits}
-    respaced = {entry.id: turn for entry, turn in plan.respaced}
-    cleaned = {entry.id: (entry, turn) for entry, turn in plan.cleaned}
+    edits, cleaned = ({one.id: (one, turn) for one, turn in pairs} for pairs in (plan.edits, plan.cleaned))
+    respaced = {one.id: turn for one, turn in plan.respaced}
     patches = []
     for message in Message.objects.for_owner(owner).filter(pk__in=[*edits, *respaced, *cleaned]).with_swipes():
         if message.pk in cleaned:
@@ -242,7 +205,7 @@ def _patches(owner: Owner, plan: Plan) -> list[Patch]:
     return patches
 
 
-def _edit(message: Message, entry: Entry, turn: Turn, plan: Plan) -> list[Patch]:
+def _edit(message: Message, compared: ComparedMessage, turn: Turn, plan: ChangePlan) -> list[Patch]:
     """Return the patches that show the text of a turn: by the swipe that has it, an edit, or another swipe.
 
     It is another swipe if somebody else has changed the text since the client had it, if the reply has swipes, of which
@@ -259,7 +222,7 @@ def _edit(message: Message, entry: Entry, turn: Turn, plan: Plan) -> list[Patch]
     unspaced_texts = list(map(unspaced, texts))
     if unspaced(wanted) in unspaced_texts:
         return [Patch(id=message.pk, swipe_id=unspaced_texts.index(unspaced(wanted))), rewritten]
-    is_unchanged = key_of(message.owner_id, is_user=message.is_user, text=message.mes) == entry.key
+    is_unchanged = key_of(message.owner_id, is_user=message.is_user, text=message.mes) == compared.key
     has_swipes = not message.is_user and len(texts) > 1
     is_taken_back = message.pk == plan.anchor and not turn.is_user and texts[message.swipe_id].startswith(wanted)
     if is_unchanged and not has_swipes and not is_taken_back:
@@ -267,13 +230,13 @@ def _edit(message: Message, entry: Entry, turn: Turn, plan: Plan) -> list[Patch]
     return [Patch(id=message.pk, add_swipe=swipe_of(turn))]
 
 
-def remember(chat: Chat, request: Request, known: Sequence[tuple[UUID, int]]) -> None:
+def remember(chat: Chat, request: KeyedRequest, known: Sequence[tuple[UUID, int]]) -> None:
     """Store what the client knows of a chat, and by what its next request is recognised."""
     rows = ProxiedChat.objects.for_owner(chat.owner_id).filter(chat=chat).order_by("-updated_at")
-    row = rows.filter(client=request.client).first()
+    row = rows.filter(client=request.sent.client).first()
     if row is None:
         rows.filter(pk__in=rows.values_list("pk", flat=True)[MAX_CLIENTS - 1 :]).delete()
-        row = ProxiedChat(owner_id=chat.owner_id, chat=chat, client=request.client)
+        row = ProxiedChat(owner_id=chat.owner_id, chat=chat, client=request.sent.client)
     row.opening = request.opening
     row.fingerprints = list(dict.fromkeys([*row.fingerprints[:1], *request.fingerprints]))
     row.known_messages = [pk for pk, _ in known]

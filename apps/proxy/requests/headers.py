@@ -53,11 +53,6 @@ def follows_deletions(headers: Mapping[str, str]) -> bool:
     return headers.get("X-Loci-Deletions", "").strip().lower() == "follow"
 
 
-def names_character(headers: Mapping[str, str]) -> bool:
-    """Return whether the client names its character."""
-    return bool(character_name(headers))
-
-
 def character_name(headers: Mapping[str, str]) -> str:
     """Return the name of the character that the client names, or nothing."""
     return headers.get("X-Loci-Character", "").strip()

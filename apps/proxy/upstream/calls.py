@@ -24,26 +24,25 @@ from apps.llm.models import Connection
 from apps.llm.operations import record_usage
 from apps.llm.tokens import count_tokens, token_counter
 from apps.llm.usage.limits import check_limit
+from apps.proxy.collected_replies import CollectedReply
 from apps.proxy.matching.finding import has_sent, is_found
+from apps.proxy.memory import messages_with_memory, room_for_memory, speaker_in
 from apps.proxy.models import ProxiedChat
 from apps.proxy.operations.replies import store_reply
 from apps.proxy.operations.requests import StoredRequest, store_request
-from apps.proxy.prompts.memory import messages_with_memory, room_for_memory, speaker_in
 from apps.proxy.requests.body import parsed_body, without_blanks
-from apps.proxy.requests.conversations import conversation_in
+from apps.proxy.requests.conversations import ClientRequest, conversation_in
 from apps.proxy.requests.headers import (
     character_name,
     character_of,
     follows_deletions,
     is_without_memory,
     named_chat,
-    names_character,
     owner_of,
 )
 from apps.proxy.requests.nudges import Nudge, nudge_of
 from apps.proxy.requests.side_calls import is_side_call, quotes_a_chat
 from apps.proxy.requests.turns import Turn, text_of
-from apps.proxy.upstream.collected_replies import CollectedReply
 from apps.proxy.upstream.connections import base_url, connection_of, model_of
 from apps.replies.tools.toolbox import Toolbox, room_for, toolbox_for
 
@@ -113,17 +112,19 @@ def prepare_call(request: HttpRequest) -> UpstreamCall:
     character = character_of(owner, request.headers, read.opening)
     stored = store_request(
         owner,
-        read.turns,
-        opening=read.common_opening,
-        named=named_chat(request.headers),
-        character=character,
-        is_named=names_character(request.headers),
-        follows=follows_deletions(request.headers),
-        is_nudged=nudge is Nudge.NEXT_REPLY,
-        client=client,
-        instance=instance_of(request),
-        company=read.company,
-        instructions=[*read.instructions, *read.post_history],
+        ClientRequest(
+            turns=read.turns,
+            opening=read.common_opening,
+            instructions=[*read.instructions, *read.post_history],
+            company=read.company,
+            named=named_chat(request.headers),
+            character=character,
+            is_named=bool(character_name(request.headers)),
+            follows=follows_deletions(request.headers),
+            is_nudged=nudge is Nudge.NEXT_REPLY,
+            client=client,
+            instance=instance_of(request),
+        ),
     )
     sent["messages"] = without_blanks(sent["messages"])
     toolbox = _toolbox(stored, connection, sent, character)

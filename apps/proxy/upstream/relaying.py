@@ -13,9 +13,9 @@ from apps.common.http.request_logging import log_upstream_error
 from apps.llm.http.addresses import AddressNotAllowed
 from apps.llm.http.async_transport import async_client
 from apps.llm.replies.reply import MAX_BYTES
+from apps.proxy.collected_replies import CollectedReply, collected_reply
 from apps.proxy.errors import openai_error, upstream_error
 from apps.proxy.upstream.calls import UpstreamCall, finish_call
-from apps.proxy.upstream.collected_replies import CollectedReply, collected_reply
 from apps.proxy.upstream.responses import ErrorReply, NoReply, error_reply, opened, whole_reply
 from apps.proxy.upstream.tool_rounds import ToolRounds
 

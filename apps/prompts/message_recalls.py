@@ -1,5 +1,6 @@
-"""Copy the recalls of a chat to its branch."""
+"""Recalls that follow their messages: copied to a branch, and brought back with messages that were deleted."""
 
+from collections.abc import Collection
 from itertools import islice
 from typing import Any
 from uuid import UUID
@@ -43,4 +44,18 @@ def _copy(recall: Recall, chat: Chat, ids: dict[str, UUID]) -> Recall:
         message_id=ids[str(recall.message_id)],
         created_at=recall.created_at,
         **values,
+    )
+
+
+def save_recalls(chat: Chat, message_ids: Collection[UUID], swipe_ids: Collection[UUID]) -> dict[str, Any]:
+    """Return the values of the recalls of messages that are about to be deleted, by message id."""
+    recalls = Recall.objects.for_owner(chat.owner_id).filter(message__in=message_ids)
+    return {str(recall.message_id): {name: getattr(recall, name) for name in KEPT_FIELDS} for recall in recalls}
+
+
+def restore_recalls(chat: Chat, saved: dict[str, Any]) -> None:
+    """Bring back the recalls of restored messages."""
+    Recall.objects.bulk_create(
+        Recall(owner_id=chat.owner_id, chat=chat, message_id=UUID(message_id), **values)
+        for message_id, values in saved.items()
     )

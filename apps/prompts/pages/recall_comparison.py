@@ -10,7 +10,7 @@ Document = Mapping[str, Any]  # an entry of ``Recall.memories``
 
 
 @dataclass(frozen=True)
-class Move:
+class MovedEntry:
     """An entry of both recalls in another slot, or at another place among those of both. Places begin at 1."""
 
     entry: Document
@@ -24,12 +24,12 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RecallComparison:
     """What came into a recall, what went, and what has another place or another text."""
 
     came: list[Document]
     went: list[Document]
-    moved: list[Move]
+    moved: list[MovedEntry]
     reworded: list[Document]
 
     @property
@@ -48,13 +48,13 @@ class Comparison:
         return ", ".join(words % {"count": count} for words, count in counts if count)
 
 
-def compare(before: Sequence[Document], after: Sequence[Document]) -> Comparison:
+def compare(before: Sequence[Document], after: Sequence[Document]) -> RecallComparison:
     """Compare the entries of two recalls, each in its order."""
     old, new = _by_key(before), _by_key(after)
     old_places = {key: place for place, key in enumerate((key for key in old if key in new), 1)}
     new_places = {key: place for place, key in enumerate((key for key in new if key in old), 1)}
-    moves = [Move(new[key], old[key]["slot"], old_places[key], place) for key, place in new_places.items()]
-    return Comparison(
+    moves = [MovedEntry(new[key], old[key]["slot"], old_places[key], place) for key, place in new_places.items()]
+    return RecallComparison(
         came=[entry for key, entry in new.items() if key not in old],
         went=[entry for key, entry in old.items() if key not in new],
         moved=[move for move in moves if move.changed_slot or move.before != move.after],

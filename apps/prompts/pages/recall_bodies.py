@@ -15,9 +15,9 @@ from apps.graph.building import graph_of
 from apps.graph.layout import Picture, picture_of
 from apps.memories.labels import KIND_LABELS
 from apps.memories.models import Memory
-from apps.prompts.cards.reasons import shown_reasons
 from apps.prompts.models import Recall
 from apps.prompts.queries import entities_by_memory, source_positions, stored_memories
+from apps.prompts.reasons import shown_reasons
 from apps.prompts.slots.definitions import SLOTS
 
 MAX_LINE_LENGTH = 600  # characters; longer memories are cut off
@@ -26,7 +26,7 @@ SLOT_LABELS = {slot.name: slot.label for slot in SLOTS}
 
 
 @dataclass(frozen=True)
-class CardLine:
+class RecallLine:
     """One recalled memory or passage.
 
     ``url`` links to its source message and ``memory_url`` to the memory; they are empty for what was deleted.
@@ -46,18 +46,18 @@ class CardLine:
 
 
 @dataclass(frozen=True)
-class Name:
+class NamedEntity:
     """An entity that recalled memories name, these memories, and the entities that they name along with it."""
 
     id: str
     kind: str
     label: str
-    lines: list[CardLine]
+    lines: list[RecallLine]
     along_with: list[str]
 
 
 @dataclass(frozen=True)
-class CardBody:
+class RecallBody:
     """The entries of a recall for display.
 
     ``triggered`` are those that a search for the turn's text found, ``always_included`` the others, ``left_out`` the
@@ -65,21 +65,21 @@ class CardBody:
     in ``picture``.
     """
 
-    triggered: list[CardLine]
-    always_included: list[CardLine]
-    left_out: list[CardLine]
+    triggered: list[RecallLine]
+    always_included: list[RecallLine]
+    left_out: list[RecallLine]
     more_left_out: int
-    names: list[Name]
+    names: list[NamedEntity]
     picture: Picture
 
 
-def body_of(owner: Owner, recall: Recall) -> CardBody:
+def body_of(owner: Owner, recall: Recall) -> RecallBody:
     """Return the body of a recall's card, in three queries."""
     positions, stored = source_positions(owner, [recall]), stored_memories(owner, [recall])
     lines = [(item, _line(item, positions, stored)) for item in recall.memories]
     entities = entities_by_memory(owner, [recall])
     graph = graph_of({item["id"]: entities[item["id"]] for item in recall.memories if item.get("id") in entities})
-    return CardBody(
+    return RecallBody(
         triggered=[line for item, line in lines if item["triggered"]],
         always_included=[line for item, line in lines if not item["triggered"]],
         left_out=[_line(item, positions, stored) for item in recall.left_out],
@@ -89,11 +89,13 @@ def body_of(owner: Owner, recall: Recall) -> CardBody:
     )
 
 
-def _line(item: Mapping[str, Any], positions: Mapping[str, tuple[UUID, int]], stored: Mapping[str, Memory]) -> CardLine:
+def _line(
+    item: Mapping[str, Any], positions: Mapping[str, tuple[UUID, int]], stored: Mapping[str, Memory]
+) -> RecallLine:
     """Return an entry of a recall for display. ``stored`` are the memories that still exist by id."""
     position = positions.get(item["message"] or "")
     memory = stored.get(item.get("id", ""))
-    return CardLine(
+    return RecallLine(
         kind=KIND_LABELS.get(item["kind"]) or OTHER_LABELS.get(item["kind"], item["kind"]),
         text=plain_text(item["text"], MAX_LINE_LENGTH),
         why=shown_reasons(item["why"]),
@@ -108,13 +110,13 @@ def _line(item: Mapping[str, Any], positions: Mapping[str, tuple[UUID, int]], st
 
 def _names(
     graph: Mapping[str, list[dict[str, Any]]],
-    lines: list[tuple[Mapping[str, Any], CardLine]],
+    lines: list[tuple[Mapping[str, Any], RecallLine]],
     named: Mapping[str, set[str]],
-) -> list[Name]:
+) -> list[NamedEntity]:
     """Return the nodes of a graph with their details. ``named`` are the ids of entities by memory id."""
     labels = {node["id"]: node["label"] for node in graph["nodes"]}
     return [
-        Name(
+        NamedEntity(
             id=node["id"],
             kind=node["kind"],
             label=node["label"],

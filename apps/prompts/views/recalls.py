@@ -14,12 +14,10 @@ from django.views.decorators.http import require_POST, require_safe
 from apps.chats.models import Message
 from apps.chats.views.access import own_chat, own_message, wants_partial
 from apps.prompts import operations
-from apps.prompts.cards.bodies import body_of
-from apps.prompts.cards.comparison import compare
-from apps.prompts.cards.forms import RecallForm
-from apps.prompts.cards.panel import Card
-from apps.prompts.cards.sizes import TextSize, text_size
 from apps.prompts.models import Recall
+from apps.prompts.pages.recall_bodies import body_of
+from apps.prompts.pages.recall_cards import RecallCard, RecallForm, TextSize, text_size
+from apps.prompts.pages.recall_comparison import compare
 from apps.prompts.queries import recalls_of_messages
 from apps.prompts.turns import text_hash, turn_from_message
 
@@ -58,7 +56,7 @@ def card(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
         return render(request, _template_name(request), _context(request, recall, form))
     if not recall.text:
         return HttpResponse()  # removes the pending card
-    return render(request, "prompts/_card.html", {"card": Card(recall)})
+    return render(request, "prompts/_card.html", {"card": RecallCard(recall)})
 
 
 @login_required
@@ -161,7 +159,7 @@ def _template_name(request: HttpRequest) -> str:
 
 def _context(request: HttpRequest, recall: Recall, form: RecallForm | None = None) -> dict[str, Any]:
     """Return the context of the card's templates. The card is rendered open."""
-    context: dict[str, Any] = {"card": Card(recall, body_of(request.user, recall)), "form": form}
+    context: dict[str, Any] = {"card": RecallCard(recall, body_of(request.user, recall)), "form": form}
     if form is not None or recall.edited:
         text = recall.text if form is None else form.data.get("text", "")
         context["size"] = _size(request, recall, text)

@@ -1,28 +1,30 @@
 """Add what is remembered to a client's messages."""
 
 import json
-from collections.abc import Mapping, Sequence
-from math import floor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 import structlog
 
+from apps.chats.macros import macros_in, resolve_in_order
 from apps.chats.models import Character, Chat, Participant
 from apps.chats.operations import character_of_participant
 from apps.llm.models import Connection
 from apps.llm.tokens import token_counter
+from apps.prompts.assembly.placement import insert_slots
 from apps.prompts.assembly.prompt import assemble
 from apps.prompts.assembly.requests import PromptRequest
-from apps.prompts.slots.allocation import CONTEXT_SHARE
+from apps.prompts.filling.budgets import context_with_room
+from apps.prompts.slots.entries import FilledSlot
 from apps.prompts.turns import visible_messages
 from apps.proxy.operations.requests import StoredRequest
-from apps.proxy.prompts.slots import with_slots
 from apps.proxy.requests.folded_prompts import unfolded
 from apps.proxy.requests.nudges import naming_instruction
 from apps.proxy.requests.texts import mentions
-from apps.proxy.requests.turns import Document, text_of
+from apps.proxy.requests.turns import INSTRUCTION_ROLES, TOOL_ROLES, Document, leading_instructions, text_of
 
+Message = dict[str, Any]
 logger = structlog.get_logger(__name__)
 
 MESSAGE_TOKENS = 5  # which a server adds to each message, at most
@@ -48,8 +50,7 @@ def messages_with_memory(
     if chat.is_group and speaker is None:
         return messages, "off"
     try:
-        left = max(room_for_memory(connection, body) - reserved, 0)
-        room = min(connection.context_tokens, floor(left / CONTEXT_SHARE))
+        room = context_with_room(connection.context_tokens, room_for_memory(connection, body) - reserved)
         text, sent = _text_of_turn(chat, stored.anchor), _newest_ids(chat, stored.sent)
         prompt = assemble(PromptRequest(chat=chat, text=text, character=speaker, context_tokens=room, sent=sent))
         return with_slots(messages, prompt.slots, prompt.macros), "on"
@@ -109,3 +110,60 @@ def room_for_memory(connection: Connection, body: Mapping[str, Any]) -> int:
             return 0
         room -= count(text_of(message)) + MESSAGE_TOKENS
     return max(room, 0)
+
+
+def with_slots(messages: Sequence[Message], slots: Sequence[FilledSlot], macros: Mapping[str, str]) -> list[Message]:
+    """Return the messages with the slots at their positions and depths, and macros replaced in system messages.
+
+    The leading system messages stay first, for the server's prompt cache. A slot whose macro is used is not inserted.
+    """
+    used = macros_in(text for message in messages for text in _instructions(message)) & set(macros)
+    replaced = _replaced(messages, macros)
+    leading = leading_instructions(replaced)
+    remaining = [filled for filled in slots if filled.slot.macro not in used]
+    # A slot must not stand between calls of tools and their results, which servers refuse.
+    units: list[Any] = [{"unit": unit} for unit in _units(replaced[leading:])]
+    placed: list[Any] = insert_slots(remaining, units)
+    following = [message for item in placed for message in item.get("unit", [item])]
+    return replaced[:leading] + following
+
+
+def _instructions(message: Message) -> list[str]:
+    """Return the texts of a message in which macros are replaced: those of a system message."""
+    if message["role"] not in INSTRUCTION_ROLES:
+        return []
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [{"text": content}]
+    return [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
+
+
+def _replaced(messages: Sequence[Message], macros: Mapping[str, str]) -> list[Message]:
+    """Return the messages with each macro replaced where it stands first in a system message."""
+    texts = [text for message in messages for text in _instructions(message)]
+    resolved = iter(resolve_in_order(texts, macros))
+    return [_with_texts(message, resolved) for message in messages]
+
+
+def _with_texts(message: Message, texts: Iterator[str]) -> Message:
+    """Return a message with as many of ``texts`` as ``_instructions`` returned for it."""
+    count = len(_instructions(message))
+    if not count:
+        return message
+    if isinstance(message["content"], str):
+        return {**message, "content": next(texts)}
+    parts = [
+        {**part, "text": next(texts)} if isinstance(part, dict) and isinstance(part.get("text"), str) else part
+        for part in message["content"]
+    ]
+    return {**message, "content": parts}
+
+
+def _units(messages: Iterable[Message]) -> list[list[Message]]:
+    """Return the messages in groups: results of tools belong to the message before them."""
+    units: list[list[Message]] = []
+    for message in messages:
+        if message["role"] in TOOL_ROLES and units:
+            units[-1].append(message)
+        else:
+            units.append([message])
+    return units

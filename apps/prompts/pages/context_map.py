@@ -10,7 +10,7 @@ from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from apps.common.words import Words
 from apps.prompts.assembly.prompt import Prompt
-from apps.prompts.cards.reasons import shown_reasons
+from apps.prompts.filling.fill import FilledSlot
 from apps.prompts.lorebooks.lorebook import (
     LORE_AFTER,
     LORE_AFTER_EXAMPLES,
@@ -20,14 +20,14 @@ from apps.prompts.lorebooks.lorebook import (
     LORE_BEFORE_EXAMPLES,
     LORE_BEFORE_NOTE,
 )
-from apps.prompts.slots.filled_slots import FilledSlot
+from apps.prompts.reasons import shown_reasons
 
 BAR_WIDTH = 1000  # in units of the picture
 LABEL_LENGTH = 60  # characters of a message that stands alone
 SHOWN_LEFT_OUT = 20  # entries of a slot or a lorebook
-CARD, LORE, MEMORY, HISTORY, REPLY, FREE = "card", "lore", "memory", "history", "reply", "free"
+CHARACTER_CARD, LORE, MEMORY, HISTORY, REPLY, FREE = "card", "lore", "memory", "history", "reply", "free"
 GROUP_LABELS: dict[str, Words] = {
-    CARD: gettext_lazy("Card and instructions"),
+    CHARACTER_CARD: gettext_lazy("Card and instructions"),
     LORE: gettext_lazy("Lore"),
     MEMORY: gettext_lazy("Memory"),
     HISTORY: gettext_lazy("History"),
@@ -149,7 +149,7 @@ def _pieces(prompt: Prompt) -> Iterator[Piece]:
             yield Piece(MEMORY, slots[text].slot.label, tokens, number, role, text, slots[text])
         else:
             name = parts.get(text, "")
-            group = LORE if name.startswith("lore_") else CARD
+            group = LORE if name.startswith("lore_") else CHARACTER_CARD
             yield Piece(group, PART_LABELS.get(name, name), tokens, number, role, text)
 
 

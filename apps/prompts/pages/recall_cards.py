@@ -1,32 +1,43 @@
-"""The recall card, shown under a user message on the chat page."""
+"""The recall card, shown under a user message on the chat page; the form that edits its text, and the text's size."""
 
 import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
+from django import forms
 from django.template.loader import get_template
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 
-from apps.chats.models import Message
+from apps.chats.models import Chat, Message
 from apps.chats.pages.markup import plain_text
 from apps.common.scoping import Owner
-from apps.prompts.cards.bodies import CardBody
+from apps.common.words import Words
+from apps.llm.backends import backend_for
+from apps.prompts.filling.budgets import room_in_context
+from apps.prompts.filling.fill import plan_for
 from apps.prompts.models import Recall
+from apps.prompts.pages.recall_bodies import RecallBody
 from apps.prompts.queries import awaits_recall, is_outdated, recalls_of_messages
+from apps.prompts.settings.stores import settings_of
+from apps.prompts.slots.blocks import unused_slots
+from apps.prompts.slots.definitions import RECALLED
 from apps.prompts.slots.entries import MESSAGES_TIER
+from apps.prompts.slots.turn_class import classify
 
+MAX_TEXT_LENGTH = 100_000  # characters of an edited text
 TURN_LENGTH = 300  # characters
 RECALL_EXPECTED_WITHIN = dt.timedelta(minutes=1)  # maximum age of a message with a pending card
 
 
 @dataclass(frozen=True)
-class Card:
+class RecallCard:
     """A recall for display. ``body`` is None while the card is closed."""
 
     recall: Recall
-    body: CardBody | None = None
+    body: RecallBody | None = None
 
     @property
     def outdated(self) -> bool:
@@ -74,6 +85,44 @@ class Card:
         return gettext("Recalled %(found)s") % {"found": gettext(" and ").join(counts)}
 
 
+class RecallForm(forms.Form):
+    """Edit the text of a recall."""
+
+    text = forms.CharField(
+        label=_("Text in the prompt"),
+        label_suffix="",
+        max_length=MAX_TEXT_LENGTH,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 10, "class": "recall-text"}),
+    )
+    # That of the text which the form was made with: another one, made elsewhere meanwhile, is not replaced unseen.
+    rev = forms.IntegerField(min_value=1, required=False, widget=forms.HiddenInput)
+
+
+@dataclass(frozen=True)
+class TextSize:
+    """The tokens of a text, the budget of a recall, and the most that a prompt has room for.
+
+    ``edited``: a person wrote the text; else it was made for what its prompt had room for. ``unused`` are the labels of
+    the blocks that are left out since their slots are switched off.
+    """
+
+    tokens: int
+    budget: int
+    room: int
+    unused: list[Words]
+    chat_id: UUID
+    edited: bool
+
+    @property
+    def fits(self) -> bool:
+        return self.tokens <= self.room
+
+    @property
+    def within_budget(self) -> bool:
+        return self.tokens <= self.budget
+
+
 def recall_panel(owner: Owner, messages: Iterable[Message]) -> dict[UUID, str]:
     """Return the closed cards of messages as HTML, by message id, in one query. A card that is opened loads its body.
 
@@ -83,7 +132,7 @@ def recall_panel(owner: Owner, messages: Iterable[Message]) -> dict[UUID, str]:
     recalls = {recall.sent_message.pk: recall for recall in recalls_of_messages(owner, turns.values())}
     template = get_template("prompts/_card.html")
     html_by_message = {
-        pk: template.render({"card": Card(recall)})
+        pk: template.render({"card": RecallCard(recall)})
         for pk, recall in recalls.items()
         if recall.text or recall.lore or recall.lookups
     }
@@ -92,3 +141,20 @@ def recall_panel(owner: Owner, messages: Iterable[Message]) -> dict[UUID, str]:
     if newest and newest.pk not in recalls and is_recent and awaits_recall(newest):
         html_by_message[newest.pk] = get_template("prompts/_pending.html").render({"message": newest})
     return html_by_message
+
+
+def text_size(chat: Chat, recall: Recall, text: str) -> TextSize:
+    """Return the size of a text for a recall, for the owner's model. Half of the context is for memory.
+
+    The text that the recall has is as long as its card says.
+    """
+    context_tokens = backend_for(chat.owner_id).context_tokens
+    settings = settings_of(chat)
+    plan = plan_for(chat, chat.character, classify(recall.sent_message.mes), settings, context_tokens)
+    budgets = plan.budgets_for({})
+    budget = sum(budgets[slot.name] for slot in RECALLED if plan.slots[slot.name].enabled)
+    room = room_in_context(context_tokens)
+    unused = [slot.label for slot in unused_slots(plan.slots, plan.names, text)]
+    is_present = text.replace("\r\n", "\n") == recall.text
+    tokens = recall.tokens if is_present else plan.count(text)
+    return TextSize(tokens, budget, room, unused, chat.pk, recall.edited or not is_present)

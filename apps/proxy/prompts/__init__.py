@@ -1,1 +1,0 @@
-"""Add what is remembered to a client's messages."""
