@@ -9,22 +9,14 @@ import zlib
 from collections.abc import Iterator
 from itertools import pairwise
 
+from apps.builtin.reading.tokens import IS_UNSPACED, TOKEN, size_of
+
 BUCKETS = 1 << 15
-_WITHOUT_SPACES = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-_TOKEN = re.compile(
-    rf"[{_WITHOUT_SPACES}]+|[^\W\d_{_WITHOUT_SPACES}]+(?:['’-][^\W\d_{_WITHOUT_SPACES}]+)*|\d+|[?？!！…—:]"
-)
-_IS_UNSPACED = re.compile(rf"[{_WITHOUT_SPACES}]")
 _CAPITALIZED = re.compile(r"(?<=[\w,;] )[^\W\d_a-zß-öø-ÿа-яё]\w+")
 _SIZES = (2, 4, 7, 12, 20, 32)
+MAX_COUNTED = 3  # of names, numbers and commas
+LEADING_WORDS = 2  # whose places count
 _BEGINNING, _ENDING = 5, 3  # characters of a word that count as its stem and as its ending
-
-
-def size_of(text: str) -> int:
-    """Return about how many words a text has; two characters count as a word in scripts without spaces."""
-    return sum(
-        (len(token) + 1) // 2 if _IS_UNSPACED.match(token) else token[:1].isalnum() for token in _TOKEN.findall(text)
-    )
 
 
 def buckets_of(text: str, *, spoken: bool) -> list[int]:
@@ -33,28 +25,28 @@ def buckets_of(text: str, *, spoken: bool) -> list[int]:
 
 
 def _features(text: str, *, spoken: bool) -> Iterator[str]:
-    tokens = _TOKEN.findall(text.replace("’", "'"))
+    tokens = TOKEN.findall(text.replace("’", "'"))
     size = size_of(text)
     yield "spoken" if spoken else "narrated"
     yield from (f"size>{limit}" for limit in _SIZES if size > limit)
-    yield from (f"names>{limit}" for limit in range(min(len(_CAPITALIZED.findall(text)), 3)))
-    yield from (f"numbers>{limit}" for limit in range(min(sum(token.isdecimal() for token in tokens), 3)))
-    yield from (f"commas>{limit}" for limit in range(min(len(re.findall(r"[,，、;；]", text)), 3)))
+    yield from (f"names>{limit}" for limit in range(min(len(_CAPITALIZED.findall(text)), MAX_COUNTED)))
+    yield from (f"numbers>{limit}" for limit in range(min(sum(token.isdecimal() for token in tokens), MAX_COUNTED)))
+    yield from (f"commas>{limit}" for limit in range(min(len(re.findall(r"[,，、;；]", text)), MAX_COUNTED)))
     words = ["0" * len(token) if token.isdecimal() else token.casefold() for token in tokens]
     for position, word in enumerate(words):
-        if _IS_UNSPACED.match(word):
+        if IS_UNSPACED.match(word):
             yield from _pieces(word)
             continue
         yield f"w:{word}"
         yield f"b:{word[:_BEGINNING]}"
         yield f"e:{word[-_ENDING:]}"
-        if position < 2:
+        if position < LEADING_WORDS:
             yield f"{position}:{word}"
     joined = ["^", *words, "$"]
     yield from (
         f"2:{one} {other}"
         for one, other in pairwise(joined)
-        if not (_IS_UNSPACED.match(one) or _IS_UNSPACED.match(other))
+        if not (IS_UNSPACED.match(one) or IS_UNSPACED.match(other))
     )
 
 

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from apps.builtin.worth.features import BUCKETS, buckets_of
-from apps.builtin.worth.judging import CLASSES
-from apps.builtin.worth.model import Matrix, Model, softmax
+from apps.builtin.worth.model import CLASSES, Matrix, Model, softmax
 
 DRAWS = 8  # sentences of a template
 JOINED = 0.6  # joined sentences for each other one
-STEPS, RATE, DECAY = 400, 0.5, 2e-5
+STEPS, BATCH_SIZE = 400, 512
+RATE, BIAS_RATE, DECAY = 0.5, 0.05, 2e-5
+START_SQUARE = 1e-6  # of each weight; keeps first steps finite
 SEED = 20260301
 _SLOT = re.compile(r"\{(\w+)\}")
 
@@ -83,10 +84,10 @@ def fit(sentences: Sequence[Labelled]) -> Model:
     rows = [buckets_of(one.text, spoken=one.spoken) for one in sentences]
     targets = np.eye(len(CLASSES), dtype=np.float32)[[CLASSES.index(one.label) for one in sentences]]
     weights, biases = np.zeros((BUCKETS, len(CLASSES)), np.float32), np.zeros(len(CLASSES), np.float32)
-    squares = np.full_like(weights, 1e-6)
+    squares = np.full_like(weights, START_SQUARE)
     order = np.random.default_rng(SEED)
     for _ in range(STEPS):
-        batch = order.choice(len(rows), size=min(512, len(rows)), replace=False)
+        batch = order.choice(len(rows), size=min(BATCH_SIZE, len(rows)), replace=False)
         flat = np.concatenate([rows[row] for row in batch])
         lengths = np.array([len(rows[row]) for row in batch])
         starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
@@ -97,7 +98,7 @@ def fit(sentences: Sequence[Labelled]) -> Model:
         gradient = _summed(np.repeat(errors * scale, lengths, axis=0), places, len(used)) + DECAY * weights[used]
         squares[used] += gradient**2
         weights[used] -= RATE * gradient / np.sqrt(squares[used])
-        biases -= RATE * 0.1 * errors.sum(axis=0)
+        biases -= BIAS_RATE * errors.sum(axis=0)
     return Model(weights, biases)
 
 

@@ -5,19 +5,20 @@ The weights are round numbers, set by ``manage.py evaluate --format extraction``
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from apps.builtin.self_descriptions import describes_oneself
-from apps.builtin.sentences import Sentence
+from apps.builtin.reading.sentences import Sentence
+from apps.builtin.worth.self_descriptions import describes_oneself
 from apps.english.words import content_words
 
 SESSION, LONG_TERM = "session", "long_term"
-KINDS: Mapping[str, tuple[str, ...]] = {
-    SESSION: ("scene", "revelation", "development", "detail"),
-    LONG_TERM: ("fact", "relationship", "preference", "event"),
-}
 MIN_WORDS, MAX_COUNTED_WORDS = 6, 20  # shorter sentences are penalised; further words add nothing
 MIN_CONTENT_WORDS = 4
+WORD, TOO_SHORT, LITTLE_CONTENT = 0.04, 1.0, 0.6  # each word adds to the salience; too few, or too vague ones, take
+SPOKEN_NAME, MAX_SPOKEN_NAMES = 0.8, 3
+NARRATED_NAME, MAX_NARRATED_NAMES = 0.4, 2  # less, since most narration names people
+ABOUT_ONESELF, STATED, UNKNOWN_PERSON = 0.7, 0.3, 0.6  # in speech: "my", a verb of state; taken for "he" before a name
+ABOUT_NOBODY, VAGUE_WORD = 2.0, 0.35  # are taken
 WANTED, DESCRIPTIVE = 2.6, 1.7  # lowest salience of importance 3 and 2
 MAX_VAGUE_WORDS = 3  # maximum number of vague words that count
 
@@ -137,14 +138,16 @@ def _score_of(sentence: Sentence, names: Sequence[str]) -> float:
     score = _total(_BONUSES, text) - _total(_PENALTIES, text) - _total(mode_penalties, text)
     if spoken:
         first = min((position for name in names if (position := text.find(name)) >= 0), default=len(text))
-        score += 0.8 * min(len(names), 3) + 0.7 * personal + 0.3 * bool(STATE.search(text))
-        score -= 0.6 * bool(_THIRD_PERSON.search(text, 0, first))
+        score += SPOKEN_NAME * min(len(names), MAX_SPOKEN_NAMES)
+        score += ABOUT_ONESELF * personal + STATED * bool(STATE.search(text))
+        score -= UNKNOWN_PERSON * bool(_THIRD_PERSON.search(text, 0, first))
     else:
-        score += 0.4 * min(len(names), 2)  # less, since most narration names people
-    score += 0.04 * min(length, MAX_COUNTED_WORDS) - 1.0 * (length < MIN_WORDS)
-    score -= 2.0 * (not names and not personal) + 0.35 * min(len(_VAGUE_WORDS.findall(text)), MAX_VAGUE_WORDS)
+        score += NARRATED_NAME * min(len(names), MAX_NARRATED_NAMES)
+    score += WORD * min(length, MAX_COUNTED_WORDS) - TOO_SHORT * (length < MIN_WORDS)
+    score -= ABOUT_NOBODY * (not names and not personal)
+    score -= VAGUE_WORD * min(len(_VAGUE_WORDS.findall(text)), MAX_VAGUE_WORDS)
     content = [word for word in content_words(text) if "'" not in word]  # "I'll" has no meaning of its own
-    return score - 0.6 * (not names and len(content) < MIN_CONTENT_WORDS)
+    return score - LITTLE_CONTENT * (not names and len(content) < MIN_CONTENT_WORDS)
 
 
 def _total(weights: Iterable[tuple[float, re.Pattern[str]]], text: str) -> float:

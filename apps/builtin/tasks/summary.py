@@ -7,11 +7,11 @@ the current situation are rewritten each time and never cut.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from apps.builtin.arcs import find_resolution, open_threads
-from apps.builtin.people import is_narrator
-from apps.builtin.salience import RELATIONSHIP, REVELATION, salience
-from apps.builtin.scenes import setting_statements
-from apps.builtin.statements import Statement, statements_of
+from apps.builtin.reading.people import is_narrator
+from apps.builtin.reading.statements import Statement, statements_of
+from apps.builtin.story.setting import setting_statements
+from apps.builtin.story.threads import find_resolution, open_threads
+from apps.builtin.worth.salience import RELATIONSHIP, REVELATION, salience
 from apps.extraction.parsers.text_cleanup import clean_reply, one_line, strip_html
 from apps.extraction.tiers.summary import format_summary, parse_summary
 from apps.llm.generation import GenerationRequest
@@ -23,7 +23,6 @@ MAX_CHARS = {EVENTS: 3000, REVEALED: 1200, RELATIONSHIPS: 1200}
 MAX_SENTENCE_CHARS = 280
 MAX_THREADS, MAX_WISHES, MAX_MOMENT, MAX_NEXT = 6, 2, 3, 2
 PRESENT_TURNS = 6  # last turns whose speakers and names count as present
-MIN_WORDS = 4
 BULLET = "- "
 _WISH = re.compile(
     r"\b(?:I (?:want|need|wish|would like|have to|must)|I['’]d (?:like|love)|let['’]?s|let us|we (?:should|must|need|"
@@ -44,7 +43,7 @@ def summary(request: GenerationRequest) -> str:
     asserted = [item for item in statements if not item.is_question]
     user_turns = {turn["number"] for turn in request.material["turns"] if turn.get("is_user")}
     wishes = [item for item in asserted if item.sentence.turn in user_turns and _WISH.search(item.text)]
-    recent = [item for item in statements if len(item.sentence.words) >= MIN_WORDS] or statements
+    recent = [item for item in statements if not item.is_brief] or statements
     upcoming = [item for item in asserted if _FUTURE.search(item.text)]
     current = {
         SCENE_AND_SETTING: list(map(_quote, setting_statements(statements))),

@@ -1,15 +1,22 @@
 """Find the open threads of a story (quest, promise, debt, mystery) and what resolves them. Without database access."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from apps.builtin.phrases import clause_from
-from apps.builtin.statements import Statement
+from apps.builtin.reading.phrases import clause_from
+from apps.builtin.reading.statements import Statement
 from apps.english.clauses import split_speaker
 from apps.english.lexicon import stem
-from apps.english.words import content_words
+from apps.english.words import content_words, jaccard
 
-OATH_WEIGHT = 3.5
+MAX_OPEN = 4  # threads that one reading finds
+MIN_CHARS = 16  # minimum length of a thread's text
+MIN_THREAD_OVERLAP = 0.40  # Jaccard index from which two texts state the same thread
+OATH_WEIGHT, INTENTION_WEIGHT = 3.5, 1.5
+NAMED_WEIGHT, MAX_NAMED = 0.5, 2  # what each of the people that a sentence names adds to its thread's importance
+MAX_OBJECT_WORDS = 7  # words after the verb that may belong to its object
+MAX_SHARED = 2  # content words that an outcome must share with a thread, or half of them if it has fewer
 MIN_WORDS = 2  # minimum number of content words of an intention
 _COMMON_VERBS = (
     "be|go|get|have|say|tell|know|hear|see|ask|thank|sleep|leave|come|start|do|make|let|show|feel|stay|try|admit"
@@ -31,8 +38,10 @@ _OPENINGS: list[tuple[float, re.Pattern[str]]] = [
         (2.5, rf"\b(?:nobody|no one) knows (?P<verb>who|where|why|how|what)\b{_OBJECT}"),
         (2.0, r"\b(?P<verb>missing|kidnapped|vanished|disappeared)$(?P<object>)"),
         (2.0, r"\b(?P<verb>owes?|owed) (?P<object>(?:me|you|him|her|us|them|[A-Z][\w-]+)\b[^.!?;]*)"),
-        (1.5, rf"\b(?:plan(?:s|ned|ning)?|hoping|trying|going|about|intends?|hopes|wants?|decided|goal is){_TO}"),
-        (1.5, rf"\b(?P<verb>planning|(?:looking|searching|training|preparing|saving) for)(?! to\b){_OBJECT}"),
+        (INTENTION_WEIGHT,
+         rf"\b(?:plan(?:s|ned|ning)?|hoping|trying|going|about|intends?|hopes|wants?|decided|goal is){_TO}"),
+        (INTENTION_WEIGHT,
+         rf"\b(?P<verb>planning|(?:looking|searching|training|preparing|saving) for)(?! to\b){_OBJECT}"),
     )
 ]  # fmt: skip
 _MYSTERY = re.compile(r"\b(?:who|where|why|what happened)\b", re.IGNORECASE)
@@ -87,12 +96,12 @@ def _thread(quoted: str, text: str) -> Thread | None:
         match = pattern.search(text.rstrip(".!…"))
         if match:
             object_text = match["object"] or text[: match.start()]
-            words = content_words(" ".join(_TIME_CLAUSE.split(object_text)[0].split()[:7]))
+            words = content_words(" ".join(_TIME_CLAUSE.split(object_text)[0].split()[:MAX_OBJECT_WORDS]))
             if weight == OATH_WEIGHT:
                 words = words or content_words(match["verb"])
             elif _VAGUE.search(object_text):
                 return None
-            min_words = MIN_WORDS if weight < 2 else 1
+            min_words = MIN_WORDS if weight == INTENTION_WEIGHT else 1
             return Thread(quoted, match["verb"].casefold(), words, weight) if len(words) >= min_words else None
     return None
 
@@ -116,5 +125,34 @@ def resolves(statement: Statement, thread: Thread) -> bool:
         return False
     words = {word.casefold() for word in statement.sentence.words}
     outcome = words & _OUTCOMES or any(word.endswith("ed") and stem(word) == stem(thread.verb) for word in words)
-    min_shared = max(1, (len(thread.words) + 1) // 2 if len(thread.words) < 4 else 2)
+    min_shared = max(1, min(MAX_SHARED, (len(thread.words) + 1) // 2))
     return bool(outcome) and len(thread.words & content_words(statement.text)) >= min_shared
+
+
+def open_threads(statements: Sequence[Statement]) -> list[Thread]:
+    """Return at most MAX_OPEN threads that are open at the end, in the order of the chat."""
+    threads: dict[int, Thread] = {}
+    for position, statement in enumerate(statements):
+        thread = find_thread(statement)
+        resolved = thread and any(resolves(later, thread) for later in statements[position + 1 :])
+        if thread and not resolved and len(thread.text) >= MIN_CHARS:
+            threads[position] = thread
+    chosen: dict[int, Thread] = {}
+
+    def rank(position: int) -> float:
+        return -threads[position].weight - NAMED_WEIGHT * len(statements[position].named[:MAX_NAMED])
+
+    for position in sorted(threads, key=rank):
+        if not any(jaccard(threads[position].text, other.text) >= MIN_THREAD_OVERLAP for other in chosen.values()):
+            chosen[position] = threads[position]
+    return [chosen[position] for position in sorted(list(chosen)[:MAX_OPEN])]
+
+
+def find_resolution(text: str, statements: Sequence[Statement]) -> Statement | None:
+    """Return the first sentence that resolves the thread stated by ``text``, or None.
+
+    If the turns contain ``text``, only the sentences after it are searched.
+    """
+    thread = parse_thread(text)
+    start = max((index + 1 for index, statement in enumerate(statements) if statement.quoted == text), default=0)
+    return next((statement for statement in statements[start:] if thread and resolves(statement, thread)), None)

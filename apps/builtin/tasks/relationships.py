@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from apps.builtin.statements import Statement, resolve_person, statements_of, subjects
+from apps.builtin.reading.statements import Statement, resolve_person, statements_of, subjects
 from apps.extraction.tiers.relationships import Descriptor, RelationshipLine, format_relationship
 from apps.llm.generation import GenerationRequest
 

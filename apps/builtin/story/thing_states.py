@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from apps.builtin.ledger.changes import StateChange
-from apps.builtin.phrases import noun_phrase, without_determiner
-from apps.builtin.statements import Statement, resolve_person, subjects
+from apps.builtin.reading.phrases import noun_phrase, without_determiner
+from apps.builtin.reading.statements import Statement, resolve_person, subjects
+from apps.builtin.story.state_changes import StateChange
 from apps.english.lexicon import stem
 
 _UNREAL = re.compile(

@@ -1,14 +1,15 @@
-"""Read a message: its sentences with and without speech, its opening and its end. Without database access."""
+"""Read a message: lines, headings, sentences with and without speech, opening and end. Without database access."""
 
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from apps.builtin.scene_breaks.layout import is_heading, is_separator, lines_of, place_in
-from apps.builtin.scene_breaks.words import words_of
+from apps.builtin.scene_breaks.words import CALENDAR, PARTS_OF_DAY, SHIFTS, UNITS, any_of, words_of
 
 SPEECH = "❝"  # replaces quoted speech
 OPENING_WORDS, END_WORDS, MAX_WORDS = 32, 16, 100  # maximum numbers of words of an opening, an end and a message
+MAX_READ_CHARS = 8_000  # characters read from a message
+HEADING_WORDS = 12
 
 # No alternative contains its own delimiter, so that an unclosed one is not scanned again and again.
 _SPOKEN = re.compile(
@@ -20,10 +21,23 @@ _ACTION = re.compile(r"(?<![*\w])\*{1,3}(\w[^*\n]*)(?:\*{1,3}(?![*\w])|$)|(?<![\
 _EMPHASIZED = re.compile(r"(?<=[\w,] )\*{1,3}([^*\s]+)\*{1,3}(?!\w)|(?<![*\w])\*{1,3}([^*\s]+)\*{1,3}(?= [a-z])")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’*_)]*\s+|\n+")
 _MARKUP = re.compile(r"[*_`#>~\[\]{}|]+")
+_FENCED = re.compile(r"^\s*```.*?(?:^\s*```[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+_ASIDE = re.compile(
+    r"\(\([^()\n]*\)\)|[(\[{]\s*OOC\b[^()\[\]{}\n]*[)\]}]|^\W{0,3}OOC\b.*$|!\[[^\[\]\n]*\]\([^()\n]*\)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SEPARATOR = re.compile(r"(?:[*\-_~=#+•·◇◆❖★☆✦⁂—–]\s*){3,}|⁂|<hr ?/?>", re.IGNORECASE)
+_WRAPPED = re.compile(r"#{1,6}\s.+|\[.+\]|\(.+\)|\*\*[^*]+\*\*|__.+__|[-~=–—+◆❖★✦]{2,}\s*\w.*?[-~=–—+◆❖★✦]{2,}")
+_DIVISION = re.compile(
+    r"\W*(?:(?:chapter|part|act|scene|episode|book|day|night|log|entry)\s+(?:the\s+)?(?:\d+|[ivxlc]+\b|one|two|three"
+    r"|four|five|six|seven|eight|nine|ten)\b|(?:int|ext)\b\.|(?:prologue|epilogue|interlude|time ?skip|new scene)\b)",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(r"\W*(?:location|place|setting|scene)\W{0,3}[:=]\W*([^|\n\])]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Reading:
+class MessageParts:
     """The parts of a message.
 
     ``sentences`` include speech, ``narrated`` don't. ``plain``: neither speech nor actions are marked. ``separated``,
@@ -66,7 +80,7 @@ class Reading:
 
 
 @lru_cache(maxsize=64)
-def reading_of(message: str) -> Reading:
+def parts_of(message: str) -> MessageParts:
     lines = lines_of(message)
     text_lines = [number for number, line in enumerate(lines) if not is_separator(line)]
     separators = [number for number in range(len(lines)) if number not in text_lines]
@@ -79,7 +93,7 @@ def reading_of(message: str) -> Reading:
         narration = _SPOKEN.sub(f" {SPEECH} ", text)
     elif actions:
         narration = "\n".join(map(_inner, _ACTION.finditer(text)))
-    return Reading(
+    return MessageParts(
         sentences=_sentences(body),
         narrated=_sentences(narration),
         plain=not quotes and not actions,
@@ -98,3 +112,29 @@ def _inner(match: re.Match[str]) -> str:
 def _sentences(text: str) -> tuple[str, ...]:
     cleaned = (" ".join(_MARKUP.sub(" ", part).replace("’", "'").split()) for part in _SENTENCE_END.split(text))
     return tuple(one for one in cleaned if one.strip(SPEECH + " .,!?…-—\"'”“"))
+
+
+def lines_of(message: str) -> list[str]:
+    """Return the message's lines without code, remarks out of character and pictures."""
+    text = _ASIDE.sub(" ", _FENCED.sub("\n", message.replace("\r\n", "\n")[:MAX_READ_CHARS]))
+    return [line.strip() for line in text.split("\n") if line.strip()]
+
+
+def is_separator(line: str) -> bool:
+    return bool(_SEPARATOR.fullmatch(line))
+
+
+def is_heading(line: str) -> bool:
+    """Return whether a line is the title of a scene: "Chapter 3", "[Two days later]", "INT. KITCHEN"."""
+    words = words_of(line)
+    if not words or len(words) > HEADING_WORDS:
+        return False
+    if _DIVISION.match(line) and not line.rstrip("*_ ").endswith(('"', "”", "?")):
+        return True
+    return bool(_WRAPPED.fullmatch(line)) and any_of(words, PARTS_OF_DAY | UNITS | CALENDAR | SHIFTS)
+
+
+def place_in(lines: list[str]) -> str:
+    """Return the place that a line such as "Location: the docks" names, or an empty string."""
+    found = next(filter(None, map(_PLACE.match, lines)), None)
+    return found[1].strip("*_ .").casefold() if found else ""

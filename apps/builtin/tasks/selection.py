@@ -1,25 +1,20 @@
 """Answer the tasks ``long_term`` and ``session``: select the sentences that are worth remembering."""
 
 import math
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from apps.builtin.names import certain_names, typed_entity
-from apps.builtin.salience import LONG_TERM, SESSION, classify, importance
-from apps.builtin.sentences import Sentence
-from apps.builtin.worth.judging import worth_of
-from apps.builtin.worthwhile import Worthwhile, worthwhile_sentences
+from apps.builtin.reading.names import certain_names, typed_entity
+from apps.builtin.reading.statements import with_speaker
+from apps.builtin.worth.model import worth_of
+from apps.builtin.worth.salience import LONG_TERM, SESSION, classify, importance
+from apps.builtin.worth.worthwhile import Worthwhile, worthwhile_sentences
 from apps.common.text_languages import ENGLISH
-from apps.extraction.tiers.memories import Candidate, format_memory
+from apps.extraction.tiers.memories import EXPIRATION, Candidate, format_memory
 from apps.llm.generation import GenerationRequest
-from apps.memories.quotations import quotation
 
-EXPIRATION = {LONG_TERM: "permanent", SESSION: "session"}
 FALLBACK_KINDS = {LONG_TERM: "fact", SESSION: "detail"}  # used once a kind is full
-# Narration with an unnamed person: a leading pronoun, or the writer.
-_UNNAMED = re.compile(r"(?:he|she|they|it|his|her|their|its)\b|.*\b(?:I|me|my|we|us|our)\b", re.IGNORECASE)
 
 
 def long_term(request: GenerationRequest) -> str:
@@ -74,10 +69,3 @@ def _candidate(item: Worthwhile, kind: str, participants: Iterable[str], expirat
         sources=(sentence.turn,),
         entities=tuple(typed_entity(name, sentence.text, participants) for name in entities),
     )
-
-
-def with_speaker(sentence: Sentence, names: Sequence[str]) -> str:
-    """Return a sentence with its speaker, unless it is narration that names its subject."""
-    if not sentence.speaker or (not sentence.spoken and names and not _UNNAMED.match(sentence.text)):
-        return sentence.text
-    return quotation(sentence.speaker, sentence.text) if sentence.spoken else f"{sentence.speaker}: {sentence.text}"

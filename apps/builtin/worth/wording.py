@@ -1,10 +1,23 @@
-"""Recognise sentences that refer back to the one before, and find whom they mean. Without database access."""
+"""Recognise by closed lists of words, in several languages, sentences that ask to be remembered or refer back."""
 
 import re
 from collections.abc import Sequence
 
-from apps.builtin.questions import is_question
+from apps.builtin.reading.tokens import is_question, size_of
 
+MIN_WANTED_SIZE = 3  # words of what is to be remembered
+# How such a sentence begins; it is quoted whole, since some of these languages order the words of "that …" differently.
+_ASKS = re.compile(
+    r"^\W*(?:(?:bitte|por favor|s'il te plaît|per favore|пожалуйста|请|請)[\s,]*)?(?:"
+    r"merk(?:e|t)? (?:dir|euch)|vergiss (?:bitte )?nicht|behalte? (?:bitte )?im Kopf|denk (?:bitte )?daran"
+    r"|recuerda|acuérdate|no (?:te )?olvides|ten en cuenta"
+    r"|souviens-toi|rappelle-toi|n'oublie pas|retiens"
+    r"|ricorda(?:ti)?|non dimenticare|lembre(?:-se)?|lembra|não (?:se )?esqueça"
+    r"|onthou|vergeet niet|zapamiętaj|nie zapomnij"
+    r"|запомни(?:те)?|не забудь(?:те)?|помни|记住|記住|别忘了|別忘了|请记得|覚えておいて|忘れないで|기억해(?: ?줘)?"
+    r")(?![a-zа-яё])",
+    re.IGNORECASE,
+)
 # Pronouns of the third person with which a sentence begins; closed classes, by script.
 _BEGINNINGS = (
     r"(?:(?:and|but|so|also|yes|no|well|oh|und|aber|y|pero|et|mais|e|ma|mas|en|maar|и|а|но)\b[,\s]*)*"
@@ -20,6 +33,14 @@ _REFERS_BACK = re.compile(rf"^\W*{_BEGINNINGS}", re.IGNORECASE)
 _REFERS_BACK_WITHIN = re.compile(r"\b(?:he|she|him|they|them|the cause)\b", re.IGNORECASE)
 _PERSON = re.compile(r"^\W*(?:(?:and|but|so|also|yes|no|well|oh)\b[,\s]*)*(?P<pronoun>he|she|his|her)\b", re.IGNORECASE)
 _TELLS = re.compile(r"^[\w\s'’]{0,20}\byou\b|\b(?:hey|hi|hello)\b", re.IGNORECASE)
+
+
+def asks_to_remember(sentence: str) -> bool:
+    """Return whether a sentence asks to remember what it says."""
+    match = _ASKS.match(sentence)
+    if not match or is_question(sentence):
+        return False
+    return size_of(sentence[match.end() :]) >= MIN_WANTED_SIZE
 
 
 def refers_back(text: str) -> bool:

@@ -6,7 +6,7 @@ Only explicit statements count; nobody is assumed to know a fact because they we
 import re
 from collections.abc import Iterator
 
-from apps.builtin.statements import Statement, resolve_person, statements_of, subjects
+from apps.builtin.reading.statements import Statement, resolve_person, statements_of, subjects
 from apps.english.clauses import split_speaker
 from apps.english.words import content_words, jaccard
 from apps.extraction.parsers.text_cleanup import clean_line, clean_name

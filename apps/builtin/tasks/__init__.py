@@ -19,5 +19,5 @@ _TASKS_OF_MODULES = {
     "triggers": ("triggers",),
 }
 TASKS: Mapping[str, TaskFunction] = {
-    name: on_demand(f"apps.builtin.{module}:{name}") for module, names in _TASKS_OF_MODULES.items() for name in names
+    name: on_demand(f"{__name__}.{module}:{name}") for module, names in _TASKS_OF_MODULES.items() for name in names
 }

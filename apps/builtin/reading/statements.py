@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from apps.builtin.people import People, is_narrator, people_of
-from apps.builtin.questions import is_question
-from apps.builtin.selection import with_speaker
-from apps.builtin.sentences import Sentence, sentences_of
+from apps.builtin.reading.people import People, is_narrator, people_of
+from apps.builtin.reading.sentences import Sentence, sentences_of
+from apps.builtin.reading.tokens import is_question
+from apps.memories.quotations import quotation
 
 MIN_WORDS = 2
+BRIEF_WORDS = 3  # a sentence of so many words says little by itself
 SUBJECT_WINDOW = 90  # characters before a verb in which its subject is searched
 _NAME = r"[^\W\d_a-zß-öø-ÿ][\w'’-]*(?:\s+[^\W\d_a-zß-öø-ÿ][\w'’-]*){0,3}"
 # Words allowed between a subject and its verb. Adverbs such as "nearly" are not: they deny the verb.
@@ -28,6 +29,8 @@ _UNCERTAIN = re.compile(
     r"dream\w*|would|could|might|should|until|nobody|no one)\b[^,;.]*$",
     re.IGNORECASE,
 )
+# Narration with an unnamed person: a leading pronoun, or the writer.
+_UNNAMED = re.compile(r"(?:he|she|they|it|his|her|their|its)\b|.*\b(?:I|me|my|we|us|our)\b", re.IGNORECASE)
 _PRONOUNS = ("i me my myself", "you your yourself", "we us our", "he him his himself", "she her herself")
 _NOMINATIVES = {form: forms.split()[0] for forms in _PRONOUNS for form in forms.split()}
 
@@ -61,8 +64,19 @@ class Statement:
         return with_speaker(self.sentence, self.named)
 
     @property
+    def is_brief(self) -> bool:
+        return len(self.sentence.words) <= BRIEF_WORDS
+
+    @property
     def is_question(self) -> bool:
         return is_question(self.text)
+
+
+def with_speaker(sentence: Sentence, names: Sequence[str]) -> str:
+    """Return a sentence with its speaker, unless it is narration that names its subject."""
+    if not sentence.speaker or (not sentence.spoken and names and not _UNNAMED.match(sentence.text)):
+        return sentence.text
+    return quotation(sentence.speaker, sentence.text) if sentence.spoken else f"{sentence.speaker}: {sentence.text}"
 
 
 def statements_of(material: Mapping[str, Any]) -> list[Statement]:

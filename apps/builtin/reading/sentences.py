@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from sentencex import segment
 
-from apps.builtin.worth.features import size_of
+from apps.builtin.reading.tokens import size_of
 from apps.common.text_languages import language_of
 from apps.english.instructions import instructions_in, is_aside, is_instruction, without_instructions
 from apps.english.requests import asked_to_remember, without_handed_over
@@ -16,6 +16,7 @@ MIN_WORDS, MAX_WORDS = 4, 45
 MAX_TAG_CHARS = 200  # characters before a quotation that are searched for its speaker
 MAX_PIECE_CHARS = 20_000  # maximum length per call of the segmenter, whose running time is quadratic
 MIN_NAME_CHARS = 3
+MAX_PUNCTUATION = 0.2  # of the characters of prose
 
 _HIDDEN = str.maketrans("", "", "\u00ad\u200b\u2060\ufeff")  # are shown as nothing
 _APOSTROPHE = re.compile(r"(?<=[^\W\d_])[‘´`＇ʼ′](?=[^\W\d_])")  # what keyboards write in place of one
@@ -177,7 +178,7 @@ def prose(message: str) -> str:
 
 def _is_prose(text: str) -> bool:
     """Return whether a text is mostly words, not an address, a path, a row of numbers or code."""
-    return len(_PUNCTUATION.findall(text)) <= 0.2 * len(text) and not _CODE.search(text)
+    return len(_PUNCTUATION.findall(text)) <= MAX_PUNCTUATION * len(text) and not _CODE.search(text)
 
 
 def _strip_markup(text: str) -> str:

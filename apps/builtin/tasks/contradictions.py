@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from apps.builtin.phrases import as_sentence
-from apps.builtin.sentences import sentences_of
-from apps.builtin.statements import Statement, statements_of
+from apps.builtin.reading.phrases import as_sentence
+from apps.builtin.reading.sentences import sentences_of
+from apps.builtin.reading.statements import Statement, statements_of
 from apps.english.comparison import compare
 from apps.english.words import jaccard
 from apps.extraction.tiers.continuity import Contradiction, format_contradiction

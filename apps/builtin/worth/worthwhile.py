@@ -9,14 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from apps.builtin.names import is_only_addressed, known_names, names_in, typed_entity
-from apps.builtin.questions import is_question
-from apps.builtin.reference import may_be_antecedent, refers_back, with_person
-from apps.builtin.salience import DESCRIPTIVE, WANTED, salience
-from apps.builtin.self_descriptions import describes_oneself
-from apps.builtin.sentences import MAX_WORDS, Sentence, instructions_of, sentences_of, wanted_sentences
-from apps.builtin.wanted import asks_to_remember
-from apps.builtin.worth.judging import worth_of
+from apps.builtin.reading.names import is_only_addressed, known_names, names_in, typed_entity
+from apps.builtin.reading.sentences import MAX_WORDS, Sentence, instructions_of, sentences_of, wanted_sentences
+from apps.builtin.reading.tokens import is_question
+from apps.builtin.worth.model import worth_of
+from apps.builtin.worth.salience import DESCRIPTIVE, WANTED, salience
+from apps.builtin.worth.self_descriptions import describes_oneself
+from apps.builtin.worth.wording import asks_to_remember, may_be_antecedent, refers_back, with_person
 from apps.common.text_languages import ENGLISH, language_of
 from apps.english.imagined import is_imagined
 from apps.english.requests import asked_to_remember, without_handed_over
@@ -28,11 +27,8 @@ MIN_SCORE, MIN_SCORE_IN_STORY = 0.0, 0.4  # in a story, every turn is informativ
 STORY_SHARE = 0.25  # share of narrated turns from which a chat is a story
 ANSWER = 0.5  # added to the score of what answers a question
 REQUESTED = 10.0  # added to the score of what somebody asks to be remembered, which comes first of all
-GRAMMAR, USUAL_SALIENCE, LEAST_SALIENCE = (
-    0.6,
-    0.2,
-    -0.5,
-)  # weight of English grammar, and the salience that says nothing either way
+GRAMMAR = 0.6  # weight of English grammar
+USUAL_SALIENCE, LEAST_SALIENCE = 0.2, -0.5  # what says nothing either way, and below which nothing more is taken
 DOUBT = 0.3  # taken from the score in other languages, where no grammar confirms it
 VALUE, BASE_VALUE = 0.45, 0.8  # turn the score in another language into a salience
 _LISTED = re.compile(r"\s*[-*•]\s+(.*)")

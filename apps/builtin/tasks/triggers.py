@@ -2,7 +2,7 @@
 
 import re
 
-from apps.builtin.names import names_in
+from apps.builtin.reading.names import names_in
 from apps.english.clauses import split_speaker
 from apps.english.words import STOP_WORDS
 from apps.extraction.tiers.triggers import MAX_WORDS, format_triggers

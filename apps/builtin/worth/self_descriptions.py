@@ -5,7 +5,7 @@ They say much in few words, so that a score by names, numbers and length misses 
 
 import re
 
-from apps.builtin.questions import is_question
+from apps.builtin.reading.tokens import is_question
 
 _START = r"^(?:(?:and|but|yes|no|well|also|so|oh|hi|hello|by the way|actually|btw)\b[\s,!.]*)*"
 _NOT = r"(?:(?:also|still|actually|really|not|only|a bit)\s+)*"

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from apps.builtin.names import known_names, names_in, typed_entity
-from apps.builtin.sentences import Sentence
+from apps.builtin.reading.names import known_names, names_in, typed_entity
+from apps.builtin.reading.sentences import Sentence
 from apps.english.names import name_words
 
 # Words of the names of narrators, who are not characters of the story.

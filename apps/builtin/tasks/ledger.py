@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from apps.builtin.ledger.changes import StateChange, apply_changes, same_value
-from apps.builtin.ledger.people import people_changes
-from apps.builtin.ledger.things import thing_changes
-from apps.builtin.statements import statements_of
+from apps.builtin.reading.statements import statements_of
+from apps.builtin.story.character_states import character_changes
+from apps.builtin.story.state_changes import StateChange, apply_changes, same_value
+from apps.builtin.story.thing_states import thing_changes
 from apps.extraction.parsers.text_cleanup import tag_safe_name
 from apps.extraction.tiers.ledger import StateLine, format_state
 from apps.llm.generation import GenerationRequest
@@ -20,7 +20,7 @@ def ledger(request: GenerationRequest) -> str:
     known = {(tag_safe_name(entity["name"]).casefold(), entity["type"]): entity["fields"] for entity in entities}
     changes: dict[tuple[str, str], list[StateChange]] = {}
     for statement in statements_of(request.material):
-        for change in (*people_changes(statement), *thing_changes(statement)):
+        for change in (*character_changes(statement), *thing_changes(statement)):
             if len(change.value) <= MAX_VALUE:
                 changes.setdefault((tag_safe_name(change.name).casefold(), change.kind), []).append(change)
     lines = (_state_line(entity_changes, known.get(key, {})) for key, entity_changes in changes.items())

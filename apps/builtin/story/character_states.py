@@ -6,10 +6,10 @@ Only the present counts: past, planned, denied and hypothetical events change no
 import re
 from collections.abc import Iterator
 
-from apps.builtin.ledger.changes import StateChange
-from apps.builtin.phrases import noun_phrase, without_determiner
-from apps.builtin.statements import Statement, resolve_person, subjects
-from apps.builtin.threads import find_goal
+from apps.builtin.reading.phrases import noun_phrase, without_determiner
+from apps.builtin.reading.statements import Statement, resolve_person, subjects
+from apps.builtin.story.state_changes import StateChange
+from apps.builtin.story.threads import find_goal
 from apps.english.lexicon import stem
 
 FieldMatches = Iterator[tuple[int, str, str, bool]]  # (start of the verb, field, value, whether the value is removed)
@@ -81,7 +81,7 @@ _NOT_WORN = re.compile(
 )
 
 
-def people_changes(statement: Statement) -> Iterator[StateChange]:
+def character_changes(statement: Statement) -> Iterator[StateChange]:
     """Yield the changes of people's fields that a sentence reports."""
     if statement.is_question or _NOT_PRESENT.search(statement.text):
         return

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from apps.builtin.ledger.people import people_changes
-from apps.builtin.phrases import as_sentence
-from apps.builtin.salience import DEVELOPMENT, EVENT, PREFERENCE, RELATIONSHIP
-from apps.builtin.scenes import setting_statements
-from apps.builtin.statements import Statement, statements_of
-from apps.builtin.threads import parse_thread
+from apps.builtin.reading.phrases import as_sentence
+from apps.builtin.reading.statements import Statement, statements_of
+from apps.builtin.story.character_states import character_changes
+from apps.builtin.story.setting import setting_statements, tells_time
+from apps.builtin.story.threads import parse_thread
+from apps.builtin.worth.salience import DEVELOPMENT, EVENT, PREFERENCE, RELATIONSHIP
 from apps.english.clauses import split_speaker
 from apps.english.names import is_same_person, name_words
 from apps.extraction.tiers.profiles import Profile, format_profile
@@ -17,32 +17,12 @@ from apps.llm.generation import GenerationRequest
 MAX_PER_LABEL = 3
 MAX_PAIRS = 8
 MAX_PER_PARAGRAPH = 6
-MIN_WORDS = 4
 _FEARS = re.compile(r"\b(?:afraid|fear(?:s|ed)|scared|terrified|dreads?|nightmares?)\b", re.IGNORECASE)
 _LOYALTIES = re.compile(
     r"\b(?:loyal|sw(?:orn|ore)|serve[sd]|oath|trusts?|all(?:y|ies|ied)|devoted|promise[sd])\b", re.I
 )
 _GOALS = re.compile(
     r"\b(?:(?:wants?|have|has|needs?|plans?|hopes?|intends?) to|must|goal|(?:look|search)ing for)\b", re.I
-)
-_TIMES = (
-    r"(?:dawn|dusk|sunrise|sunset|noon|midday|midnight|(?:mid-?)?(?:morning|afternoon|evening|night)(?:fall)?|twilight|"
-    r"spring|summer|autumn|winter|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|"
-    r"august|september|october|november|december|\w+ o['’]clock|\d{1,2}(?::\d\d)? ?[ap]\.?m)\b"
-)
-_BEFORE_TIME = (
-    r"(?: (?:already|now|almost|nearly|still|just|only|past|after|before|about|around|getting|growing|late|early|well|"
-    r"close|to|the|a|an|of|middle|\w+ly|first|\d+\w*))* "
-)
-_IT_IS = re.compile(
-    rf"\b(?:it(?:['’]s| is)|today is|tonight is){_BEFORE_TIME}(?:\w+ )?{_TIMES}(?!['’]s| \w+ that)", re.I
-)
-_IT_WAS = re.compile(rf"^(?:it|that|this) (?:was|had been){_BEFORE_TIME}(?:\w+ )?{_TIMES}(?! that)", re.IGNORECASE)
-_TIME_PASSES = re.compile(
-    r"^(?:(?:the (?:next|following)|that|this|early|late|later|(?:late|early) (?:in|on) the|(?:on|by|at|in|just before|"
-    rf"shortly after|towards?)(?: the| a)?)(?: \w+)? {_TIMES}|the next day\b|"
-    r"\w+ (?:hours?|days?|nights?|weeks?|months?|years?) (?:later|had passed|passed)\b)",
-    re.IGNORECASE,
 )
 
 
@@ -67,7 +47,7 @@ def _mentions(text: str, name: str) -> bool:
 
 
 def _character_lines(subject: str, memories: Sequence[str], statements: Sequence[Statement]) -> Iterable[str]:
-    changes = [change for statement in statements for change in people_changes(statement) if change.name == subject]
+    changes = [change for statement in statements for change in character_changes(statement) if change.name == subject]
     moods = [change.value for change in changes if change.field == "mood" and not change.removes]
     yield from _labelled_line("Goals", memories, _GOALS.search)
     yield from (f"Mood: {mood}" for mood in moods[-1:])
@@ -77,17 +57,11 @@ def _character_lines(subject: str, memories: Sequence[str], statements: Sequence
 
 
 def _world_lines(memories: Sequence[str], statements: Sequence[Statement]) -> Iterable[str]:
-    asserted = [item for item in statements if not item.is_question and len(item.sentence.words) >= MIN_WORDS]
-    timed = [item.quoted for item in asserted if _tells_time(item)]
+    asserted = [item for item in statements if not item.is_question and not item.is_brief]
+    timed = [item.quoted for item in asserted if tells_time(item)]
     yield from _labelled_line("Location", [item.quoted for item in setting_statements(statements)], bool)
     yield from _labelled_line("Unresolved", memories, parse_thread)
     yield from _labelled_line("Time", timed[-1:], bool)
-
-
-def _tells_time(statement: Statement) -> bool:
-    """Return whether a sentence says when the story plays now, not when something happened or will."""
-    patterns = (_IT_IS, _IT_WAS, _TIME_PASSES) if statement.narrated else (_IT_IS,)
-    return any(pattern.search(statement.text) for pattern in patterns)
 
 
 def _labelled_line(label: str, texts: Iterable[str], accepts: Callable[[str], object]) -> Iterable[str]:
