@@ -9,36 +9,17 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db.models import Count, Max, Q
-from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from apps.common.disk import DiskState, disk_state
-from apps.common.jobs.models import Job, without_heartbeat
+from apps.common.jobs.models import SINCE, Job, kinds, without_heartbeat
 from apps.common.jobs.transitions import claim, take_lost
-from apps.common.registry import Registry
 from apps.common.scoping import system_scope
 
 TURN_PERIOD = dt.timedelta(hours=1)  # owners without a turn within this time wait on equal terms
 # Of an owner's jobs, those that nobody waits for get a turn this often, however many there are that a person waits for.
 BACKGROUND_PERIOD = dt.timedelta(minutes=1)
-SINCE = Coalesce("claimed_at", "created_at")
 Conditions = Mapping[type[Job], Callable[[], Q]]
-
-
-@dataclass(frozen=True)
-class Kind:
-    """Kind of job that workers of ``queue`` execute.
-
-    ``execute`` runs a claimed job for a time slice, and returns True if it re-queued the job. ``send`` enqueues a
-    message for the job with the given id. ``only`` returns the condition of the jobs that this queue has, where another
-    one has the rest.
-    """
-
-    model: type[Job]
-    queue: str
-    execute: Callable[[Any], bool]
-    send: Callable[[UUID], object]
-    only: Callable[[], Q] = Q
 
 
 @dataclass
@@ -60,9 +41,6 @@ class Line:
         return self.since is not None and self.since < now - BACKGROUND_PERIOD
 
 
-kinds: Registry[Kind] = Registry()
-
-
 def run_next(queue: str) -> None:
     """Run the next job of a queue for a time slice, and enqueue a message if it is not finished then.
 
@@ -80,14 +58,6 @@ def run_next(queue: str) -> None:
         kind.send(job.pk)
     elif queue in settings.WAITING_QUEUES and (waiting := next_of_owner(job)):
         kind.send(waiting)
-
-
-def queue_of(model: type[Job], job_id: UUID) -> str:
-    """Return the queue whose workers run a job."""
-    *others, last = [kind for kind in kinds if kind.model is model]
-    with system_scope():
-        found = [kind.queue for kind in others if model.objects.filter(kind.only(), pk=job_id).exists()]
-    return [*found, last.queue][0]
 
 
 def send_lost(model: type[Job]) -> None:

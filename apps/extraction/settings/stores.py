@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from apps.chats.message_data.layout import dump
 from apps.chats.models import Character, Chat
 from apps.common.database.compiled_queries import CompiledQuery
-from apps.common.database.locking import get_or_create_locked
+from apps.common.database.rows import get_or_create_locked
 from apps.common.problems import Conflict, ProblemType
 from apps.common.scoping import Owner, owner_id_of
 from apps.common.settings.declarations import Schema

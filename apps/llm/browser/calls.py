@@ -23,7 +23,7 @@ from apps.llm.events import announce_generation_change
 from apps.llm.generation import GenerationRequest, Misconfigured
 from apps.llm.models import BrowserCall, Connection
 from apps.llm.replies.reply import MAX_CHARACTERS
-from apps.llm.replies.values import storable_text
+from apps.llm.values import storable_text
 
 LEASE = dt.timedelta(seconds=30)  # after which another page may claim a call, unless its page renews it
 GRACE = dt.timedelta(seconds=8)  # in which a page whose stream ended keeps its call; longer than from beat to beat

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-MAX_NAME_LENGTH = 200  # characters of a model's name
+MAX_MODEL_LENGTH = 200  # characters of a model's name
 MAX_TOKENS = 10**9  # a higher count is ignored as implausible
 
 
@@ -34,4 +34,4 @@ def token_count(values: Any, name: str) -> int | None:
 def model_names(models: Any, *members: str) -> list[str]:
     """Return the sorted names in a list of model objects, each read from the first of ``members`` that it has."""
     entries = models if isinstance(models, list) else []
-    return sorted({storable_text(first_text(entry, *members))[:MAX_NAME_LENGTH] for entry in entries} - {""})
+    return sorted({storable_text(first_text(entry, *members))[:MAX_MODEL_LENGTH] for entry in entries} - {""})
