@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from apps.common.scoping import Owner
 from apps.graph.layout import picture_of
-from apps.graph.queries import Scope, read_graph
+from apps.graph.queries import GraphScope, read_graph
 from apps.memories.models import Memory
 from apps.memories.views.access import own_book
 
@@ -39,7 +39,7 @@ def graph(request: HttpRequest, **scope: UUID) -> HttpResponse:
     With ``?name=``, the id of a node, only that one and those that are connected with it.
     """
     book = own_book(request, **scope)
-    found = read_graph(book.owner_id, Scope(book.chat) if book.chat else Scope(character=book.character))
+    found = read_graph(book.owner_id, GraphScope(book.chat) if book.chat else GraphScope(character=book.character))
     chosen = next((node for node in found["nodes"] if node["id"] == request.GET.get("name")), None)
     if chosen is not None:
         found = _around(chosen["id"], found)

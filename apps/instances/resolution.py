@@ -15,7 +15,7 @@ class Rule(StrEnum):
     BOTH = "both"
 
 
-class Action(StrEnum):
+class PushOutcome(StrEnum):
     """What is done with the pushed version."""
 
     KEEP = "keep"  # the stored version stays
@@ -50,7 +50,7 @@ class Version:
 class Decision:
     """What to do, and the reason if one version lost against the other."""
 
-    action: Action
+    action: PushOutcome
     reason: Reason | None = None
 
 
@@ -62,20 +62,20 @@ def resolve(stored: Version, pushed: Version, rule: Rule) -> Decision:
     """
     order = compare(pushed.clock, stored.clock)
     if order == Order.AFTER:
-        return Decision(Action.ADOPT)
+        return Decision(PushOutcome.ADOPT)
     if pushed.text == stored.text:
-        return Decision(Action.KEEP)
+        return Decision(PushOutcome.KEEP)
     if order == Order.BEFORE:
-        return Decision(Action.KEEP, Reason.DELETED if stored.text is None else Reason.DOMINATED)
+        return Decision(PushOutcome.KEEP, Reason.DELETED if stored.text is None else Reason.DOMINATED)
     if pushed.text is None or stored.text is None:
-        return Decision(Action.KEEP if pushed.text is None else Action.ADOPT, Reason.DELETED)
+        return Decision(PushOutcome.KEEP if pushed.text is None else PushOutcome.ADOPT, Reason.DELETED)
     if rule == Rule.BULLETS:
-        return Decision(Action.MERGE, Reason.MERGED_BULLETS)
-    return _last_write(stored, pushed) if rule == Rule.LAST_WRITE else Decision(Action.KEEP_BOTH, Reason.KEPT_BOTH)
+        return Decision(PushOutcome.MERGE, Reason.MERGED_BULLETS)
+    return _last_write(stored, pushed) if rule == Rule.LAST_WRITE else Decision(PushOutcome.KEEP_BOTH, Reason.KEPT_BOTH)
 
 
 def _last_write(stored: Version, pushed: Version) -> Decision:
     if pushed.at != stored.at:
-        return Decision(Action.ADOPT if pushed.at > stored.at else Action.KEEP, Reason.LAST_WRITE_WINS)
+        return Decision(PushOutcome.ADOPT if pushed.at > stored.at else PushOutcome.KEEP, Reason.LAST_WRITE_WINS)
     wins = (pushed.priority, pushed.instance) > (stored.priority, stored.instance)
-    return Decision(Action.ADOPT if wins else Action.KEEP, Reason.PRIORITY)
+    return Decision(PushOutcome.ADOPT if wins else PushOutcome.KEEP, Reason.PRIORITY)

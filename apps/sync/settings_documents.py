@@ -32,7 +32,7 @@ MAX_KEY_LENGTH = 255
 
 
 @dataclass(frozen=True)
-class Settings:
+class StoredDocument:
     """The current document. ``revs`` holds the rev of the last change of each key, including deleted keys."""
 
     owner_id: UUID
@@ -49,7 +49,7 @@ class SettingsConflict(Conflict):
     title = "The settings have changed"
 
     @classmethod
-    def for_keys(cls, current: Settings, keys: Iterable[str], known_rev: int | None) -> Self:
+    def for_keys(cls, current: StoredDocument, keys: Iterable[str], known_rev: int | None) -> Self:
         """Return a conflict over ``keys``, with the changes since ``known_rev`` if the log still has all of them.
 
         Changes larger than PAGE_BYTES are left out, and ``reread`` says so.
@@ -64,13 +64,13 @@ class SettingsConflict(Conflict):
 
 
 @transaction.atomic
-def read_settings(owner: Owner) -> Settings:
+def read_settings(owner: Owner) -> StoredDocument:
     """Return the owner's settings. Create the document if there is none, since a write needs its integrity."""
     return _load(_lock(owner))
 
 
 @transaction.atomic
-def patch_settings(owner: Owner, patch: DocumentPatch, guard: Guard) -> Settings:
+def patch_settings(owner: Owner, patch: DocumentPatch, guard: Guard) -> StoredDocument:
     """Apply a patch and return the new settings. A patch that changes nothing is not written.
 
     A write that skips the check of integrity sends ``before_forced_settings_write`` first, since it may overwrite what
@@ -130,9 +130,9 @@ def _lock(owner: Owner) -> SettingsDocument:
     return document
 
 
-def _load(document: SettingsDocument) -> Settings:
+def _load(document: SettingsDocument) -> StoredDocument:
     rows = list(Setting.objects.for_owner(document.owner_id).order_by("pk"))
-    return Settings(
+    return StoredDocument(
         document.owner_id,
         document.integrity,
         document.rev,
@@ -141,7 +141,7 @@ def _load(document: SettingsDocument) -> Settings:
     )
 
 
-def _apply(patch: DocumentPatch, current: Settings) -> dict[str, Any]:
+def _apply(patch: DocumentPatch, current: StoredDocument) -> dict[str, Any]:
     return patch.apply(current.values, max_copied=settings.SETTINGS_KEY_MAX_BYTES)
 
 
@@ -150,7 +150,7 @@ def _json_of(values: dict[str, Any], key: str) -> str | None:
     return dump(values[key]) if key in values else None
 
 
-def _has_no_effect(patch: DocumentPatch, current: Settings) -> bool:
+def _has_no_effect(patch: DocumentPatch, current: StoredDocument) -> bool:
     """Return whether the patch changes nothing, as when a write is sent twice."""
     try:
         return dump(_apply(patch, current)) == dump(current.values)
@@ -159,7 +159,7 @@ def _has_no_effect(patch: DocumentPatch, current: Settings) -> bool:
         return False
 
 
-def _check_rebase(current: Settings, keys: list[str], guard: Guard) -> None:
+def _check_rebase(current: StoredDocument, keys: list[str], guard: Guard) -> None:
     """Raise SettingsConflict if a write with an outdated integrity can't be applied to these keys."""
     changes = SettingsChange.objects.for_owner(current.owner_id)
     base = changes.filter(integrity=guard.integrity).first() if guard.integrity else None
@@ -170,7 +170,7 @@ def _check_rebase(current: Settings, keys: list[str], guard: Guard) -> None:
         raise SettingsConflict.for_keys(current, conflicting, base.rev)
 
 
-def _changes_since(current: Settings, rev: int) -> list[dict[str, Any]] | None:
+def _changes_since(current: StoredDocument, rev: int) -> list[dict[str, Any]] | None:
     """Return the changes after ``rev``, or None if the log no longer has all of them.
 
     A key stands in the last change that names it, with its current value.
@@ -184,7 +184,7 @@ def _changes_since(current: Settings, rev: int) -> list[dict[str, Any]] | None:
     ]
 
 
-def _change_document(change: SettingsChange, current: Settings, keys: Iterable[str]) -> dict[str, Any]:
+def _change_document(change: SettingsChange, current: StoredDocument, keys: Iterable[str]) -> dict[str, Any]:
     return {
         "rev": change.rev,
         "integrity": str(change.integrity),

@@ -15,8 +15,8 @@ from apps.chats.models import Chat
 from apps.extraction.models import ExtractionRun, ModelCall
 from apps.extraction.prompts.overrides import set_template
 from apps.extraction.prompts.rendering import TASKS, default_template
-from apps.extraction.suitability.expectations import Expectation, Statement
-from apps.extraction.suitability.running import Report, question_count, run
+from apps.extraction.suitability.expectations import Expectation, ReplyStatement
+from apps.extraction.suitability.running import SuitabilityReport, question_count, run
 from apps.extraction.suitability.scenarios import trials
 from apps.extraction.suitability.scoring import TrialResult, score_reply
 from apps.llm.backends.builtin import BuiltinBackend
@@ -150,7 +150,7 @@ class Scripted:
         return Completion(reply, 11, 7)
 
 
-def run_all(backend: Any, **options: Any) -> Report:
+def run_all(backend: Any, **options: Any) -> SuitabilityReport:
     return run(backend, unwatched, lambda tier: None, **options)
 
 
@@ -289,7 +289,7 @@ def test_missing_tags_and_sections_are_named() -> None:
     ],
 )
 def test_words_match_with_any_ending(text: str, words: tuple[str, ...], met: bool) -> None:
-    assert Expectation("", words).is_met_by(Statement(text)) is met
+    assert Expectation("", words).is_met_by(ReplyStatement(text)) is met
 
 
 @settings(max_examples=60, deadline=None)

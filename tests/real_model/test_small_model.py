@@ -12,7 +12,7 @@ import pytest
 from apps.accounts.models import User
 from apps.extraction.models import ExtractionRun
 from apps.extraction.settings.operations import change_settings
-from apps.extraction.suitability.running import Report, run
+from apps.extraction.suitability.running import SuitabilityReport, run
 from apps.llm.backends.connected import ConnectedBackend
 from apps.llm.generation import GenerationRequest, PromptMessage, unwatched
 from apps.llm.models import Connection
@@ -141,7 +141,7 @@ def test_what_is_kept_of_passages_in_plain_questions(owner: User, connection: Co
 
 @pytest.mark.skipif(not PYTHON, reason="SmolLM2 is served by make e2e-model only")
 def test_the_suitability_test_orders_models_and_names_a_plan_for_each(owner: User, connection: Connection) -> None:
-    reports: dict[str, Report] = {}
+    reports: dict[str, SuitabilityReport] = {}
     with model_server() as tiny, ScriptedServer(reply_of) as perfect:
         models = {"SmolLM2": tiny, "small": connection.base_url, "perfect": perfect.url}
         for name, url in models.items():

@@ -23,7 +23,7 @@ Conditions = Mapping[type[Job], Callable[[], Q]]
 
 
 @dataclass
-class Line:
+class JobLine:
     """The jobs of one kind of an owner: either those that a person waits for, or the others.
 
     ``first`` is the one that has waited longest, ``since`` then. Without one, none can be claimed.
@@ -108,9 +108,9 @@ def _next_in_turn(models: Sequence[type[Job]], only: Conditions) -> tuple[type[J
     return line.model, cast(UUID, line.first)
 
 
-def _lines_by_owner(models: Sequence[type[Job]], only: Conditions, now: dt.datetime) -> dict[UUID, list[Line]]:
+def _lines_by_owner(models: Sequence[type[Job]], only: Conditions, now: dt.datetime) -> dict[UUID, list[JobLine]]:
     """Return the lines of each owner. Jobs that another queue runs count as running too."""
-    lines: dict[tuple[UUID, type[Job], bool], Line] = {}
+    lines: dict[tuple[UUID, type[Job], bool], JobLine] = {}
     never = now - TURN_PERIOD
     for model in models:
         rows: Any = model.objects.annotate(is_asked=model.is_awaited())
@@ -119,11 +119,11 @@ def _lines_by_owner(models: Sequence[type[Job]], only: Conditions, now: dt.datet
         recent = rows.filter(claimed_at__gt=never).values_list("owner_id", "is_asked")
         turns = recent.annotate(last=Max("claimed_at"), running=Count("pk", filter=is_running))
         for owner, is_awaited, last, running in turns:
-            lines[owner, model, is_awaited] = Line(model, is_awaited, last, running)
+            lines[owner, model, is_awaited] = JobLine(model, is_awaited, last, running)
         for owner, is_awaited, since, pk in _firsts(model, rows.filter(only.get(model, Q)()), now):
-            line = lines.setdefault((owner, model, is_awaited), Line(model, is_awaited, never))
+            line = lines.setdefault((owner, model, is_awaited), JobLine(model, is_awaited, never))
             line.since, line.first = since, pk
-    by_owner: dict[UUID, list[Line]] = defaultdict(list)
+    by_owner: dict[UUID, list[JobLine]] = defaultdict(list)
     for (owner, _, _), line in lines.items():
         by_owner[owner].append(line)
     return by_owner
@@ -139,12 +139,12 @@ def _firsts(model: type[Job], rows: Any, now: dt.datetime) -> Iterable[tuple[UUI
     return found
 
 
-def _first_line(lines: Sequence[Line], now: dt.datetime) -> Line | None:
+def _first_line(lines: Sequence[JobLine], now: dt.datetime) -> JobLine | None:
     """Return the line from which an owner's next job is taken, or None if none has a job to claim."""
     background = [line for line in lines if not line.is_awaited]
     is_due = all(line.last_turn < now - BACKGROUND_PERIOD for line in background)
 
-    def turn(line: Line) -> tuple[Any, ...]:
+    def turn(line: JobLine) -> tuple[Any, ...]:
         comes_before = line.is_awaited or (is_due and line.has_waited(now))
         return not comes_before, line.is_awaited, line.last_turn, line.since
 

@@ -12,7 +12,7 @@ from apps.extraction.settings.schema import defaults
 
 
 @dataclass(frozen=True)
-class Preset:
+class SettingsPreset:
     """Values of some settings. Those that it leaves out have the defaults of the hardware profile."""
 
     name: str
@@ -22,7 +22,7 @@ class Preset:
 
 
 PRESETS = (
-    Preset(
+    SettingsPreset(
         "light",
         _("Light"),
         _("Reads seldom and keeps the essential. Takes the fewest calls of a model."),
@@ -38,8 +38,8 @@ PRESETS = (
             "model_triggers": False,
         },
     ),
-    Preset("balanced", _("Balanced"), _("Suits most chats, and the model that you use."), {}),
-    Preset(
+    SettingsPreset("balanced", _("Balanced"), _("Suits most chats, and the model that you use."), {}),
+    SettingsPreset(
         "thorough",
         _("Thorough"),
         _(
@@ -63,7 +63,7 @@ PRESETS = (
 COVERED = tuple(dict.fromkeys(name for preset in PRESETS for name in preset.values))
 
 
-def preset_values(preset: Preset, profile: str) -> dict[str, Any]:
+def preset_values(preset: SettingsPreset, profile: str) -> dict[str, Any]:
     """Return the values of the covered settings in a preset, for the hardware profile "A" or "B"."""
     default = defaults(profile)
     return {name: preset.values.get(name, getattr(default, name)) for name in COVERED}
@@ -75,7 +75,7 @@ def current_preset(values: Mapping[str, SettingValue], profile: str) -> str:
     return next((preset.name for preset in PRESETS if preset_values(preset, profile) == present), "")
 
 
-def preset_changes(preset: Preset, values: Mapping[str, SettingValue], profile: str) -> dict[str, Any]:
+def preset_changes(preset: SettingsPreset, values: Mapping[str, SettingValue], profile: str) -> dict[str, Any]:
     """Return the changes for ``change_settings`` that select a preset; what would be inherited anyway is reset."""
     wanted = preset_values(preset, profile)
     return {name: None if values[name].inherited == value else value for name, value in wanted.items()}

@@ -23,7 +23,7 @@ from apps.common.database.rows import get_or_create_locked
 from apps.common.problems import Conflict, ProblemType
 from apps.common.scoping import Owner, owner_id_of
 from apps.common.settings.declarations import Schema
-from apps.common.settings.inheritance import Source
+from apps.common.settings.inheritance import SettingsSource
 from apps.extraction.models.settings import ScopedSettings
 
 
@@ -74,13 +74,15 @@ class SettingsStore:
         row = self.model.objects.for_owner(owner).filter(character=character, chat=chat).first()
         return self._known(row.document) if row else {}
 
-    def sources(self, owner: Owner, *, character: Character | None = None, chat: Chat | None = None) -> list[Source]:
+    def sources(
+        self, owner: Owner, *, character: Character | None = None, chat: Chat | None = None
+    ) -> list[SettingsSource]:
         """Return the settings stored for a user, a character and a chat, the most general first, for pages."""
-        sources = [Source("yours", self.stored(owner))]
+        sources = [SettingsSource("yours", self.stored(owner))]
         if character:
-            sources.append(Source(f"{character.name}’s", self.stored(owner, character=character)))
+            sources.append(SettingsSource(f"{character.name}’s", self.stored(owner, character=character)))
         if chat:
-            sources.append(Source(gettext("this chat's"), self.stored(owner, chat=chat)))
+            sources.append(SettingsSource(gettext("this chat's"), self.stored(owner, chat=chat)))
         return sources
 
     @transaction.atomic

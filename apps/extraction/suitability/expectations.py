@@ -9,8 +9,8 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True)
-class Statement:
-    """Statement of a reply: its text, its kind, and its subject if the format names one."""
+class ReplyStatement:
+    """Statement that a reply makes: its text, its kind, and its subject if the format names one."""
 
     text: str
     kind: str = ""
@@ -31,7 +31,7 @@ class Expectation:
     kinds: tuple[str, ...] = ()
     who: str = ""
 
-    def is_met_by(self, statement: Statement) -> bool:
+    def is_met_by(self, statement: ReplyStatement) -> bool:
         """Return whether a statement meets the expectation."""
         if self.kinds and statement.kind not in self.kinds:
             return False
@@ -40,7 +40,7 @@ class Expectation:
         return all(_contains(statement.text, alternatives) for alternatives in self.words)
 
 
-def met_expectations(expectations: Iterable[Expectation], statements: Collection[Statement]) -> list[Expectation]:
+def met_expectations(expectations: Iterable[Expectation], statements: Collection[ReplyStatement]) -> list[Expectation]:
     """Return the expectations that at least one statement meets."""
     return [expectation for expectation in expectations if any(map(expectation.is_met_by, statements))]
 

@@ -16,7 +16,7 @@ from apps.common.problems import Conflict, Invalid, Problem
 from apps.common.scoping import Owner, owner_id_of
 from apps.extraction.models import ModelTest
 from apps.extraction.prompts.overrides import templates_of
-from apps.extraction.suitability.running import Report, question_count, run
+from apps.extraction.suitability.running import SuitabilityReport, question_count, run
 from apps.extraction.suitability.scoring import TrialResult
 from apps.llm.backends import backend_on
 from apps.llm.generation import GenerationBackend, get_backend
@@ -48,7 +48,7 @@ def start_test(owner: Owner, connection: Connection | None) -> ModelTest:
         backend=backend.name,
         model=backend.model,
         total=question_count(backend.name),
-        results=_document(Report()),
+        results=_document(SuitabilityReport()),
     )
 
 
@@ -65,7 +65,7 @@ def execute(test_id: UUID) -> None:
 
         def store(result: TrialResult) -> None:
             results.append(result)
-            jobs.heartbeat(test, done=len(results), results=_document(Report(results)))
+            jobs.heartbeat(test, done=len(results), results=_document(SuitabilityReport(results)))
 
         report = run(_backend(test.connection), throttled_heartbeat(test), store, templates=templates_of(test.owner))
         jobs.end(test, ModelTest.State.SUCCEEDED, results=_document(report))
@@ -88,5 +88,5 @@ def _backend(connection: Connection | None) -> GenerationBackend:
     return backend_on(connection) if connection else get_backend()
 
 
-def _document(report: Report) -> dict[str, Any]:
+def _document(report: SuitabilityReport) -> dict[str, Any]:
     return {"schema_version": ModelTest.SCHEMA_VERSION, **report.document()}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.prompts.material import PromptContext
-from apps.extraction.suitability.expectations import Statement
+from apps.extraction.suitability.expectations import ReplyStatement
 from apps.extraction.tiers.arcs import RESOLVED, ArcLine, parse_arcs
 from apps.extraction.tiers.continuity import parse_contradictions
 from apps.extraction.tiers.epistemic import KINDS as KNOWLEDGE_KINDS
@@ -36,7 +36,7 @@ class ParsedReply:
     entries. ``remarks`` are hints for the user.
     """
 
-    statements: list[Statement] = field(default_factory=list)
+    statements: list[ReplyStatement] = field(default_factory=list)
     unused: list[str] = field(default_factory=list)
     format_score: float = 0.0
     count: int = 0
@@ -49,7 +49,7 @@ def parse_reply(task: str, reply: str, material: PromptContext) -> ParsedReply:
 
 
 def _build_reply(
-    statements: list[Statement], count: int, unused: Sequence[str], remarks: Sequence[str] = ()
+    statements: list[ReplyStatement], count: int, unused: Sequence[str], remarks: Sequence[str] = ()
 ) -> ParsedReply:
     total = count + len(unused)
     return ParsedReply(statements, list(unused), count / total if total else 0.0, count, list(remarks))
@@ -68,7 +68,7 @@ def _make_memory_converter(kinds: tuple[str, ...]) -> Callable[[str, PromptConte
         if len(valid) > 2 * material["per_kind"] * len(kinds):
             remarks.append("It writes far more than requested.")
         unused = [*parsed.unused, *(item.text for item in parsed.items if item not in valid)]
-        return _build_reply([Statement(item.text, item.kind) for item in valid], len(valid), unused, remarks)
+        return _build_reply([ReplyStatement(item.text, item.kind) for item in valid], len(valid), unused, remarks)
 
     return convert
 
@@ -79,19 +79,19 @@ def _convert_arcs(reply: str, material: PromptContext) -> ParsedReply:
     return _build_reply([_convert_arc(item, known) for item in parsed.items], len(parsed.items), parsed.unused)
 
 
-def _convert_arc(item: ArcLine, known: Mapping[int, str]) -> Statement:
+def _convert_arc(item: ArcLine, known: Mapping[int, str]) -> ReplyStatement:
     """Return an arc line as a statement. The text of a resolution starts with the text of the arc that it resolves."""
     resolved = known.get(item.number or 0, "") if item.kind == RESOLVED else ""
-    return Statement(f"{resolved} {item.text}", item.kind)
+    return ReplyStatement(f"{resolved} {item.text}", item.kind)
 
 
 def _convert_epistemic(reply: str, material: PromptContext) -> ParsedReply:
     parsed = parse_knowledge(reply)
     statements = [
-        Statement(f"{item.text} from {item.target}" if item.target else item.text, item.kind, item.subject)
+        ReplyStatement(f"{item.text} from {item.target}" if item.target else item.text, item.kind, item.subject)
         for item in parsed.items
     ]
-    statements += [Statement(str(number), RETIRE) for number in parsed.retired]
+    statements += [ReplyStatement(str(number), RETIRE) for number in parsed.retired]
     used = {line.kind for line in statements}
     missing = [f"[{kind}]" for kind in KNOWLEDGE_KINDS if kind not in used]
     remarks = [f"It never used {', '.join(missing)}."] if statements and missing else []
@@ -101,7 +101,7 @@ def _convert_epistemic(reply: str, material: PromptContext) -> ParsedReply:
 def _convert_ledger(reply: str, material: PromptContext) -> ParsedReply:
     parsed = parse_states(reply)
     statements = [
-        Statement(f"{item.name} {item.type} {name} {value}", name, item.name)
+        ReplyStatement(f"{item.name} {item.type} {name} {value}", name, item.name)
         for item in parsed.items
         for name, value in [*item.fields.items(), *((cleared, "cleared") for cleared in item.cleared)]
     ]
@@ -115,7 +115,7 @@ def _convert_relationships(reply: str, material: PromptContext) -> ParsedReply:
     names = {name.casefold() for name in material["names"]}
     valid = [item for item in parsed.items if {item.subject.casefold(), item.target.casefold()} <= names]
     statements = [
-        Statement(word, kind, f"{item.subject} {item.target}")
+        ReplyStatement(word, kind, f"{item.subject} {item.target}")
         for item in valid
         for kind, words in (("now", [added.word for added in item.added]), ("no longer", item.removed))
         for word in words
@@ -126,7 +126,7 @@ def _convert_relationships(reply: str, material: PromptContext) -> ParsedReply:
 
 def _convert_summary(reply: str, material: PromptContext) -> ParsedReply:
     sections = parse_summary(reply).sections
-    statements = [Statement(text, str(number)) for number, text in sections.items()]
+    statements = [ReplyStatement(text, str(number)) for number, text in sections.items()]
     missing = [f"{number}. {title}" for number, title in SUMMARY_SECTIONS.items() if number not in sections]
     remarks = [f"{len(missing)} of the nine sections are missing."] if statements and missing else []
     return ParsedReply(
@@ -136,7 +136,9 @@ def _convert_summary(reply: str, material: PromptContext) -> ParsedReply:
 
 def _convert_profiles(reply: str, material: PromptContext) -> ParsedReply:
     profile = parse_profiles(reply)
-    statements = [Statement(text, name) for name in PROFILE_SECTIONS if profile and (text := getattr(profile, name))]
+    statements = [
+        ReplyStatement(text, name) for name in PROFILE_SECTIONS if profile and (text := getattr(profile, name))
+    ]
     return ParsedReply(statements, [], len(statements) / len(PROFILE_SECTIONS), len(statements))
 
 
@@ -155,12 +157,12 @@ def _convert_recap(reply: str, material: PromptContext) -> ParsedReply:
 
 
 def _build_text_reply(text: str, format_score: float, *remarks: str) -> ParsedReply:
-    return ParsedReply([Statement(text)], [], format_score, 1, list(remarks)) if text else ParsedReply()
+    return ParsedReply([ReplyStatement(text)], [], format_score, 1, list(remarks)) if text else ParsedReply()
 
 
 def _convert_continuity(reply: str, material: PromptContext) -> ParsedReply:
     parsed = parse_contradictions(reply)
-    statements = [Statement(item.text, "" if item.number is None else str(item.number)) for item in parsed.items]
+    statements = [ReplyStatement(item.text, "" if item.number is None else str(item.number)) for item in parsed.items]
     return _build_reply(statements, len(statements), parsed.unused)
 
 
@@ -177,7 +179,7 @@ def _convert_reading(reply: str, material: PromptContext) -> ParsedReply:
 
 def _convert_plain(reply: str, material: PromptContext) -> ParsedReply:
     parsed = parse_plain(reply, Said([(turn["speaker"], turn["text"]) for turn in material["turns"]]))
-    return _build_reply([Statement(text) for text in parsed.items], len(parsed.items), parsed.unused)
+    return _build_reply([ReplyStatement(text) for text in parsed.items], len(parsed.items), parsed.unused)
 
 
 _CONVERTERS: Mapping[str, Callable[[str, PromptContext], ParsedReply]] = {

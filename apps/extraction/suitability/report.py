@@ -1,6 +1,6 @@
 """Format a report of the suitability test as text. Without database access."""
 
-from apps.extraction.suitability.running import Report
+from apps.extraction.suitability.running import SuitabilityReport
 from apps.extraction.suitability.scoring import TrialResult, verdict_of
 
 WIDTH = 78
@@ -11,7 +11,7 @@ def format_progress(tier: TrialResult) -> str:
     return f"{tier.task:<14} {tier.score:>3}  {tier.verdict:<10} {tier.seconds:>7.1f} s"
 
 
-def format_report(report: Report) -> str:
+def format_report(report: SuitabilityReport) -> str:
     """Return the reply and hints of each tier, followed by a table of all scores."""
     parts = [_tier(tier) for tier in report.tiers]
     heading = f"{'tier':<14} {'score':>5}  {'found':>7}  {'wrong':>5}  {'unused':>6}  {'tokens':>6}  {'seconds':>7}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from apps.extraction.prompts.rendering import render
 from apps.extraction.prompts.tasks import TASKS, any_line_of
-from apps.extraction.suitability.expectations import Statement, met_expectations
+from apps.extraction.suitability.expectations import ReplyStatement, met_expectations
 from apps.extraction.suitability.scenarios import WAYS, Trial, trial_of, trials_for
 from apps.extraction.suitability.scoring import USABLE, TrialResult, failed_result, score_of, score_reply, verdict_of
 from apps.extraction.tiers.memories import KINDS, parse_memories
@@ -23,7 +23,7 @@ from apps.llm.generation import (
 
 
 @dataclass(frozen=True)
-class Report:
+class SuitabilityReport:
     """Results of all tiers. ``without`` is the score of the built-in reader on the plain question, None if unasked."""
 
     tiers: list[TrialResult] = field(default_factory=list)
@@ -72,7 +72,7 @@ def run(
     on_progress: Callable[[TrialResult], None],
     templates: Mapping[str, str] | None = None,
     tasks: Collection[str] = (),
-) -> Report:
+) -> SuitabilityReport:
     """Ask the backend every question, or those of some ``tasks``; ``templates`` by task override the built-in prompts.
 
     ``watch`` is called during each call; an exception in it or in ``on_progress`` ends the test. A failed call is
@@ -86,7 +86,7 @@ def run(
         result = _ask(backend, watch, trial, (templates or {}).get(trial.task))
         results.append(result)
         on_progress(result)
-    return Report(results, _score_without() if backend.name != BUILTIN else None)
+    return SuitabilityReport(results, _score_without() if backend.name != BUILTIN else None)
 
 
 def _score_without() -> int:
@@ -94,7 +94,7 @@ def _score_without() -> int:
     trial = trial_of("plain")
     request = GenerationRequest("long_term", [], {**trial.material, "participants": ["Ilka", "Tobias"], "known": []})
     lines = parse_memories(get_backend().generate(request).text, KINDS["long_term"]).items
-    statements = [Statement(line.text) for line in lines]
+    statements = [ReplyStatement(line.text) for line in lines]
     met, wrong = (met_expectations(facts, statements) for facts in (trial.expected, trial.forbidden))
     return score_of(trial, len(met), len(wrong), 1.0)
 

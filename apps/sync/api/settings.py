@@ -13,7 +13,7 @@ from apps.common.api.json_formats import JSON_PATCH, JSONPatchParser, StrictJSON
 from apps.common.api.serializer_fields import JSONObjectField
 from apps.common.documents.patches import DocumentPatch
 from apps.sync.api.serializers import DocumentOperationsSerializer, WrittenSerializer
-from apps.sync.settings_documents import Settings, patch_settings, read_settings
+from apps.sync.settings_documents import StoredDocument, patch_settings, read_settings
 
 
 class SettingsMergeSerializer(GuardedSerializer):
@@ -47,6 +47,6 @@ class SettingsView(APIView):
         return _respond(patch_settings(request.user, body.document_patch(), body.guard(request)))
 
 
-def _respond(current: Settings) -> Response:
+def _respond(current: StoredDocument) -> Response:
     revs = {key: current.revs[key] for key in current.values}
     return Response({"integrity": str(current.integrity), "rev": current.rev, "settings": current.values, "revs": revs})
