@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from apps.builtin.reading.tokens import is_question, size_of
-from apps.builtin.worth.features import buckets_of
+from apps.builtin.worth.buckets import buckets_of
 
 WEIGHTS = Path(__file__).with_name("weights.npz")
 # What isn't worth it comes first: small talk, and what isn't so (questions, wishes, conditions, dreams, plays, jokes).

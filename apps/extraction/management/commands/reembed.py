@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.accounts.management.users import user_named
+from apps.accounts.management.user_lookup import user_named
 from apps.accounts.models import User
 from apps.common.problems import Problem
 from apps.extraction.jobs import embedding_jobs

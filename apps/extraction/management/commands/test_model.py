@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.accounts.management.users import user_named
+from apps.accounts.management.user_lookup import user_named
 from apps.accounts.models import User
 from apps.extraction.prompts.overrides import templates_of
 from apps.extraction.suitability.report import format_progress, format_report

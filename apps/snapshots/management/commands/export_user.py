@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.accounts.management.users import user_named
+from apps.accounts.management.user_lookup import user_named
 from apps.snapshots.models import Snapshot
 from apps.snapshots.tables import SnapshotScope
 from apps.snapshots.writing import write_archive_of_one_moment

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
-from apps.accounts.management.users import user_named
+from apps.accounts.management.user_lookup import user_named
 from apps.common.problems import Problem
 from apps.snapshots.archives import Archive
 from apps.snapshots.restoring import restore_archive

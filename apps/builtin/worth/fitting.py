@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.builtin.worth.features import BUCKETS, buckets_of
+from apps.builtin.worth.buckets import BUCKETS, buckets_of
 from apps.builtin.worth.model import CLASSES, Matrix, Model, softmax
 
 DRAWS = 8  # sentences of a template
