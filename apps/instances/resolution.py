@@ -24,7 +24,7 @@ class PushOutcome(StrEnum):
     KEEP_BOTH = "keep_both"  # the stored version stays, a person decides
 
 
-class Reason(StrEnum):
+class ResolutionReason(StrEnum):
     """Why one of two versions won, as reported to the instance."""
 
     LAST_WRITE_WINS = "last-write-wins"
@@ -51,7 +51,7 @@ class Decision:
     """What to do, and the reason if one version lost against the other."""
 
     action: PushOutcome
-    reason: Reason | None = None
+    reason: ResolutionReason | None = None
 
 
 def resolve(stored: Version, pushed: Version, rule: Rule) -> Decision:
@@ -66,16 +66,24 @@ def resolve(stored: Version, pushed: Version, rule: Rule) -> Decision:
     if pushed.text == stored.text:
         return Decision(PushOutcome.KEEP)
     if order == Order.BEFORE:
-        return Decision(PushOutcome.KEEP, Reason.DELETED if stored.text is None else Reason.DOMINATED)
+        return Decision(
+            PushOutcome.KEEP, ResolutionReason.DELETED if stored.text is None else ResolutionReason.DOMINATED
+        )
     if pushed.text is None or stored.text is None:
-        return Decision(PushOutcome.KEEP if pushed.text is None else PushOutcome.ADOPT, Reason.DELETED)
+        return Decision(PushOutcome.KEEP if pushed.text is None else PushOutcome.ADOPT, ResolutionReason.DELETED)
     if rule == Rule.BULLETS:
-        return Decision(PushOutcome.MERGE, Reason.MERGED_BULLETS)
-    return _last_write(stored, pushed) if rule == Rule.LAST_WRITE else Decision(PushOutcome.KEEP_BOTH, Reason.KEPT_BOTH)
+        return Decision(PushOutcome.MERGE, ResolutionReason.MERGED_BULLETS)
+    return (
+        _last_write(stored, pushed)
+        if rule == Rule.LAST_WRITE
+        else Decision(PushOutcome.KEEP_BOTH, ResolutionReason.KEPT_BOTH)
+    )
 
 
 def _last_write(stored: Version, pushed: Version) -> Decision:
     if pushed.at != stored.at:
-        return Decision(PushOutcome.ADOPT if pushed.at > stored.at else PushOutcome.KEEP, Reason.LAST_WRITE_WINS)
+        return Decision(
+            PushOutcome.ADOPT if pushed.at > stored.at else PushOutcome.KEEP, ResolutionReason.LAST_WRITE_WINS
+        )
     wins = (pushed.priority, pushed.instance) > (stored.priority, stored.instance)
-    return Decision(PushOutcome.ADOPT if wins else PushOutcome.KEEP, Reason.PRIORITY)
+    return Decision(PushOutcome.ADOPT if wins else PushOutcome.KEEP, ResolutionReason.PRIORITY)

@@ -11,7 +11,7 @@ from apps.instances.operations.entries import Overruled, Pushed, PushedVersion
 from apps.instances.operations.items import ItemWriter, keep_loser, keep_version
 from apps.instances.operations.purging import without_erased
 from apps.instances.operations.targets import delete_target, merged_text, write_target
-from apps.instances.resolution import Decision, PushOutcome, Reason, Rule, Version, resolve
+from apps.instances.resolution import Decision, PushOutcome, ResolutionReason, Rule, Version, resolve
 from apps.instances.vector_clock import Order, compare, merge
 
 
@@ -54,7 +54,7 @@ def apply_entry(writer: ItemWriter, entry: PushedVersion, priorities: dict[str, 
 def _refuse(writer: ItemWriter, item: Item, pushed: Version, result: Pushed) -> None:
     """Keep nothing of a text that was erased, and report it once."""
     if _merge_clock(writer, item, pushed):
-        result.conflicts.append(Overruled(item.name, item.instance, Reason.DELETED))
+        result.conflicts.append(Overruled(item.name, item.instance, ResolutionReason.DELETED))
 
 
 def _check_names(item: Item, entry: PushedVersion) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from apps.instances.resolution import Reason, Version
+from apps.instances.resolution import ResolutionReason, Version
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Overruled:
 
     id: str
     winner: str
-    reason: Reason
+    reason: ResolutionReason
     conflict: UUID | None = None
 
 
