@@ -26,7 +26,7 @@ MAX_NAME_LENGTH, MAX_URL_LENGTH = 100, 500
 MIN_CONTEXT_TOKENS, MAX_CONTEXT_TOKENS = 1024, 10_000_000
 MAX_TIMEOUT = 600  # seconds
 MAX_PARALLEL_CALLS = 16
-PRICE_DIGITS = {"max_digits": 12, "decimal_places": 6}
+PRICE_DIGITS: dict[str, Any] = {"max_digits": 12, "decimal_places": 6}
 PRICE_OPTIONS: dict[str, Any] = {
     **PRICE_DIGITS,
     "null": True,
