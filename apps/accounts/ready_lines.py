@@ -10,7 +10,7 @@ QUESTION = "Where is the key?"
 
 
 @dataclass(frozen=True)
-class Line:
+class ReadyLine:
     """A text to copy, which may have several lines, and what it is."""
 
     label: str
@@ -24,12 +24,12 @@ class Program:
     key: str
     name: str
     where: str
-    lines: list[Line] = field(default_factory=list)
+    lines: list[ReadyLine] = field(default_factory=list)
 
 
 def programs(address: str, token: str) -> list[Program]:
     """Return what each program needs to use the installation at ``address`` with a token."""
-    proxy = [Line(gettext("Base URL"), f"{address}/v1"), Line(gettext("API key"), token)]
+    proxy = [ReadyLine(gettext("Base URL"), f"{address}/v1"), ReadyLine(gettext("API key"), token)]
     variables = f"OPENAI_API_BASE_URL={address}/v1\nOPENAI_API_KEY={token}"
     return [
         Program(
@@ -42,7 +42,7 @@ def programs(address: str, token: str) -> list[Program]:
             "open-webui",
             "Open WebUI",
             gettext("Admin settings, Connections, OpenAI API; or its environment:"),
-            [*proxy, Line(gettext("Environment"), variables)],
+            [*proxy, ReadyLine(gettext("Environment"), variables)],
         ),
         Program("mcp", "MCP", gettext("Claude, Cursor and other programs with MCP:"), _mcp(address, token)),
         Program("curl", "curl", gettext("In a shell:"), _curl(address, token)),
@@ -50,22 +50,22 @@ def programs(address: str, token: str) -> list[Program]:
     ]
 
 
-def _mcp(address: str, token: str) -> list[Line]:
+def _mcp(address: str, token: str) -> list[ReadyLine]:
     server = {"url": f"{address}/mcp", "headers": {"Authorization": f"Bearer {token}"}}
     command = f'claude mcp add --transport http loci {address}/mcp --header "Authorization: Bearer {token}"'
     settings = json.dumps({"mcpServers": {"loci": server}}, indent=2, ensure_ascii=False)
-    return [Line("Claude Code", command), Line(gettext("Cursor and others, in mcp.json"), settings)]
+    return [ReadyLine("Claude Code", command), ReadyLine(gettext("Cursor and others, in mcp.json"), settings)]
 
 
-def _curl(address: str, token: str) -> list[Line]:
+def _curl(address: str, token: str) -> list[ReadyLine]:
     headers = f"-H 'Authorization: Bearer {token}' -H 'Content-Type: application/json'"
     search = f"curl {address}/api/v1/memories/search/ \\\n  {headers} \\\n  -d '{json.dumps({'query': QUESTION})}'"
     asked = {"model": "loci", "messages": [{"role": "user", "content": QUESTION}]}
     chat = f"curl {address}/v1/chat/completions \\\n  {headers} \\\n  -d '{json.dumps(asked)}'"
-    return [Line(gettext("Search what is remembered"), search), Line(gettext("Chat with memory"), chat)]
+    return [ReadyLine(gettext("Search what is remembered"), search), ReadyLine(gettext("Chat with memory"), chat)]
 
 
-def _python(address: str, token: str) -> list[Line]:
+def _python(address: str, token: str) -> list[ReadyLine]:
     search = f"""\
 import json
 import urllib.request
@@ -85,4 +85,4 @@ from openai import OpenAI
 client = OpenAI(base_url="{address}/v1", api_key="{token}")
 messages = [{{"role": "user", "content": "{QUESTION}"}}]
 print(client.chat.completions.create(model="loci", messages=messages).choices[0].message.content)"""
-    return [Line(gettext("Search what is remembered"), search), Line(gettext("Chat with memory"), chat)]
+    return [ReadyLine(gettext("Search what is remembered"), search), ReadyLine(gettext("Chat with memory"), chat)]

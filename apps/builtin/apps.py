@@ -10,7 +10,7 @@ class BuiltinConfig(AppConfig):
         from apps.extraction.tiers.scene_detection import register_detector
         from apps.llm.backends.builtin import register_task
 
-        register_detector(on_demand("apps.builtin.scene_detection:scene_starts"))
+        register_detector(on_demand("apps.builtin.scene_breaks.detection:detect_scenes"))
 
         for name, task in TASKS.items():
             register_task(name, task)

@@ -7,8 +7,8 @@ class CommonConfig(AppConfig):
     name = "apps.common"
 
     def ready(self) -> None:
-        from apps.common.database.partitioning import check_owners
-        from apps.common.database.row_security import secure_database
+        from apps.common.ownership.partitioning import check_owners
+        from apps.common.ownership.row_security import secure_database
 
         checks.register(check_owners, checks.Tags.models)
         post_migrate.connect(secure_database, sender=self)

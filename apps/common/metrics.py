@@ -7,13 +7,12 @@ import atexit
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection
-from django.http import HttpRequest, HttpResponseBase
 
 FLUSH_INTERVAL = 5.0  # seconds; what a process counted since is lost if it is killed
 BUCKETS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # seconds
@@ -88,20 +87,3 @@ def flush_if_due(**kwargs: Any) -> None:
 
 
 atexit.register(lambda: flush() if _counted else None)
-
-
-class MetricsMiddleware:
-    """Count requests by view and status, and how long they take."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        started = time.perf_counter()
-        response = self.get_response(request)
-        match = request.resolver_match
-        view = match.view_name if match else "none"
-        count("loci_requests_total", view=view, method=request.method, status=response.status_code)
-        observe("loci_request_seconds", time.perf_counter() - started, view=view)
-        flush(is_due=False)
-        return response

@@ -3,7 +3,7 @@
 Read with ``Model.objects.for_owner(user)``. A query without an owner raises UnscopedQuery, except within
 ``system_scope()``, which is for work across all owners: cleanup tasks, migrations, the admin site.
 
-Requests and tasks are also restricted in the database, to the rows of one owner or none: see ``row_security``.
+Requests and tasks are also restricted in the database, to the rows of one owner or none, by ``ownership.row_security``.
 """
 
 from collections.abc import Iterator

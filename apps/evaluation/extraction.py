@@ -11,13 +11,13 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from apps.builtin import selection
-from apps.builtin.salience import KINDS, LONG_TERM, SESSION
-from apps.builtin.sentences import sentences_of
+from apps.builtin.reading.sentences import sentences_of
+from apps.builtin.tasks import selection
+from apps.builtin.worth.salience import LONG_TERM, SESSION
 from apps.evaluation.annotations import Session, read_sessions
 from apps.evaluation.datasets import read_json
 from apps.extraction.settings.schema import DEFAULTS
-from apps.extraction.tiers.memories import parse_memories
+from apps.extraction.tiers.memories import KINDS, parse_memories
 from apps.llm.generation import GenerationRequest
 
 BUILT_IN = "built-in"

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from apps.builtin import selection
-from apps.builtin.salience import KINDS, LONG_TERM, SESSION
+from apps.builtin.tasks import selection
+from apps.builtin.worth.salience import LONG_TERM, SESSION
 from apps.chats.dates import parse_date
 from apps.evaluation.datasets import UnusableDataset, required
 from apps.evaluation.json_lines import read_json_lines
 from apps.extraction.settings.schema import DEFAULTS
-from apps.extraction.tiers.memories import Candidate, parse_memories
+from apps.extraction.tiers.memories import KINDS, Candidate, parse_memories
 from apps.llm.generation import GenerationRequest
 from apps.memories.relative_dates import dated
 
@@ -45,7 +45,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Passage:
+class AnnotatedChat:
     """An annotated chat. ``turns`` are as the extractor gets them, with the time when each was sent."""
 
     id: str
@@ -59,7 +59,7 @@ class Passage:
 class Read:
     """A passage with the memories of it, and the seconds that these took."""
 
-    passage: Passage
+    passage: AnnotatedChat
     memories: list[Candidate]
     seconds: float
 
@@ -98,16 +98,16 @@ def memories_of(turns: Sequence[dict[str, Any]]) -> list[Candidate]:
     ]
 
 
-def _read(passage: Passage) -> Read:
+def _read(passage: AnnotatedChat) -> Read:
     start = time.perf_counter()
     memories = memories_of(passage.turns)
     return Read(passage, memories, time.perf_counter() - start)
 
 
-def _passage(value: Any, line: int) -> Passage:
+def _passage(value: Any, line: int) -> AnnotatedChat:
     place = f"line {line}"
     messages = required(value, "messages", list, place)
-    return Passage(
+    return AnnotatedChat(
         id=str(value.get("id", line)),
         language=str(value.get("language", "")),
         turns=tuple(_turn(message, f"{place}: a message") for message in messages),

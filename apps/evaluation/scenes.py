@@ -18,7 +18,7 @@ EXCERPT_CHARS = 90  # maximum length of the excerpt shown with a mistake
 
 
 @dataclass(frozen=True)
-class Passage:
+class SceneExcerpt:
     """An excerpt of a chat, from ``line`` of its file. ``expected`` are the positions where scenes start."""
 
     line: int
@@ -54,7 +54,7 @@ def evaluate(file: Path, report: Callable[[str], None]) -> dict[str, Any]:
     }
 
 
-def passage_of(value: Any, line: int) -> Passage:
+def passage_of(value: Any, line: int) -> SceneExcerpt:
     """Return the passage of a line of the file. Raise UnusableDataset."""
     path = f"line {line}"
     messages = required(value, "messages", list, path)
@@ -65,7 +65,7 @@ def passage_of(value: Any, line: int) -> Passage:
             raise UnusableDataset(
                 f"{path}: expected[{number}] is not the position of one of its {len(turns)} messages."
             )
-    return Passage(line, turns, frozenset(expected) - {0})
+    return SceneExcerpt(line, turns, frozenset(expected) - {0})
 
 
 def _turn(message: Any, path: str) -> SceneTurn:
@@ -76,7 +76,7 @@ def _turn(message: Any, path: str) -> SceneTurn:
     )
 
 
-def _figures(passages: Sequence[Passage], method: Callable[[Sequence[SceneTurn]], list[int]]) -> dict[str, Any]:
+def _figures(passages: Sequence[SceneExcerpt], method: Callable[[Sequence[SceneTurn]], list[int]]) -> dict[str, Any]:
     predicted = [frozenset(method(passage.turns)) - {0} for passage in passages]
     true_positives = sum(len(passage.expected & starts) for passage, starts in zip(passages, predicted, strict=True))
     precision = _share(true_positives, sum(map(len, predicted)))
@@ -96,7 +96,7 @@ def _share(part: int, whole: int) -> float:
     return part / whole if whole else 1.0
 
 
-def _mistakes(passage: Passage, starts: frozenset[int]) -> Iterator[Mistake]:
+def _mistakes(passage: SceneExcerpt, starts: frozenset[int]) -> Iterator[Mistake]:
     for index in sorted(passage.expected ^ starts):
         excerpt = " ".join(passage.turns[index].text.split())[:EXCERPT_CHARS]
         yield Mistake(passage.line, index, "missed" if index in passage.expected else "false", excerpt)

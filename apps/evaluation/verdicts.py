@@ -14,7 +14,7 @@ from uuid import UUID
 
 import numpy as np
 
-from apps.builtin import selection
+from apps.builtin.tasks import selection
 from apps.english.comparison import compare
 from apps.evaluation.annotations import SessionTurn, read_sessions
 from apps.evaluation.datasets import UnusableDataset, read_json

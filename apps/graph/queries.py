@@ -21,7 +21,7 @@ MAX_MEMORIES = 50  # of an edge
 
 
 @dataclass(frozen=True)
-class Scope:
+class GraphScope:
     """What a graph is about; without a chat, a character or a memory, all of a namespace."""
 
     chat: Chat | None = None
@@ -35,7 +35,7 @@ class Scope:
         return not (self.chat or self.character or self.memory)
 
 
-def read_graph(owner: Owner, scope: Scope) -> dict[str, Any]:
+def read_graph(owner: Owner, scope: GraphScope) -> dict[str, Any]:
     """Return nodes and edges, those with most memories first, and how many were left out.
 
     Two entities are linked if an active memory names both, and by the descriptors of their relationship. The graph of
@@ -63,7 +63,7 @@ def read_graph(owner: Owner, scope: Scope) -> dict[str, Any]:
     }
 
 
-def _memories(owner: Owner, scope: Scope) -> QuerySet[Memory]:
+def _memories(owner: Owner, scope: GraphScope) -> QuerySet[Memory]:
     rows = Memory.objects.for_owner(owner)
     rows = rows.active_in(scope.chat) if scope.chat else rows.active()
     if scope.is_of_namespace:
@@ -85,7 +85,7 @@ def _entities_by_memory(owner: Owner, memories: QuerySet[Memory]) -> dict[str, l
     return found
 
 
-def _relations(owner: Owner, scope: Scope, together: dict[frozenset[str], list[str]]) -> list[dict[str, Any]]:
+def _relations(owner: Owner, scope: GraphScope, together: dict[frozenset[str], list[str]]) -> list[dict[str, Any]]:
     """Return an edge for each directed pair with a relationship, with the messages that it comes from."""
     edges: dict[tuple[UUID, UUID], dict[str, Any]] = {}
     for row in _relationships(owner, scope):
@@ -106,7 +106,7 @@ def _relations(owner: Owner, scope: Scope, together: dict[frozenset[str], list[s
     return list(edges.values())
 
 
-def _relationships(owner: Owner, scope: Scope) -> Iterable[Relationship]:
+def _relationships(owner: Owner, scope: GraphScope) -> Iterable[Relationship]:
     """Return the relationships of a scope, without those that the built-in reader guessed."""
     if scope.chat or scope.character:
         pairs = relationships_in(scope.chat) if scope.chat else relationships_of(scope.character)  # type: ignore[arg-type]

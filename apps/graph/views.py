@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from apps.common.scoping import Owner
 from apps.graph.layout import picture_of
-from apps.graph.queries import Scope, read_graph
+from apps.graph.queries import GraphScope, read_graph
 from apps.memories.models import Memory
 from apps.memories.views.access import own_book
 
@@ -21,7 +21,7 @@ MAX_LISTED_MEMORIES = 5  # of a connection
 
 
 @dataclass(frozen=True)
-class Connection:
+class ShownEdge:
     """An edge for display, with the first of its memories and the number of the others."""
 
     source: Mapping[str, Any]
@@ -39,7 +39,7 @@ def graph(request: HttpRequest, **scope: UUID) -> HttpResponse:
     With ``?name=``, the id of a node, only that one and those that are connected with it.
     """
     book = own_book(request, **scope)
-    found = read_graph(book.owner_id, Scope(book.chat) if book.chat else Scope(character=book.character))
+    found = read_graph(book.owner_id, GraphScope(book.chat) if book.chat else GraphScope(character=book.character))
     chosen = next((node for node in found["nodes"] if node["id"] == request.GET.get("name")), None)
     if chosen is not None:
         found = _around(chosen["id"], found)
@@ -66,7 +66,7 @@ def _around(name: str, found: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, "nodes": nodes, "edges": edges, "left_out": {"nodes": 0, "edges": 0}}
 
 
-def _connections(owner: Owner, found: Mapping[str, Any]) -> list[Connection]:
+def _connections(owner: Owner, found: Mapping[str, Any]) -> list[ShownEdge]:
     """Return the first edges with their memories, read in one query."""
     nodes = {node["id"]: node for node in found["nodes"]}
     edges = found["edges"][:MAX_CONNECTIONS]
@@ -74,7 +74,7 @@ def _connections(owner: Owner, found: Mapping[str, Any]) -> list[Connection]:
     rows = Memory.objects.for_owner(owner).filter(pk__in=ids).only("pk", "text", "owner_id")
     memories = {str(memory.pk): memory for memory in rows}
     return [
-        Connection(
+        ShownEdge(
             nodes[edge["source"]],
             nodes[edge["target"]],
             edge["relation"],

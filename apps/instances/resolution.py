@@ -15,7 +15,7 @@ class Rule(StrEnum):
     BOTH = "both"
 
 
-class Action(StrEnum):
+class PushOutcome(StrEnum):
     """What is done with the pushed version."""
 
     KEEP = "keep"  # the stored version stays
@@ -24,7 +24,7 @@ class Action(StrEnum):
     KEEP_BOTH = "keep_both"  # the stored version stays, a person decides
 
 
-class Reason(StrEnum):
+class ResolutionReason(StrEnum):
     """Why one of two versions won, as reported to the instance."""
 
     LAST_WRITE_WINS = "last-write-wins"
@@ -50,8 +50,8 @@ class Version:
 class Decision:
     """What to do, and the reason if one version lost against the other."""
 
-    action: Action
-    reason: Reason | None = None
+    action: PushOutcome
+    reason: ResolutionReason | None = None
 
 
 def resolve(stored: Version, pushed: Version, rule: Rule) -> Decision:
@@ -62,20 +62,28 @@ def resolve(stored: Version, pushed: Version, rule: Rule) -> Decision:
     """
     order = compare(pushed.clock, stored.clock)
     if order == Order.AFTER:
-        return Decision(Action.ADOPT)
+        return Decision(PushOutcome.ADOPT)
     if pushed.text == stored.text:
-        return Decision(Action.KEEP)
+        return Decision(PushOutcome.KEEP)
     if order == Order.BEFORE:
-        return Decision(Action.KEEP, Reason.DELETED if stored.text is None else Reason.DOMINATED)
+        return Decision(
+            PushOutcome.KEEP, ResolutionReason.DELETED if stored.text is None else ResolutionReason.DOMINATED
+        )
     if pushed.text is None or stored.text is None:
-        return Decision(Action.KEEP if pushed.text is None else Action.ADOPT, Reason.DELETED)
+        return Decision(PushOutcome.KEEP if pushed.text is None else PushOutcome.ADOPT, ResolutionReason.DELETED)
     if rule == Rule.BULLETS:
-        return Decision(Action.MERGE, Reason.MERGED_BULLETS)
-    return _last_write(stored, pushed) if rule == Rule.LAST_WRITE else Decision(Action.KEEP_BOTH, Reason.KEPT_BOTH)
+        return Decision(PushOutcome.MERGE, ResolutionReason.MERGED_BULLETS)
+    return (
+        _last_write(stored, pushed)
+        if rule == Rule.LAST_WRITE
+        else Decision(PushOutcome.KEEP_BOTH, ResolutionReason.KEPT_BOTH)
+    )
 
 
 def _last_write(stored: Version, pushed: Version) -> Decision:
     if pushed.at != stored.at:
-        return Decision(Action.ADOPT if pushed.at > stored.at else Action.KEEP, Reason.LAST_WRITE_WINS)
+        return Decision(
+            PushOutcome.ADOPT if pushed.at > stored.at else PushOutcome.KEEP, ResolutionReason.LAST_WRITE_WINS
+        )
     wins = (pushed.priority, pushed.instance) > (stored.priority, stored.instance)
-    return Decision(Action.ADOPT if wins else Action.KEEP, Reason.PRIORITY)
+    return Decision(PushOutcome.ADOPT if wins else PushOutcome.KEEP, ResolutionReason.PRIORITY)

@@ -22,7 +22,7 @@ Entries = QuerySet[JournalEntry]
 
 
 @dataclass(frozen=True)
-class Line:
+class EntryLine:
     """A bullet of an entry, with its chat if that is one of the owner's, in the bin or not.
 
     ``is_gone``: the chat was deleted for good. Those of other instances are not known here.
@@ -40,7 +40,7 @@ class ShownEntry:
 
     entry: JournalEntry
     title: str
-    lines: list[Line]
+    lines: list[EntryLine]
     more: int
 
 
@@ -103,9 +103,9 @@ def _shown(entry: JournalEntry, chats: Mapping[str, Chat], limit: int | None) ->
     return ShownEntry(entry, title_of(period_of(entry)), lines[:limit], len(lines[limit:]) if limit else 0)
 
 
-def _line(bullet: Bullet, chat: Chat | None) -> Line:
+def _line(bullet: Bullet, chat: Chat | None) -> EntryLine:
     is_gone = chat is None and not bullet.via and _is_uuid(bullet.chat)
-    return Line(bullet.text, chat, bullet.via, is_gone)
+    return EntryLine(bullet.text, chat, bullet.via, is_gone)
 
 
 def _chats(owner: Owner, entries: Iterable[JournalEntry]) -> dict[str, Chat]:

@@ -33,7 +33,7 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Part:
+class DiskPart:
     """Something that takes space on the disk."""
 
     name: str
@@ -132,22 +132,24 @@ def disks() -> list[Disk]:
     return list(found.values())
 
 
-def parts() -> list[Part]:
+def parts() -> list[DiskPart]:
     """Return what takes the space, the largest first."""
     home: Path = settings.LOCI_HOME
     cluster = (home / "postgres").resolve()
     found = [
-        Part(_("Database"), connection.settings_dict["NAME"], database_bytes()),
-        Part(_("Snapshots and files of imports"), str(home / "media"), folder_bytes([home / "media"])),
-        Part(_("Dumps from before upgrades"), str(home / "before-upgrades"), folder_bytes([home / "before-upgrades"])),
-        Part(_("Static files"), str(home / "static"), folder_bytes([home / "static"])),
+        DiskPart(_("Database"), connection.settings_dict["NAME"], database_bytes()),
+        DiskPart(_("Snapshots and files of imports"), str(home / "media"), folder_bytes([home / "media"])),
+        DiskPart(
+            _("Dumps from before upgrades"), str(home / "before-upgrades"), folder_bytes([home / "before-upgrades"])
+        ),
+        DiskPart(_("Static files"), str(home / "static"), folder_bytes([home / "static"])),
     ]
     if settings.EMBEDDED_DATABASE:
         log, reserve = cluster / "server.log", cluster / "reserve"
         found += [
-            Part(_("The database's write-ahead log"), "pg_wal", write_ahead_bytes()),
-            Part(_("The database's log"), str(log), folder_bytes([log])),
-            Part(_("Reserve for a full disk"), str(reserve), folder_bytes([reserve])),
+            DiskPart(_("The database's write-ahead log"), "pg_wal", write_ahead_bytes()),
+            DiskPart(_("The database's log"), str(log), folder_bytes([log])),
+            DiskPart(_("Reserve for a full disk"), str(reserve), folder_bytes([reserve])),
         ]
     return sorted((part for part in found if part.bytes), key=lambda part: -part.bytes)
 

@@ -1,48 +1,19 @@
 """The APIs of model servers, by the names that connections have of them. The client of each is loaded once it is used.
 
-A client is created by a function ``client_of(connection)`` of its module in ``backends``.
+A function ``client_of(connection)`` of a module in ``backends`` returns each, as ``backends.client`` describes it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
 from apps.common.on_demand import on_demand
 from apps.common.words import Words
-
-if TYPE_CHECKING:
-    import httpx2
-
-    from apps.llm.generation import GenerationRequest, Profile
-    from apps.llm.models import Connection
-    from apps.llm.replies.reply import Delta
+from apps.llm.generation import Profile
 
 BROWSER = "browser"  # the model of such a connection runs in a page: no server is called
-
-
-class Client(Protocol):
-    """Client of one server. Requests go through an HTTP client that the caller passes."""
-
-    def request_completion(
-        self,
-        client: "httpx2.Client",
-        model: str,
-        request: "GenerationRequest",
-        stream: bool,
-        read: Callable[[Iterator[bytes]], None],
-    ) -> None:
-        """Request a completion and pass the response's bytes to ``read``. Raise GenerationFailed."""
-
-    def parse_delta(self, document: dict[str, Any]) -> "Delta":
-        """Parse one document of a streamed or whole reply. Raise GenerationFailed for an error document."""
-
-    def models(self, client: "httpx2.Client") -> list[str]:
-        """Return the names of the server's models. Raise GenerationFailed."""
-
-    def vectors(self, client: "httpx2.Client", model: str, texts: Sequence[str]) -> tuple[list[Any], int | None]:
-        """Return the vectors as sent by the server, and its token count or None. Raise GenerationFailed."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +21,8 @@ class ServerAPI:
     """API of model servers. ``profile`` is that of their models; ``is_local``: they run on a machine of the user's."""
 
     label: Words
-    client_of: "Callable[[Connection], Client]"
-    profile: "Profile" = "B"
+    client_of: Callable[[Any], Any]  # connections name an API by this table, which therefore can't import them
+    profile: Profile = "B"
     is_local: bool = False
 
 

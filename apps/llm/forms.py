@@ -14,8 +14,22 @@ from apps.common.scoping import Owner, owner_id_of
 from apps.llm import operations
 from apps.llm.apis import server_choices
 from apps.llm.http.addresses import AddressNotAllowed
-from apps.llm.models import Connection, validate_extra_body
+from apps.llm.models import (
+    MAX_CONTEXT_TOKENS,
+    MAX_NAME_LENGTH,
+    MAX_PARALLEL_CALLS,
+    MAX_TIMEOUT,
+    MAX_URL_LENGTH,
+    MIN_CONTEXT_TOKENS,
+    PRICE_DIGITS,
+    Connection,
+    validate_extra_body,
+)
+from apps.llm.operations import MAX_KEY_LENGTH
+from apps.llm.values import MAX_MODEL_LENGTH
 
+MAX_EXTRA_BODY_LENGTH = 10_000  # of further parameters as JSON
+PRICE_OPTIONS: dict[str, Any] = {"required": False, "min_value": 0, **PRICE_DIGITS}
 SELDOM_CHANGED = ("reasoning_effort", "extra_body", "prompt_price", "completion_price")  # with their default
 
 
@@ -23,7 +37,7 @@ class ConnectionForm(forms.Form):
     """Form for a connection. A stored key is never sent to the browser."""
 
     name = forms.CharField(
-        max_length=100, help_text=_("A name for your own use, such as “Home server”."), label=_("Name")
+        max_length=MAX_NAME_LENGTH, help_text=_("A name for your own use, such as “Home server”."), label=_("Name")
     )
     backend = forms.ChoiceField(
         choices=server_choices,
@@ -31,7 +45,7 @@ class ConnectionForm(forms.Form):
         help_text=_("Most services and local servers are OpenAI-compatible; Ollama can be either."),
     )
     base_url = forms.CharField(
-        max_length=500,
+        max_length=MAX_URL_LENGTH,
         label=_("Address"),
         help_text=_(
             "The base URL of its API: <code>https://api.openai.com/v1</code>, or <code>http://localhost:11434</code>"
@@ -41,7 +55,7 @@ class ConnectionForm(forms.Form):
     )
     api_key = forms.CharField(
         required=False,
-        max_length=1000,
+        max_length=MAX_KEY_LENGTH,
         label=_("API key"),
         help_text=_("Stored encrypted, and never shown again. Most local servers need none."),
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password", "spellcheck": "false"}),
@@ -49,28 +63,28 @@ class ConnectionForm(forms.Form):
     remove_key = forms.BooleanField(required=False, label=_("Remove the stored key"))
     model = forms.CharField(
         required=False,
-        max_length=200,
+        max_length=MAX_MODEL_LENGTH,
         help_text=_("Writes replies and memories."),
         widget=forms.TextInput(attrs={"list": "models", "autocapitalize": "off"}),
         label=_("Model"),
     )
     embedding_model = forms.CharField(
         required=False,
-        max_length=200,
+        max_length=MAX_MODEL_LENGTH,
         help_text=_("Computes search vectors. If this is empty, Loci's own small model computes them."),
         widget=forms.TextInput(attrs={"list": "models", "autocapitalize": "off"}),
         label=_("Embedding model"),
     )
     context_tokens = forms.IntegerField(
-        min_value=1024,
-        max_value=10_000_000,
+        min_value=MIN_CONTEXT_TOKENS,
+        max_value=MAX_CONTEXT_TOKENS,
         initial=8192,
         label=_("Context"),
         help_text=_("Context length of the model, in tokens."),
     )
     timeout = forms.IntegerField(
         min_value=1,
-        max_value=600,
+        max_value=MAX_TIMEOUT,
         initial=120,
         label=_("Timeout"),
         help_text=_("Seconds without data from the server after which a call fails."),
@@ -79,7 +93,7 @@ class ConnectionForm(forms.Form):
     parallel_calls = forms.IntegerField(
         required=False,
         min_value=1,
-        max_value=16,
+        max_value=MAX_PARALLEL_CALLS,
         label=_("Calls at a time"),
         help_text=_("Replies requested at the same time; further calls wait. Empty: 1 for a local server, else 4."),
     )
@@ -91,7 +105,7 @@ class ConnectionForm(forms.Form):
     )
     extra_body = forms.CharField(
         required=False,
-        max_length=10_000,
+        max_length=MAX_EXTRA_BODY_LENGTH,
         label=_("Further parameters"),
         help_text=_(
             "JSON object that is merged into each request for a reply: <code>{&quot;top_p&quot;: 0.9}</code>;"
@@ -100,20 +114,12 @@ class ConnectionForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "autocapitalize": "off"}),
     )
     prompt_price = forms.DecimalField(
-        required=False,
-        min_value=0,
-        max_digits=12,
-        decimal_places=6,
+        **PRICE_OPTIONS,
         label=_("Price of tokens sent"),
         help_text=_("For a million. Costs are shown where both prices are set."),
     )
     completion_price = forms.DecimalField(
-        required=False,
-        min_value=0,
-        max_digits=12,
-        decimal_places=6,
-        label=_("Price of tokens received"),
-        help_text=_("For a million."),
+        **PRICE_OPTIONS, label=_("Price of tokens received"), help_text=_("For a million.")
     )
     currency = forms.RegexField(
         r"^\s*[A-Za-z]{3}\s*$",

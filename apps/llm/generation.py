@@ -7,7 +7,7 @@ from typing import Any, Literal, NotRequired, Protocol, TypedDict
 from django.utils.translation import gettext_lazy as _
 
 from apps.common.problems import Problem, ProblemType
-from apps.llm.replies.values import storable_text
+from apps.llm.values import storable_text
 
 BUILTIN = "builtin"  # the name of the backend without a model
 

@@ -18,11 +18,17 @@ from apps.common.documents.strict_json import storage_errors
 from apps.common.scoping import OwnedModel
 from apps.llm.apis import BROWSER, backend_choices
 from apps.llm.encryption import EncryptedTextField
+from apps.llm.values import MAX_MODEL_LENGTH
 
 RESERVED_FIELDS = ("messages", "model", "stream")  # of a request's body; ``extra_body`` may not set them
+# Limits of a connection's values, in the table, in forms and in the API.
+MAX_NAME_LENGTH, MAX_URL_LENGTH = 100, 500
+MIN_CONTEXT_TOKENS, MAX_CONTEXT_TOKENS = 1024, 10_000_000
+MAX_TIMEOUT = 600  # seconds
+MAX_PARALLEL_CALLS = 16
+PRICE_DIGITS: dict[str, Any] = {"max_digits": 12, "decimal_places": 6}
 PRICE_OPTIONS: dict[str, Any] = {
-    "max_digits": 12,
-    "decimal_places": 6,
+    **PRICE_DIGITS,
     "null": True,
     "blank": True,
     "validators": [MinValueValidator(0)],
@@ -66,25 +72,27 @@ class Connection(OwnedModel):
         MEDIUM = "medium", _("Medium")
         HIGH = "high", _("High")
 
-    name = models.CharField(max_length=100)
+    name = models.CharField(max_length=MAX_NAME_LENGTH)
     backend = models.CharField(max_length=16, choices=backend_choices, default=Backend.OPENAI.value)
-    base_url = models.CharField(max_length=500, blank=True, default="", help_text="Empty for a model in the browser.")
+    base_url = models.CharField(
+        max_length=MAX_URL_LENGTH, blank=True, default="", help_text="Empty for a model in the browser."
+    )
     api_key = EncryptedTextField(default="", editable=False, help_text="Empty if the server needs none.")
     api_key_hint = models.CharField(max_length=8, blank=True, default="", editable=False)
-    model = models.CharField(max_length=200, blank=True, default="", help_text="For generation.")
-    embedding_model = models.CharField(max_length=200, blank=True, default="")
+    model = models.CharField(max_length=MAX_MODEL_LENGTH, blank=True, default="", help_text="For generation.")
+    embedding_model = models.CharField(max_length=MAX_MODEL_LENGTH, blank=True, default="")
     context_tokens = models.PositiveIntegerField(
-        default=8192, validators=[MinValueValidator(1024), MaxValueValidator(10_000_000)]
+        default=8192, validators=[MinValueValidator(MIN_CONTEXT_TOKENS), MaxValueValidator(MAX_CONTEXT_TOKENS)]
     )
     timeout = models.PositiveIntegerField(
         default=120,
-        validators=[MinValueValidator(1), MaxValueValidator(600)],
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_TIMEOUT)],
         help_text="Seconds without data from the server after which a call fails.",
     )
     stream = models.BooleanField(default=True, help_text="Whether replies are streamed.")
     parallel_calls = models.PositiveSmallIntegerField(
         default=1,
-        validators=[MinValueValidator(1), MaxValueValidator(16)],
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_PARALLEL_CALLS)],
         help_text="Completions requested at the same time; further calls wait.",
     )
     reasoning_effort = models.CharField(
@@ -151,7 +159,9 @@ class Connection(OwnedModel):
             models.CheckConstraint(
                 condition=Q(for_embeddings=False) | ~Q(embedding_model=""), name="connection_embeddings_need_model"
             ),
-            models.CheckConstraint(condition=Q(parallel_calls__range=(1, 16)), name="connection_parallel_calls"),
+            models.CheckConstraint(
+                condition=Q(parallel_calls__range=(1, MAX_PARALLEL_CALLS)), name="connection_parallel_calls"
+            ),
             models.CheckConstraint(
                 condition=Q(reasoning_effort__in=["", "none", "low", "medium", "high"]),
                 name="connection_reasoning_effort",

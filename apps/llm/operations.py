@@ -23,7 +23,8 @@ from apps.llm.models import Connection, TokenLimit, new_embedding_space
 
 LOCAL_PARALLEL_CALLS = 1
 HOSTED_PARALLEL_CALLS = 4
-KEY_PATTERN = re.compile(r"[\x21-\x7e]{1,1000}")
+MAX_KEY_LENGTH = 1000
+KEY_PATTERN = re.compile(rf"[\x21-\x7e]{{1,{MAX_KEY_LENGTH}}}")
 MIN_KEY_LENGTH_FOR_HINT = 12  # characters of a key; a hint would reveal too much of a shorter one
 ADD_USAGE = """
     INSERT INTO llm_usage AS usage (id, owner_id, day, model, calls, prompt_tokens, completion_tokens)

@@ -10,7 +10,7 @@ from apps.llm.models import Connection
 
 
 @dataclass(frozen=True)
-class Preset:
+class ServerPreset:
     """Settings of one kind of server. ``note`` says what to know before connecting it."""
 
     name: str
@@ -32,7 +32,7 @@ class Preset:
 
 
 PRESETS = (
-    Preset(
+    ServerPreset(
         "Ollama",
         "http://localhost:11434",
         _(
@@ -44,7 +44,7 @@ PRESETS = (
         timeout=600,
         parallel_calls=1,
     ),
-    Preset(
+    ServerPreset(
         "llama.cpp",
         "http://localhost:8080/v1",
         _(
@@ -55,7 +55,7 @@ PRESETS = (
         timeout=600,
         parallel_calls=1,
     ),
-    Preset(
+    ServerPreset(
         "vLLM",
         "http://localhost:8000/v1",
         _(
@@ -66,59 +66,59 @@ PRESETS = (
         context_tokens=32768,
         timeout=300,
     ),
-    Preset(
+    ServerPreset(
         "LM Studio",
         "http://localhost:1234/v1",
         _("No key. Start its server in the tab “Developer”, and set the context length where the model is loaded."),
         timeout=600,
         parallel_calls=1,
     ),
-    Preset(
+    ServerPreset(
         "KoboldCpp",
         "http://localhost:5001/v1",
         _("No key unless it was started with --password. The context is its --contextsize; one model is loaded."),
         timeout=600,
         parallel_calls=1,
     ),
-    Preset(
+    ServerPreset(
         "TabbyAPI",
         "http://localhost:5000/v1",
         _("A key is needed: it stands in its file api_tokens.yml. The context is max_seq_len of the loaded model."),
         timeout=600,
         parallel_calls=1,
     ),
-    Preset(
+    ServerPreset(
         "text-generation-webui",
         "http://localhost:5000/v1",
         _("No key unless it was started with --api-key. Start it with --api, and load a model on its page."),
         timeout=600,
         parallel_calls=1,
     ),
-    Preset(
+    ServerPreset(
         "OpenAI",
         "https://api.openai.com/v1",
         _("A key is needed. A ChatGPT subscription does not include the API."),
         context_tokens=128_000,
     ),
-    Preset(
+    ServerPreset(
         "OpenRouter",
         "https://openrouter.ai/api/v1",
         _("A key is needed. Names of models have the form maker/model. Free models are limited to few calls a day."),
         context_tokens=32768,
     ),
-    Preset(
+    ServerPreset(
         "Mistral",
         "https://api.mistral.ai/v1",
         _("A key is needed. The context depends on the model."),
         context_tokens=32768,
     ),
-    Preset(
+    ServerPreset(
         "DeepSeek",
         "https://api.deepseek.com/v1",
         _("A key is needed. It has no embedding models."),
         context_tokens=64_000,
     ),
-    Preset(
+    ServerPreset(
         "Anthropic",
         "https://api.anthropic.com/v1",
         _(
@@ -127,37 +127,37 @@ PRESETS = (
         ),
         context_tokens=200_000,
     ),
-    Preset(
+    ServerPreset(
         "Google Gemini",
         "https://generativelanguage.googleapis.com/v1beta/openai",
         _("A key of Google AI Studio is needed. The free tier allows few calls a minute."),
         context_tokens=1_000_000,
     ),
-    Preset(
+    ServerPreset(
         "xAI",
         "https://api.x.ai/v1",
         _("A key is needed. The context depends on the model."),
         context_tokens=128_000,
     ),
-    Preset(
+    ServerPreset(
         "Groq",
         "https://api.groq.com/openai/v1",
         _("A key is needed. The free tier allows few tokens a minute. It has no embedding models."),
         context_tokens=32768,
     ),
-    Preset(
+    ServerPreset(
         "Together AI",
         "https://api.together.xyz/v1",
         _("A key is needed. Names of models have the form maker/model."),
         context_tokens=32768,
     ),
-    Preset(
+    ServerPreset(
         "Featherless",
         "https://api.featherless.ai/v1",
         _("A key is needed. The subscription limits the calls at a time."),
         context_tokens=16384,
     ),
-    Preset(
+    ServerPreset(
         "NanoGPT",
         "https://nano-gpt.com/api/v1",
         _("A key is needed. The context depends on the model."),

@@ -17,7 +17,7 @@ PAGE_SIZE = 50  # messages of a chat
 
 
 @dataclass(frozen=True)
-class Part:
+class ContentPart:
     """A text, or the swipes of a message, under a heading. ``is_target`` marks what was reported."""
 
     heading: str
@@ -30,7 +30,7 @@ class Content:
     """Parts to show, and the page that they are of if there are several. Empty if the thing is gone."""
 
     title: str = ""
-    parts: list[Part] = field(default_factory=list)
+    parts: list[ContentPart] = field(default_factory=list)
     page: Page[Any] | None = None
     in_bin: bool = False
 
@@ -60,7 +60,7 @@ def _thing(look: Look) -> Content:
     row = MODELS[look.kind]._base_manager.filter(owner=look.owner_id, pk=look.target_id).first()
     if row is None:
         return Content()
-    parts = [Part(name, [text]) for name, text in texts_of(row)]
+    parts = [ContentPart(name, [text]) for name, text in texts_of(row)]
     return Content(str(Kind(look.kind).label), parts, in_bin=bool(getattr(row, "deleted_at", None)))
 
 
@@ -80,6 +80,6 @@ def _messages(look: Look, number: str | None) -> Content:
     return Content(chat.title, [_part(message, target.pk) for message in around], in_bin=in_bin)
 
 
-def _part(message: Message, target_id: UUID | None = None) -> Part:
+def _part(message: Message, target_id: UUID | None = None) -> ContentPart:
     heading = f"{message.index}: {message.name}"
-    return Part(heading, list(texts_of_message(message)), target_id in (None, message.pk))
+    return ContentPart(heading, list(texts_of_message(message)), target_id in (None, message.pk))

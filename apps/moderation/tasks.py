@@ -1,22 +1,19 @@
-"""Celery tasks of moderation: the search of what was written, and mail about decisions."""
+"""Celery tasks of moderation: the search of what was written. Workers register the tasks that this module names."""
 
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 from celery import shared_task
-from django.conf import settings
-from django.core.mail import send_mail
 from django.db import transaction
-from django.utils import timezone, translation
-from django.utils.translation import gettext
+from django.utils import timezone
 
-from apps.accounts.languages import language_of
 from apps.chats.signals import ChatChanged
 from apps.common import jobs
 from apps.common.database.restriction import restrict
-from apps.common.scoping import Owner, system_scope
-from apps.moderation.models import Decision, Notice, ScanJob
+from apps.common.scoping import Owner
+from apps.moderation.models import ScanJob
+from apps.moderation.notice_mail import send_notice as send_notice
 from apps.moderation.scanning.jobs import create_scans, delete_ended_scans
 
 
@@ -72,26 +69,3 @@ def sweep_scans(**kwargs: Any) -> None:
     for job_id in jobs.take_lost(ScanJob, "indexing"):
         send_scan(job_id)
     delete_ended_scans(timezone.now())
-
-
-@shared_task
-def send_notice(*, notice_id: str, **kwargs: Any) -> None:
-    """Send a notice by mail if there is a mail server."""
-    if settings.EMAIL_BACKEND.endswith("console.EmailBackend"):
-        return
-    with system_scope():
-        notice = Notice.objects.select_related("owner").filter(pk=notice_id).first()
-    if notice is None:
-        return
-    with translation.override(language_of(notice.owner)):
-        subject, text = _mail_about(notice)
-    send_mail(f"{settings.ACCOUNT_EMAIL_SUBJECT_PREFIX}{subject}", text, None, [notice.owner.email])
-
-
-def _mail_about(notice: Notice) -> tuple[str, str]:
-    page = f"{settings.LOCI_URL.rstrip('/')}/settings/moderation/"
-    if notice.decision == Decision.BAN:
-        how = gettext("You can reply to this mail.")
-    else:
-        how = gettext("You can answer here: %(page)s") % {"page": page}
-    return gettext("A decision of the moderators"), f"{notice.text}\n\n{how if notice.can_be_answered else page}\n"

@@ -46,8 +46,7 @@ def answer(owner: Owner, chat: Chat, query: str) -> SourcedAnswer:
     if not found:
         return SourcedAnswer(NOTHING, [])
     if connection is None:
-        quoted = found[:QUOTED]
-        return SourcedAnswer("\n".join(f"[{number}] {_note(one)}" for number, one in enumerate(quoted, 1)), quoted)
+        return SourcedAnswer(_numbered(found[:QUOTED]), found[:QUOTED])
     backend = backend_on(connection, is_urgent=True)
     request = GenerationRequest("answer", _messages(query, found), max_tokens=MAX_TOKENS)
     completion = backend.generate(request, partial(_watch, time.monotonic() + TIME_LIMIT))
@@ -55,11 +54,14 @@ def answer(owner: Owner, chat: Chat, query: str) -> SourcedAnswer:
 
 
 def _messages(query: str, found: Sequence[SearchResult]) -> list[PromptMessage]:
-    notes = "\n".join(f"[{number}] {_note(one)}" for number, one in enumerate(found, 1))
     return [
         {"role": "system", "content": INSTRUCTION},
-        {"role": "user", "content": f"Notes:\n{notes}\n\nQuestion: {query}"},
+        {"role": "user", "content": f"Notes:\n{_numbered(found)}\n\nQuestion: {query}"},
     ]
+
+
+def _numbered(found: Sequence[SearchResult]) -> str:
+    return "\n".join(f"[{number}] {_note(one)}" for number, one in enumerate(found, 1))
 
 
 def _note(result: SearchResult) -> str:
@@ -78,4 +80,5 @@ def _cited(text: str, found: Sequence[SearchResult]) -> list[SearchResult]:
 def _watch(deadline: float) -> None:
     """Raise ServerSilent once the time is over: the request holds a place of the web server."""
     if time.monotonic() > deadline:
-        raise ServerSilent(gettext("The reply was not complete after %(max_seconds)s seconds.") % {"max_seconds": 60})
+        text = gettext("The reply was not complete after %(max_seconds)s seconds.")
+        raise ServerSilent(text % {"max_seconds": f"{TIME_LIMIT:g}"})

@@ -8,8 +8,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Lower
 from django.utils.translation import gettext
 
-from apps.common.database.default_rows import claim_default, update_row
-from apps.common.database.rows import first_or_missing
+from apps.common.database.rows import claim_default, first_or_missing, update_row
 from apps.common.jobs import lock_owner
 from apps.common.scoping import Owner, owner_id_of
 from apps.replies.models import GenerationPreset

@@ -21,7 +21,7 @@ from apps.memories.journal.periods import Granularity
 from apps.memories.models import Memory
 from apps.memories.visibility import MemoryQuerySet, named_sql
 from apps.memories.witnesses import is_known_to
-from apps.search.presets import Preset
+from apps.search.presets import SearchPreset
 from apps.search.questions import ParsedQuery, Speaker, mentions
 from apps.search.ranking import Hit, TurnPosition, recency, relative_length
 from apps.search.scan import SearchTable, best_rows
@@ -147,7 +147,7 @@ def speakers_in(scope: SearchScope) -> list[Speaker]:
 
 
 def find_messages(
-    scope: SearchScope, terms: EncodedQuery, preset: Preset, parsed: ParsedQuery, speakers: Sequence[Speaker]
+    scope: SearchScope, terms: EncodedQuery, preset: SearchPreset, parsed: ParsedQuery, speakers: Sequence[Speaker]
 ) -> list[Hit]:
     """Return the messages of the scope that any retriever finds."""
     if MESSAGES not in scope.tiers or scope.only_memories:
@@ -181,7 +181,9 @@ def _message_hit(row: dict[str, Any], parsed: ParsedQuery, mean_lengths: dict[bo
     return Hit(row["id"], MESSAGES, row["retrievers"], traits, turn)
 
 
-def find_memories(scope: SearchScope, terms: EncodedQuery, preset: Preset, parsed: ParsedQuery, text: str) -> list[Hit]:
+def find_memories(
+    scope: SearchScope, terms: EncodedQuery, preset: SearchPreset, parsed: ParsedQuery, text: str
+) -> list[Hit]:
     """Return the memories of the scope that any retriever finds.
 
     A memory has no turns around it, so the signals of its window are those of its text.
@@ -212,7 +214,7 @@ def _memory_hit(row: dict[str, Any], parsed: ParsedQuery, entity_share: float, i
     return Hit(row["id"], row["tier"], row["retrievers"] | window_retrievers, traits)
 
 
-def find_entries(scope: SearchScope, terms: EncodedQuery, preset: Preset, parsed: ParsedQuery) -> list[Hit]:
+def find_entries(scope: SearchScope, terms: EncodedQuery, preset: SearchPreset, parsed: ParsedQuery) -> list[Hit]:
     """Return the journal entries of the scope that any retriever finds.
 
     None name a character, and none tell of an end user of the owner's application.

@@ -12,7 +12,7 @@ RETRIEVERS = ("vector", "window_vector", "lexical", "window_lexical")  # by vect
 
 
 @dataclass(frozen=True)
-class Preset:
+class SearchPreset:
     """``weights`` of the signals (see ``ranking``), and options of the retrievers that find hits.
 
     ``relative``: each retriever is divided by its best hit. ``separate_names``: speakers' names are removed from the
@@ -36,13 +36,13 @@ class Preset:
         """Return the names of the retrievers with a weight."""
         return [name for name in RETRIEVERS if self.weights.get(name)]
 
-    def with_time(self) -> "Preset":
+    def with_time(self) -> "SearchPreset":
         """Return the preset for a query that asks about a time."""
         return replace(self, weights={**self.weights, "time": self.time_weight})
 
 
 PRESETS = {
-    "default": Preset(
+    "default": SearchPreset(
         weights={
             "vector": 0.25,
             "window_vector": 0.25,
@@ -67,14 +67,16 @@ PRESETS = {
         b=0.75,
     ),
     # The published formula of entity-core, with the best of up to five sentences.
-    "seed": Preset(weights={"vector": 0.8, "recency": 0.05, "graph": 0.05, "instance": 0.1}, whole_query_share=0.0),
-    "dense": Preset(weights={"vector": 1.0}),
-    "bm25": Preset(weights={"lexical": 1.0}),
-    "ts_rank": Preset(weights={"lexical": 1.0}, word_score="ts_rank"),
+    "seed": SearchPreset(
+        weights={"vector": 0.8, "recency": 0.05, "graph": 0.05, "instance": 0.1}, whole_query_share=0.0
+    ),
+    "dense": SearchPreset(weights={"vector": 1.0}),
+    "bm25": SearchPreset(weights={"lexical": 1.0}),
+    "ts_rank": SearchPreset(weights={"lexical": 1.0}, word_score="ts_rank"),
 }
 
 # What the default becomes where the query is a running dialogue: its meaning leads, and who talks is who it is about.
-DIALOGUE = Preset(
+DIALOGUE = SearchPreset(
     weights={
         "vector": 0.5,
         "window_vector": 0.5,

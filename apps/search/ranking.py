@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from apps.search.presets import RETRIEVERS, Preset
+from apps.search.presets import RETRIEVERS, SearchPreset
 
 RECENCY_DECAY = 0.007  # per day; from entity-core: half after about 143 days
 MAX_WEIGHT_SHIFT = 0.2  # share of the words' weight that moves to the vectors at a preference of 1
@@ -77,7 +77,7 @@ def relative_length(words: float, mean: float) -> float:
     return words / (words + mean) if words > 0 else 0.0
 
 
-def rank(hits: Sequence[Hit], preset: Preset, vector_preference: float = 0.0) -> list[RankedHit]:
+def rank(hits: Sequence[Hit], preset: SearchPreset, vector_preference: float = 0.0) -> list[RankedHit]:
     """Return the hits, best first; equal ones in the order of their ids."""
     weights = _shift_weights(preset.weights, vector_preference if preset.adaptive else 0.0)
     matches = _match_scores(hits, weights, preset.relative)

@@ -35,7 +35,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apps.common.database.replica import reading_connection
-from apps.search.presets import Preset
+from apps.search.presets import SearchPreset
 
 HITS_PER_RETRIEVER = 100  # more hits didn't change the results in conversations of 700 turns
 FIRST_ROWS = 200  # of each retriever, where not all of them may be found
@@ -65,7 +65,7 @@ class SearchTable:
 def best_rows(
     table: SearchTable,
     rows: str,
-    preset: Preset,
+    preset: SearchPreset,
     parameters: Mapping[str, Any],
     *,
     sampled: str = "",
@@ -177,7 +177,7 @@ def _word_weights_sql(table: SearchTable, rows: str) -> str:
         ),"""
 
 
-def _scores(table: SearchTable, preset: Preset, parameters: Mapping[str, Any]) -> dict[str, str]:
+def _scores(table: SearchTable, preset: SearchPreset, parameters: Mapping[str, Any]) -> dict[str, str]:
     """Return the SQL of the scores of the preset's retrievers that can run."""
     scores = {}
     for name in preset.retrievers:
@@ -189,7 +189,7 @@ def _scores(table: SearchTable, preset: Preset, parameters: Mapping[str, Any]) -
     return scores
 
 
-def _similarity_sql(column: str, preset: Preset, parameters: Mapping[str, Any]) -> str:
+def _similarity_sql(column: str, preset: SearchPreset, parameters: Mapping[str, Any]) -> str:
     """Return the cosine with the query, mixed with that of its best sentence; null without a vector of the model.
 
     ``<#>`` is the negative dot product.

@@ -31,7 +31,7 @@ from apps.search.hits import (
     find_messages,
     speakers_in,
 )
-from apps.search.presets import DIALOGUE, PRESETS, Preset
+from apps.search.presets import DIALOGUE, PRESETS, SearchPreset
 from apps.search.questions import ParsedQuery, parse_query, vector_preference
 from apps.search.ranking import RankedHit, rank
 from apps.search.small_talk import says_any, small_talk_in
@@ -184,11 +184,11 @@ def find(owner_id: UUID, query: SearchQuery) -> FoundHits:
     return FoundHits(method, ranked, vectors, small_talk_in(parsed.text))
 
 
-def _uses(preset: Preset, retriever: str) -> bool:
+def _uses(preset: SearchPreset, retriever: str) -> bool:
     return any(retriever in name for name in preset.retrievers)
 
 
-def _vectors(owner_id: UUID, parsed: ParsedQuery, preset: Preset) -> QueryVectors:
+def _vectors(owner_id: UUID, parsed: ParsedQuery, preset: SearchPreset) -> QueryVectors:
     """Return the vectors of the whole query and of its sentences, or none if no model is available."""
     sentences = parsed.sentences if preset.whole_query_share < 1 else ()
     try:

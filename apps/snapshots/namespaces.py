@@ -16,7 +16,7 @@ from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
 from apps.memories.kinds import OF_CHARACTER
 from apps.memories.models import Memory
 from apps.snapshots.models import Snapshot
-from apps.snapshots.tables import OF_CHAT, Scope, Table
+from apps.snapshots.tables import OF_CHAT, SnapshotScope, Table
 from apps.snapshots.writing import lines_of
 
 # Computed from the texts, and of no use elsewhere.
@@ -70,7 +70,7 @@ def export_namespace(owner: Owner, namespace: str) -> BinaryIO:
 
 
 def _write(owner: Owner, namespace: str) -> BinaryIO:
-    scope = Scope(Snapshot.Kind.ACCOUNT, owner_id_of(owner))
+    scope = SnapshotScope(Snapshot.Kind.ACCOUNT, owner_id_of(owner))
     file = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
     with transaction.atomic(using=reading_connection().alias):
         with reading_connection().cursor() as cursor:

@@ -21,7 +21,7 @@ from apps.memories.models import Memory
 from apps.snapshots.archives import Archive
 from apps.snapshots.models import Restore, Snapshot
 from apps.snapshots.storing import discard, store_archive, store_snapshot
-from apps.snapshots.tables import Scope
+from apps.snapshots.tables import SnapshotScope
 
 MAX_SNAPSHOTS = 50  # of an owner, made by hand or uploaded
 
@@ -33,9 +33,9 @@ def access_snapshot(owner: Owner, snapshot_id: UUID) -> Snapshot:
     )
 
 
-def scope_of(snapshot: Snapshot) -> Scope:
+def scope_of(snapshot: Snapshot) -> SnapshotScope:
     """Return what a snapshot is of."""
-    return Scope(snapshot.kind, snapshot.owner_id, snapshot.chat_id)
+    return SnapshotScope(snapshot.kind, snapshot.owner_id, snapshot.chat_id)
 
 
 def take_chat_snapshot(owner: Owner, chat: Chat) -> Snapshot:
@@ -44,7 +44,7 @@ def take_chat_snapshot(owner: Owner, chat: Chat) -> Snapshot:
         lock_chat(owner, chat.pk)
         jobs.lock_owner(owner)
         _check_number(owner)
-        return store_snapshot(Scope(Snapshot.Kind.CHAT, chat.owner_id, chat.pk), Snapshot.Reason.MANUAL)
+        return store_snapshot(SnapshotScope(Snapshot.Kind.CHAT, chat.owner_id, chat.pk), Snapshot.Reason.MANUAL)
 
 
 def create_snapshot(owner: Owner, reason: str = Snapshot.Reason.MANUAL, moment: str = "") -> tuple[Snapshot, bool]:
@@ -79,7 +79,7 @@ def receive_snapshot(owner: Owner, upload: UploadedFile) -> Snapshot:
     with transaction.atomic():
         jobs.lock_owner(owner)
         _check_number(owner)
-        scope = Scope(archive.manifest.kind, owner_id_of(owner), archive.manifest.chat)
+        scope = SnapshotScope(archive.manifest.kind, owner_id_of(owner), archive.manifest.chat)
         return store_archive(scope, archive.manifest, Snapshot.Reason.UPLOADED, File(upload))
 
 
@@ -117,12 +117,12 @@ def delete_snapshot(snapshot: Snapshot) -> None:
 
 def snapshot_before_forced_write(chat: Chat, **kwargs: Any) -> None:
     """Receive ``before_forced_write``: store the current state of the locked chat, which the write may overwrite."""
-    store_snapshot(Scope(Snapshot.Kind.CHAT, chat.owner_id, chat.pk), Snapshot.Reason.FORCED)
+    store_snapshot(SnapshotScope(Snapshot.Kind.CHAT, chat.owner_id, chat.pk), Snapshot.Reason.FORCED)
 
 
 def snapshot_before_forced_settings_write(owner_id: UUID, **kwargs: Any) -> None:
     """Receive ``before_forced_settings_write``: store the current settings, which the write may overwrite."""
-    store_snapshot(Scope(Snapshot.Kind.SETTINGS, owner_id), Snapshot.Reason.FORCED)
+    store_snapshot(SnapshotScope(Snapshot.Kind.SETTINGS, owner_id), Snapshot.Reason.FORCED)
 
 
 def delete_snapshots(owner_id: UUID, **kwargs: Any) -> None:

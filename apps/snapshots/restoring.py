@@ -28,7 +28,7 @@ from apps.snapshots.references import settle_references
 from apps.snapshots.rows import delete_rows, insert_rows
 from apps.snapshots.signals import snapshot_restored
 from apps.snapshots.storing import store_snapshot
-from apps.snapshots.tables import Scope, Table
+from apps.snapshots.tables import SnapshotScope, Table
 from apps.sync.models import SettingsDocument
 from apps.sync.settings_documents import record_restored_settings
 from apps.text.lexemes import Lexemes
@@ -44,7 +44,7 @@ def restore_archive(archive: Archive, owner_id: UUID, on_progress: Progress = la
     """
     renaming = Renaming.of(archive, owner_id)
     chat_id = archive.manifest.chat
-    scope = Scope(archive.manifest.kind, owner_id, renaming.new(chat_id) if chat_id else None)
+    scope = SnapshotScope(archive.manifest.kind, owner_id, renaming.new(chat_id) if chat_id else None)
     _lock(scope)
     before = {chat.pk: chat for chat in _chats(scope)} if scope.kind != Snapshot.Kind.SETTINGS else {}
     settings = SettingsDocument.objects.for_owner(owner_id).first()
@@ -69,7 +69,7 @@ def restore_archive(archive: Archive, owner_id: UUID, on_progress: Progress = la
     return safety
 
 
-def _lock(scope: Scope) -> None:
+def _lock(scope: SnapshotScope) -> None:
     """Lock the chats of a scope, the owner and their settings until the transaction ends: no write gets in between.
 
     Chats come before their owner, as in all other writes, so that none waits for the other.
@@ -83,7 +83,7 @@ def _lock(scope: Scope) -> None:
         list(SettingsDocument.objects.for_owner(scope.owner_id).select_for_update())
 
 
-def _replace(scope: Scope, archive: Archive, renaming: Renaming, on_progress: Progress) -> None:
+def _replace(scope: SnapshotScope, archive: Archive, renaming: Renaming, on_progress: Progress) -> None:
     tables = {table.label: table for table in scope.tables}
     for table in reversed(tables.values()):
         if not table.is_kept and not table.is_updated_in_place:
@@ -104,7 +104,7 @@ def _replace(scope: Scope, archive: Archive, renaming: Renaming, on_progress: Pr
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
 
 
-def _follow_up(scope: Scope, before: dict[UUID, Chat]) -> None:
+def _follow_up(scope: SnapshotScope, before: dict[UUID, Chat]) -> None:
     """Give the chats that were there a new rev, and have all of them indexed."""
     for chat in _chats(scope):
         if earlier := before.get(chat.pk):
@@ -116,7 +116,7 @@ def _follow_up(scope: Scope, before: dict[UUID, Chat]) -> None:
     chat_list_changed.send(sender=Chat, owner_id=scope.owner_id)
 
 
-def _divide_again(scope: Scope) -> None:
+def _divide_again(scope: SnapshotScope) -> None:
     """Rewrite the lexemes of memories and journal entries: those of an older archive don't match the present search."""
     texts: dict[str, Callable[[Any], str]] = {
         "memories.Memory": lambda row: row.text,
@@ -128,6 +128,6 @@ def _divide_again(scope: Scope) -> None:
                 table.rows.filter(pk=row.pk).update(lexemes=Lexemes(text(row)))
 
 
-def _chats(scope: Scope) -> QuerySet[Chat]:
+def _chats(scope: SnapshotScope) -> QuerySet[Chat]:
     """Return the chats of a scope, also those in the bin."""
     return Table("chats.Chat", scope).rows

@@ -16,7 +16,7 @@ from apps.common.jobs import OPEN_STATES
 from apps.common.scoping import system_scope
 from apps.snapshots.archives import Manifest
 from apps.snapshots.models import Restore, Snapshot
-from apps.snapshots.tables import Scope
+from apps.snapshots.tables import SnapshotScope
 from apps.snapshots.writing import write_archive
 
 MAX_IN_MEMORY = 4 * 2**20  # bytes of an archive that is being written
@@ -43,7 +43,9 @@ def scratch_file() -> Iterator[BinaryIO]:
 
 
 @transaction.atomic
-def store_snapshot(scope: Scope, reason: str, on_progress: Callable[[int], None] = lambda rows: None) -> Snapshot:
+def store_snapshot(
+    scope: SnapshotScope, reason: str, on_progress: Callable[[int], None] = lambda rows: None
+) -> Snapshot:
     """Write and store a snapshot. The caller's transaction holds the locks of what is written.
 
     Of those that nobody asked for, only the newest are kept.
@@ -56,7 +58,7 @@ def store_snapshot(scope: Scope, reason: str, on_progress: Callable[[int], None]
     return snapshot
 
 
-def store_archive(scope: Scope, manifest: Manifest, reason: str, file: "File[Any]") -> Snapshot:
+def store_archive(scope: SnapshotScope, manifest: Manifest, reason: str, file: "File[Any]") -> Snapshot:
     """Store an archive as a snapshot."""
     now = timezone.now()
     snapshot = Snapshot(
@@ -85,7 +87,7 @@ def keep_file(snapshot: Snapshot, manifest: Manifest, file: "File[Any]") -> None
     snapshot.save(update_fields=["file", "size", "counts", "title", "taken_at"])
 
 
-def trim_snapshots(scope: Scope, reason: str, kept: int) -> None:
+def trim_snapshots(scope: SnapshotScope, reason: str, kept: int) -> None:
     """Delete all but the newest snapshots of a scope with a reason."""
     rows = Snapshot.objects.for_owner(scope.owner_id).filter(kind=scope.kind, chat_id=scope.chat_id, reason=reason)
     rows = rows.filter(state=Snapshot.State.SUCCEEDED)

@@ -100,7 +100,7 @@ ONLY = {
 
 
 @dataclass(frozen=True)
-class Scope:
+class SnapshotScope:
     """What a snapshot is of: the account of an owner, their settings, or one of their chats."""
 
     kind: str
@@ -130,7 +130,7 @@ class Table:
     """A table, and its rows within a scope."""
 
     label: str
-    scope: Scope
+    scope: SnapshotScope
 
     @cached_property
     def model(self) -> type[models.Model]:

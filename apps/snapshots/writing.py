@@ -15,7 +15,7 @@ from apps.common.problems import Missing
 from apps.common.stored_texts import gettext_stored
 from apps.snapshots.archives import Manifest, Writer
 from apps.snapshots.models import Snapshot
-from apps.snapshots.tables import ONLY, Scope, Table
+from apps.snapshots.tables import ONLY, SnapshotScope, Table
 
 FETCHED_ROWS = 500
 
@@ -25,7 +25,7 @@ class MomentLost(Exception):
 
 
 def write_archive(
-    scope: Scope,
+    scope: SnapshotScope,
     file: BinaryIO,
     on_progress: Callable[[int], None] = lambda rows: None,
     at: dt.datetime | None = None,
@@ -51,7 +51,7 @@ def write_archive(
 
 
 def write_archive_of_one_moment(
-    scope: Scope, file: BinaryIO, on_progress: Callable[[int, int], None] = lambda rows, total: None
+    scope: SnapshotScope, file: BinaryIO, on_progress: Callable[[int, int], None] = lambda rows, total: None
 ) -> Manifest:
     """Write an archive of the present in a transaction of its own, which a replica of the database may give.
 
@@ -61,14 +61,14 @@ def write_archive_of_one_moment(
 
 
 def write_archive_of_moment(
-    scope: Scope, file: BinaryIO, on_progress: Callable[[int, int], None], moment: str, at: dt.datetime
+    scope: SnapshotScope, file: BinaryIO, on_progress: Callable[[int, int], None], moment: str, at: dt.datetime
 ) -> Manifest:
     """Write an archive of what ``moment`` shows, the name of a ``Moment`` at the time ``at``. Raise MomentLost."""
     return _write_in_transaction(scope, file, on_progress, moment, at)
 
 
 def _write_in_transaction(
-    scope: Scope,
+    scope: SnapshotScope,
     file: BinaryIO,
     on_progress: Callable[[int, int], None],
     moment: str = "",
@@ -106,7 +106,7 @@ def _reported(lines: Iterator[str], written: int, on_progress: Callable[[int], N
             on_progress(number)
 
 
-def title_of(scope: Scope) -> str:
+def title_of(scope: SnapshotScope) -> str:
     """Return the title of the chat, or an empty string."""
     if scope.chat_id is None:
         return ""
@@ -114,7 +114,7 @@ def title_of(scope: Scope) -> str:
     return chats.values_list("title", flat=True).first() or ""
 
 
-def count_rows(scope: Scope) -> int:
+def count_rows(scope: SnapshotScope) -> int:
     """Return the number of rows that an archive will hold."""
     return sum(archived_rows(table).count() for table in scope.tables)
 

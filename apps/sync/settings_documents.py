@@ -19,7 +19,7 @@ from apps.chats.dates import timestamp
 from apps.chats.locking import Guard
 from apps.chats.message_data.layout import dump
 from apps.chats.queries.changes import PAGE_BYTES
-from apps.common.database.locking import get_or_create_locked
+from apps.common.database.rows import get_or_create_locked
 from apps.common.documents.json_patch import PatchTestFailed
 from apps.common.documents.patches import DocumentPatch
 from apps.common.problems import Conflict, Invalid, ProblemType, TooLarge, pointer_of

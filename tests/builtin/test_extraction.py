@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from apps.builtin.selection import long_term, session
+from apps.builtin.tasks.selection import long_term, session
 from apps.english.requests import asked_to_remember
 from apps.extraction.settings.schema import DEFAULTS
 from apps.extraction.tiers.memories import KINDS, Candidate, parse_memories

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.builtin.names import names_in
+from apps.builtin.reading.names import names_in
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apps.builtin.scene_breaks import SceneTurn, begins_scene, learning, likelihoods, scene_starts
+from apps.builtin.scene_breaks import SceneTurn, begins_scene, inputs, likelihoods, scene_starts
 from apps.builtin.scene_breaks.detection import MIN_LIKELIHOOD
 from apps.builtin.scene_breaks.network import Network
 from apps.evaluation.original_scene_patterns import original_scene_starts
@@ -177,7 +177,7 @@ def test_without_an_embedding_model_words_decide(monkeypatch: pytest.MonkeyPatch
     def unavailable() -> None:
         raise EmbeddingUnavailable("no model")
 
-    monkeypatch.setattr(learning, "get_embedder", unavailable)
+    monkeypatch.setattr(inputs, "get_embedder", unavailable)
     later = SceneTurn("Mira", False, "Two days later, in the evening, a letter was lying on the table.")
     likely = likelihoods([*BEFORE, later, SceneTurn("Tom", True, '"For me?" I ask.')])
     assert likely[2] >= MIN_LIKELIHOOD > likely[3]

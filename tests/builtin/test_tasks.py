@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from apps.builtin import contradictions as contradicting
 from apps.builtin.tasks import TASKS
+from apps.builtin.tasks import contradictions as contradicting
 from apps.english.clauses import split_speaker
 from apps.english.comparison import Comparison
 from apps.english.words import content_words

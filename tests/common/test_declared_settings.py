@@ -10,7 +10,7 @@ from rest_framework.test import APIRequestFactory, force_authenticate
 from apps.accounts.models import User
 from apps.common.problems import Invalid
 from apps.common.settings.declarations import Group, Schema, declared, setting
-from apps.common.settings.inheritance import Source, setting_values
+from apps.common.settings.inheritance import SettingsSource, setting_values
 from apps.common.settings.openapi import changes_schema, values_schema
 from apps.common.settings.setting_forms import SettingsForm
 from apps.extraction.api.setting_views import SettingsView, described
@@ -86,16 +86,18 @@ def test_the_last_document_counts_and_what_another_version_stored_does_not() -> 
 
 
 def test_a_value_has_its_origin() -> None:
-    values = setting_values(PARTY, [Source("yours", {"cups": 4, "sugar": False}), Source("the chat's", {"cups": 5})])
+    values = setting_values(
+        PARTY, [SettingsSource("yours", {"cups": 4, "sugar": False}), SettingsSource("the chat's", {"cups": 5})]
+    )
     assert (values["cups"].value, values["cups"].origin, values["cups"].inherited) == (5, "the chat's", 4)
     assert (values["sugar"].value, values["sugar"].origin, values["sugar"].is_own) == (False, "yours", False)
     assert (values["guest"].value, values["guest"].origin) == ("hare", "default")
-    large = setting_values(PARTY, [Source("yours", {})], "B")["cups"]
+    large = setting_values(PARTY, [SettingsSource("yours", {})], "B")["cups"]
     assert (large.value, large.origin) == (6, "default for large models")
 
 
 def test_the_form_has_a_field_for_each_setting() -> None:
-    values = setting_values(PARTY, [Source("yours", {"cups": 4})])
+    values = setting_values(PARTY, [SettingsSource("yours", {"cups": 4})])
     form = PartyForm(values)
     assert [(group.group, len(group.rows), group.own) for group in form.groups()] == [(TEA, 2, 1), (TABLE, 3, 0)]
     cups = str(form["cups"])

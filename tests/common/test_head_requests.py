@@ -4,7 +4,7 @@ import pytest
 from django.http import HttpResponse, StreamingHttpResponse
 from django.test import RequestFactory
 
-from apps.common.http.head_requests import HeadMiddleware
+from apps.common.http.responses import HeadMiddleware
 from tests.coroutines import in_thread
 
 

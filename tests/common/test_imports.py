@@ -11,7 +11,7 @@ from config.env import ROOT
 HEAVY = (
     *("numpy", "onnxruntime", "tokenizers", "httpx2", "PIL", "markdown_it", "regex"),
     *("drf_spectacular.openapi", "apps.moderation.admin.cases", "config.urls"),
-    *("apps.english.words", "apps.builtin.selection", "apps.extraction.tasks", "apps.evaluation.data"),
+    *("apps.english.words", "apps.builtin.tasks.selection", "apps.extraction.tasks", "apps.evaluation.data"),
     *("apps.chats.operations", "apps.prompts.operations", "apps.search.service", "apps.llm.backends.connected"),
 )
 AFTER_SETUP = """

@@ -7,7 +7,7 @@ import pytest
 from django.db import transaction
 
 from apps.accounts.models import ApiToken, User
-from apps.common.database.locking import get_or_create_locked
+from apps.common.database.rows import get_or_create_locked
 
 DEFAULTS = {"digest": ApiToken.new_secret}  # which is called for each new row
 

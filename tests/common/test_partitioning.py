@@ -13,9 +13,9 @@ from django.test.utils import isolate_apps
 
 from apps.chats.models import ChatChange
 from apps.chats.operations import append_messages
-from apps.common.database import partitioning
-from apps.common.database.partitioning import check_owners, keys_without_owner, tables_without_owner
 from apps.common.database.restriction import restricted_to
+from apps.common.ownership import partitioning
+from apps.common.ownership.partitioning import check_owners, keys_without_owner, tables_without_owner
 from apps.common.scoping import OwnedModel
 from config.env import ROOT
 from tests.factories import UserFactory, make_chat, parsed

@@ -24,7 +24,7 @@ from apps.common.stored_texts import (
     ngettext_stored,
     to_json,
 )
-from apps.llm.http.endpoint import http_failure
+from apps.llm.failures import http_failure
 from config.env import ROOT
 from tests.factories import UserFactory
 from tests.moderation.conftest import signed_in

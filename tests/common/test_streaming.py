@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.test import AsyncClient, AsyncRequestFactory, RequestFactory
 
 from apps.accounts.models import User
-from apps.common.http.streaming import AsyncStreamMiddleware
+from apps.common.http.responses import AsyncStreamMiddleware
 from tests.coroutines import in_thread
 from tests.factories import UserFactory, make_chat
 from tests.snapshots.making import made

@@ -60,7 +60,7 @@ from apps.proxy.models import ProxiedChat
 from apps.replies.models import Generation
 from apps.replies.presets import create_preset
 from apps.snapshots.storing import store_snapshot
-from apps.snapshots.tables import Scope
+from apps.snapshots.tables import SnapshotScope
 from apps.webhooks.models import Webhook
 from tests.contract.conftest import client_of
 from tests.contract.test_sync import parsed_message
@@ -190,7 +190,7 @@ def things_of_alice() -> dict[str, Any]:
         "arc_id": Arc.objects.create(**told, text="Find the key.").pk,
         "knowledge_id": knowledge.pk,
         "entity_id": mira.pk,
-        "snapshot_id": store_snapshot(Scope("account", alice.pk), "manual").pk,
+        "snapshot_id": store_snapshot(SnapshotScope("account", alice.pk), "manual").pk,
         "merge_id": EntityMerge.objects.for_owner(alice).get(into=mira).pk,
         "entry_id": LedgerEntry.objects.create(**told, entity=mira, field="mood", value="calm").pk,
         "word_id": word.pk,

@@ -21,7 +21,7 @@ from apps.memories.models import Memory
 from apps.snapshots.mirror import mirror_settled_chats
 from apps.snapshots.models import MirrorDeletion
 from apps.snapshots.storing import store_snapshot
-from apps.snapshots.tables import Scope
+from apps.snapshots.tables import SnapshotScope
 from config.env import mirror_storage
 from tests.factories import UserFactory, make_chat, make_memory, parsed
 
@@ -82,7 +82,9 @@ def test_what_is_broken_is_found_and_repaired(capsys: Any, settings: Any, tmp_pa
 def test_snapshots_and_their_files_name_each_other(capsys: Any, settings: Any, tmp_path: Path) -> None:
     settings.MEDIA_ROOT = tmp_path
     chat = make_chat(UserFactory(), "One.")
-    kept, lost = (store_snapshot(Scope("chat", chat.owner_id, chat.pk), reason) for reason in ("manual", "daily"))
+    kept, lost = (
+        store_snapshot(SnapshotScope("chat", chat.owner_id, chat.pk), reason) for reason in ("manual", "daily")
+    )
     lost_file = Path(lost.file.path).rename(tmp_path / "elsewhere")
     strays = [tmp_path / "snapshots" / name for name in ("old.zip", "new.zip")]
     for stray in strays:

@@ -18,7 +18,7 @@ from apps.common.problems import Problem
 from apps.snapshots.archives import MANIFEST, SIGNATURE, SIGNER, Archive, DamagedArchive
 from apps.snapshots.models import Snapshot
 from apps.snapshots.storing import store_snapshot
-from apps.snapshots.tables import Scope
+from apps.snapshots.tables import SnapshotScope
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_chat, make_memory
 
@@ -37,7 +37,7 @@ def content(alice: User) -> bytes:
     chat = make_chat(alice, "The key is lost.", "Oh.")
     make_memory(chat, "The key is lost.")
     make_chat(alice, "Another day." * 1000)
-    snapshot = store_snapshot(Scope("account", alice.pk), Snapshot.Reason.DAILY)
+    snapshot = store_snapshot(SnapshotScope("account", alice.pk), Snapshot.Reason.DAILY)
     with snapshot.file.open("rb") as file:
         data: bytes = file.read()
     Snapshot.objects.for_owner(alice).delete()
@@ -136,7 +136,7 @@ def made_once(django_db_setup: None, django_db_blocker: Any) -> bytes:
     with django_db_blocker.unblock(), transaction.atomic():
         alice = UserFactory()
         make_chat(alice, "The key is lost.", "Oh.")
-        with store_snapshot(Scope("account", alice.pk), Snapshot.Reason.DAILY).file.open("rb") as file:
+        with store_snapshot(SnapshotScope("account", alice.pk), Snapshot.Reason.DAILY).file.open("rb") as file:
             data: bytes = file.read()
         transaction.set_rollback(True)
     return data

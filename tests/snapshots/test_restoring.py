@@ -23,7 +23,7 @@ from apps.extraction.settings.stores import change_settings, stored_settings
 from apps.memories.models import Entity, Memory, Passage
 from apps.snapshots import archives
 from apps.snapshots.models import Snapshot
-from apps.snapshots.tables import Scope
+from apps.snapshots.tables import SnapshotScope
 from apps.sync.models import SettingsDocument
 from apps.sync.settings_documents import patch_settings, read_settings
 from tests.contract.conftest import client_of
@@ -40,7 +40,7 @@ TIMES = re.compile(rb'"(?:exported_at|until)": ?"[^"]*"')
 
 
 def wipe(owner: User) -> None:
-    for table in Scope(Snapshot.Kind.ACCOUNT, owner.pk).tables:
+    for table in SnapshotScope(Snapshot.Kind.ACCOUNT, owner.pk).tables:
         if table.is_owned:
             table.rows.delete()
 

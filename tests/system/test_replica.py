@@ -22,7 +22,7 @@ from apps.common.database.replica import REPLICA, ReplicaRouter, from_replica, r
 from apps.common.database.restriction import OWNER_SETTING, RESTRICTED_ROLE, restricted_to
 from apps.search.indexing import index_messages
 from apps.snapshots.models import Snapshot
-from apps.snapshots.tables import Scope
+from apps.snapshots.tables import SnapshotScope
 from apps.snapshots.writing import write_archive_of_one_moment
 from config.env import django_database
 from tests.conftest import WebServer
@@ -202,7 +202,7 @@ def test_a_write_is_seen_by_the_next_search_also_without_a_pause(client: APIClie
 
 
 def test_an_account_is_archived_from_it_as_from_the_primary(owner: User, chat: Chat) -> None:
-    scope = Scope(Snapshot.Kind.ACCOUNT, owner.pk)
+    scope = SnapshotScope(Snapshot.Kind.ACCOUNT, owner.pk)
     archive, progress = BytesIO(), []
     with on_replica() as seen:
         manifest = write_archive_of_one_moment(scope, archive, lambda *numbers: progress.append(numbers))
@@ -212,7 +212,7 @@ def test_an_account_is_archived_from_it_as_from_the_primary(owner: User, chat: C
     assert manifest.counts["chats.Message"] == 2
 
 
-def write_archive_from_primary(scope: Scope) -> Any:
+def write_archive_from_primary(scope: SnapshotScope) -> Any:
     from apps.snapshots.writing import write_archive
 
     return write_archive(scope, BytesIO())

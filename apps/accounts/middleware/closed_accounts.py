@@ -1,7 +1,6 @@
 """Middleware that lets the user of a closed account do little but keep it."""
 
 import datetime as dt
-from collections.abc import Callable
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
@@ -11,6 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from apps.common.api.problems import refusal
+from apps.common.http.middleware import Middleware
 from apps.common.http.request_bodies import API_PREFIX
 from apps.common.problems import Problem, ProblemType
 
@@ -29,11 +29,8 @@ class AccountClosed(Problem):
         super().__init__(gettext("It is to be deleted. Its user can keep it in the settings."), due=due.isoformat())
 
 
-class ClosedAccountMiddleware:
+class ClosedAccountMiddleware(Middleware):
     """Lead the user of a closed account to the page where it can be kept. Tokens of such accounts are refused."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         # Who has no session needs none to be looked at: a response that depends on it varies by cookies.

@@ -2,7 +2,6 @@
 
 import datetime as dt
 import uuid
-from collections.abc import Callable
 from uuid import UUID
 
 from django.conf import settings
@@ -14,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from apps.accounts.middleware.throttling import user_id_of
 from apps.common import leases
 from apps.common.api.problems import refusal
+from apps.common.http.middleware import Middleware
 from apps.common.problems import Problem, ProblemType
 
 # A request that takes longer is no longer counted. Those of a process that was killed are counted for as long.
@@ -35,11 +35,8 @@ class TooManyAtOnce(Problem):
         )
 
 
-class ConcurrencyMiddleware:
+class ConcurrencyMiddleware(Middleware):
     """Refuse requests of a user while REQUESTS_AT_ONCE of theirs are worked on. A stream counts until it begins."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if not settings.REQUESTS_AT_ONCE:

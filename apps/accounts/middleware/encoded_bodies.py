@@ -1,13 +1,13 @@
 """Middleware for encoded bodies of requests: gzip and chunks. What they decode to is limited and counted."""
 
 import gzip
-from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponseBase
 
 from apps.accounts.middleware.throttling import BodyCounter, user_id_of
 from apps.common.api.problems import refusal
 from apps.common.http.caching import API_PREFIXES
+from apps.common.http.middleware import Middleware
 from apps.common.http.request_bodies import is_upload, limit_of, replace_body, too_large
 from apps.common.problems import Problem, ProblemType
 
@@ -24,11 +24,8 @@ class UnknownEncoding(Problem):
         return {"Accept-Encoding": "gzip, identity"}
 
 
-class RequestBodyMiddleware:
+class RequestBodyMiddleware(Middleware):
     """Refuse bodies above their limit and decompress gzip, in bounded memory."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if request.path.startswith(API_PREFIXES):

@@ -1,20 +1,16 @@
 """Middleware that sets the language: a user's choice, else what the browser asks for. The API is always in English."""
 
-from collections.abc import Callable
-
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
 
 from apps.accounts.languages import CHOICES
+from apps.common.http.middleware import Middleware
 
 
-class LanguageMiddleware:
+class LanguageMiddleware(Middleware):
     """Render pages in the language of the reader. Programs read the API, so that its texts are in one language."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         is_page = not request.path_info.startswith(tuple(settings.ERROR_FORMS))

@@ -10,15 +10,17 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 
+from apps.common.http.middleware import Middleware
+
 PRECISION = dt.timedelta(minutes=5)  # of the time of the last use, so that few requests write it
 MAX_REMEMBERED = 10_000  # sessions that a process remembers to have written
 
 
-class LastSeenMiddleware:
+class LastSeenMiddleware(Middleware):
     """Write when a session was last used, and from where."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
+        super().__init__(get_response)
         self.written: dict[str, float] = {}  # when this process last wrote it, by the session's key
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:

@@ -10,17 +10,18 @@ from django.http import FileResponse, HttpRequest, HttpResponseBase, StreamingHt
 
 from apps.accounts.models import User
 from apps.common.database.restriction import restrict, restricted_to, restriction
+from apps.common.http.middleware import Middleware
 from apps.common.scoping import system_scope
 
 
-class RowScopeMiddleware:
+class RowScopeMiddleware(Middleware):
     """Restrict a request to the rows of the user of its session, or to none until a token names a user.
 
     The admin site shows the rows of all owners to those who may use it.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
+        super().__init__(get_response)
         self.admin_site = f"/{settings.ADMIN_PATH}"
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:

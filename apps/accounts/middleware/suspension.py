@@ -1,6 +1,5 @@
 """Middleware that refuses what suspended users may not do on pages."""
 
-from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -9,6 +8,7 @@ from rest_framework.permissions import SAFE_METHODS
 
 from apps.accounts.suspension import is_suspended
 from apps.common.http.caching import API_PREFIXES
+from apps.common.http.middleware import Middleware
 
 # Forms that suspended users may send: to answer, to take their data along, to leave, and what only changes a cookie.
 OPEN_VIEWS = {
@@ -17,14 +17,8 @@ OPEN_VIEWS = {
 }
 
 
-class SuspensionMiddleware:
+class SuspensionMiddleware(Middleware):
     """Middleware that refuses writes of suspended users on pages. The API has a permission for it."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
         """Return a page with reason and end of the suspension, or None to go on."""

@@ -1,6 +1,5 @@
 """Middleware that limits how many requests a user makes: of all kinds, and of those that cost more."""
 
-from collections.abc import Callable
 from math import ceil
 from uuid import UUID
 
@@ -14,6 +13,7 @@ from rest_framework.permissions import SAFE_METHODS
 
 from apps.accounts.authentication import authenticated_user_id
 from apps.common.api.problems import refusal
+from apps.common.http.middleware import Middleware
 from apps.common.http.rate_limits import Allowance, Rate, take
 from apps.common.problems import Problem, ProblemType
 
@@ -82,7 +82,7 @@ class BodyCounter:
             raise TooMuchData(allowance)
 
 
-class ThrottleMiddleware:
+class ThrottleMiddleware(Middleware):
     """Refuse requests of a user above the rates of ``RATE_LIMITS``.
 
     It is no throttle class of REST framework, since these run inside of the transaction of an idempotency key, where
@@ -90,9 +90,6 @@ class ThrottleMiddleware:
     all else, and reads of these views, are of the scope "api". Who is not signed in is not counted here: allauth
     counts attempts to sign in.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         allowance = _allowance_of(request) if any(settings.RATE_LIMITS.values()) else None

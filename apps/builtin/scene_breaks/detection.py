@@ -1,18 +1,23 @@
 """Find the messages that begin a scene."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from apps.builtin.scene_breaks.features import WINDOW, stays_in_scene
-from apps.builtin.scene_breaks.learning import inputs_of, inputs_without_vectors
+from apps.builtin.scene_breaks.inputs import inputs_of, inputs_without_vectors
 from apps.builtin.scene_breaks.marks import is_marked
 from apps.builtin.scene_breaks.network import Network
-from apps.extraction.tiers.scene_detection import SceneTurn
+from apps.extraction.tiers.scene_detection import Accept, SceneTurn
 from apps.llm.embeddings import EmbeddingUnavailable
 
 WEIGHTS = Path(__file__).with_name("weights.npz")
 MIN_LIKELIHOOD = 0.3  # gives the best F1 on tables left out of training
+
+
+def detect_scenes(turns: Sequence[SceneTurn], first_new: int, min_messages: int, accept: Accept) -> list[int]:
+    """Return the positions of the turns that begin a scene, as runs ask for them."""
+    return scene_starts(turns, min_messages=min_messages, likely=likelihoods(turns, first_new), accept=accept)
 
 
 def likelihoods(turns: Sequence[SceneTurn], first_new: int = 1) -> list[float]:
@@ -38,7 +43,7 @@ def scene_starts(
     *,
     min_messages: int = 3,
     likely: Sequence[float] = (),
-    accept: Callable[[int], bool] = lambda position: True,
+    accept: Accept = lambda position: True,
 ) -> list[int]:
     """Return the positions of the turns that begin a scene, in order, without the first turn.
 

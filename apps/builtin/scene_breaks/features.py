@@ -8,7 +8,7 @@ import numpy as np
 
 from apps.builtin.scene_breaks import words
 from apps.builtin.scene_breaks.marks import is_marked
-from apps.builtin.scene_breaks.reading import reading_of
+from apps.builtin.scene_breaks.parts import parts_of
 from apps.builtin.scene_breaks.words import any_of, words_of
 from apps.extraction.tiers.scene_detection import SceneTurn
 
@@ -16,6 +16,8 @@ WINDOW = 8  # earlier messages that are read with a message
 COMPARED_MESSAGES = 4  # number of preceding messages whose vectors are compared with that of the opening
 SIMILARITY_COUNT = 5  # number of values that ``similarities`` returns
 MIN_CONTENT_LETTERS = 4  # minimum length of a content word
+# How many words, from the beginning, show each of these.
+AT_ONCE_WORDS, BRIEF_WORDS, JUMP_WORDS, PERSON_WORDS, NEW_WORDS = 4, 5, 6, 3, 20
 DETERMINERS = frozenset({"the", "a", "an", *words.PRONOUNS})
 
 _DATE = re.compile(r"\b\d{1,2}(?::\d\d|\s?(?:am|pm)\b|(?:st|nd|rd|th)\b)|\b\d{4}h?\b", re.IGNORECASE)
@@ -27,7 +29,7 @@ _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,}")
 def features(turns: Sequence[SceneTurn], position: int) -> dict[str, float]:
     """Return the features that need no vectors, by name, for a message that is not the first."""
     previous, turn = turns[max(position - WINDOW, 0) : position], turns[position]
-    now, before = reading_of(turn.text), reading_of(previous[-1].text)
+    now, before = parts_of(turn.text), parts_of(previous[-1].text)
     first, start, end = words_of(now.first), words_of(now.opening), words_of(before.end)
     with_speech = words_of(" ".join(now.sentences[:1]))
     earlier = " ".join(one.text for one in previous) + " " + " ".join(one.name for one in previous)
@@ -36,19 +38,19 @@ def features(turns: Sequence[SceneTurn], position: int) -> dict[str, float]:
     capitals = _NAME.findall(now.opening)
     pairs = itertools.pairwise(start)
     nouns = [noun for word, noun in pairs if word in DETERMINERS and len(noun) >= MIN_CONTENT_LETTERS]
-    greets, parts = any_of(with_speech[:4], words.GREETINGS), any_of(end, words.PARTINGS)
+    greets, parts = any_of(with_speech[:AT_ONCE_WORDS], words.GREETINGS), any_of(end, words.PARTINGS)
     timed = any_of(first, words.PARTS_OF_DAY | words.UNITS | words.CALENDAR)
     found: dict[str, float] = {
         "marked": is_marked(previous, turn),
         "part_of_day": any_of(first, words.PARTS_OF_DAY),
         "unit": any_of(first, words.UNITS),
         "calendar": any_of(first, words.CALENDAR),
-        "brief": any_of(first[:5], words.BRIEF),
+        "brief": any_of(first[:BRIEF_WORDS], words.BRIEF),
         "shift": any_of(first, words.SHIFTS),
         "unreal": any_of(first, words.UNREAL),
-        "unreal_first": any_of(first[:4], words.UNREAL),
+        "unreal_first": any_of(first[:AT_ONCE_WORDS], words.UNREAL),
         "timed_now": timed and not any_of(first, words.UNREAL),
-        "jump": any(_jumps(words_of(sentence)[:6]) for sentence in now.narrated),
+        "jump": any(_jumps(words_of(sentence)[:JUMP_WORDS]) for sentence in now.narrated),
         "date": bool(_DATE.search(now.first)),
         "date_said": any(bool(_DATE.search(sentence)) for sentence in now.sentences[:1]),
         "parting": parts,
@@ -58,14 +60,14 @@ def features(turns: Sequence[SceneTurn], position: int) -> dict[str, float]:
         "greeting_after_parting": greets and now.plain and parts,
         "pronoun_first": any(word in words.PRONOUNS for word in first[:1]),
         "pronoun": any(word in words.PRONOUNS for word in first),
-        "first_person": any(word in ("i", "my", "me", "i'm") for word in first[:3]),
+        "first_person": any(word in ("i", "my", "me", "i'm") for word in first[:PERSON_WORDS]),
         "second_person": any(word in ("you", "your") for word in first),
         "name_first": any(word.removesuffix("'s") in names for word in first[:1]),
         "name": any(word.removesuffix("'s") in names for word in first),
         "known_name": any(one in earlier for one in capitals),
         "new_name": any(one not in earlier for one in capitals),
         "new_nouns": sum(noun not in seen for noun in nouns),
-        "new_words": len({word for word in start[:20] if len(word) >= MIN_CONTENT_LETTERS} - seen),
+        "new_words": len({word for word in start[:NEW_WORDS] if len(word) >= MIN_CONTENT_LETTERS} - seen),
         "past": bool(_PAST.search(now.opening)),
         "present": bool(_PRESENT.search(now.opening)),
         "asks": any("?" in sentence for sentence in now.sentences[:2]),
@@ -84,8 +86,8 @@ def features(turns: Sequence[SceneTurn], position: int) -> dict[str, float]:
 def stays_in_scene(turn: SceneTurn) -> bool:
     """Return whether a message opens on a plan, a habit or a memory ("Tomorrow …", "Every morning …", "Years ago …"),
     or a moment later."""
-    first = words_of(reading_of(turn.text).first)[:6]
-    at_once = any_of(first[:4], ("moment", "second")) and ("later" in first or first[0] == "after")
+    first = words_of(parts_of(turn.text).first)[:JUMP_WORDS]
+    at_once = any_of(first[:AT_ONCE_WORDS], ("moment", "second")) and ("later" in first or first[0] == "after")
     return at_once or any(word in words.NOT_NOW for word in first[:1]) or "ago" in first
 
 

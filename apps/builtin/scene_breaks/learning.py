@@ -1,61 +1,25 @@
-"""Compute the network's inputs for messages, and learn its weights from labelled passages."""
+"""Learn the network's weights from labelled passages. The same passages give the same weights."""
 
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from apps.builtin.scene_breaks.features import COMPARED_MESSAGES, SIMILARITY_COUNT, features, similarities
-from apps.builtin.scene_breaks.network import Array, Network, train
-from apps.builtin.scene_breaks.reading import reading_of
+from apps.builtin.scene_breaks.inputs import DIMENSIONS, VECTORS, inputs_of
+from apps.builtin.scene_breaks.network import Array, Network, sigmoid
 from apps.extraction.tiers.scene_detection import SceneTurn
-from apps.llm.embeddings import get_embedder
 
-VECTORS = 4  # number of vectors in a row: of the opening, the first sentence, the message and the one before
-DIMENSIONS = 384  # of a vector
 COMPONENTS = 128  # number of principal components kept of each vector
 VECTOR_SCALE = 20.0  # about the square root of DIMENSIONS: brings vectors to the size of features
 MIN_SCALE = 1e-6  # minimum standard deviation of an informative feature
-
-
-def inputs_of(turns: Sequence[SceneTurn], first_new: int = 1) -> Array:
-    """Return a row for each message from ``first_new``, which is at least 1. Raise EmbeddingUnavailable."""
-    start = max(first_new - COMPARED_MESSAGES - 1, 0)  # earlier messages are needed for comparison
-    readings = [reading_of(turn.text) for turn in turns[start:]]
-    texts = {text: None for item in readings for text in (item.opening, item.first_sentence, item.beginning)}
-    vector_of = _embed_new(list(texts))
-    openings = np.array([vector_of[item.opening] for item in readings])
-    sentences = np.array([vector_of[item.first_sentence] for item in readings])
-    messages = np.array([vector_of[item.beginning] for item in readings])
-    rows = []
-    for position in range(first_new, len(turns)):
-        i = position - start
-        numbers = [
-            *features(turns, position).values(),
-            *similarities(openings, messages, turns[start:], i).values(),
-            openings[i] @ messages[i],
-            sentences[i] @ messages[i],
-            sentences[i] @ messages[i - 1],
-        ]
-        rows.append(np.concatenate([numbers, openings[i], sentences[i], messages[i], messages[i - 1]]))
-    return np.array(rows)
-
-
-_latest_vectors: dict[str, Array] = {}  # of the latest call: the next window of a chat begins with the same messages
-
-
-def _embed_new(texts: Sequence[str]) -> dict[str, Array]:
-    vectors = {text: _latest_vectors[text] for text in texts if text in _latest_vectors}
-    if missing := [text for text in texts if text not in vectors]:
-        vectors |= dict(zip(missing, get_embedder().embed(missing), strict=True))
-    _latest_vectors.clear()
-    _latest_vectors.update(vectors)
-    return vectors
-
-
-def inputs_without_vectors(turns: Sequence[SceneTurn], first_new: int = 1) -> Array:
-    """Return rows in which the values computed from vectors are unknown (NaN)."""
-    unknown = [np.nan] * (SIMILARITY_COUNT + 3 + VECTORS * DIMENSIONS)
-    return np.array([[*features(turns, position).values(), *unknown] for position in range(first_new, len(turns))])
+HIDDEN_UNITS = 16
+ENSEMBLE_SIZE = 6  # networks trained from different starts; their mean varies less than each of them
+EPOCHS = 40
+BATCH_SIZE = 128
+LEARNING_RATE = 0.003
+WEIGHT_DECAY = 0.002  # weight of the L2 regularisation
+DROPOUT = 0.3  # share of inputs left out at random in training
+MEAN_DECAY, SQUARE_DECAY, MIN_STEP_SCALE = 0.9, 0.999, 1e-8  # of Adam, as its authors recommend
+START_BIAS = -1.0  # most messages begin no scene
 
 
 def learn(passages: Iterable[tuple[Sequence[SceneTurn], frozenset[int]]]) -> Network:
@@ -82,3 +46,66 @@ def projection_of(inputs: Array) -> Array:
 def _principal_components(vectors: Array) -> Array:
     _, axes = np.linalg.eigh(np.cov(vectors.T))  # in ascending order of variance
     return VECTOR_SCALE * axes[:, ::-1][:, :COMPONENTS]
+
+
+def train(inputs: Array, labels: Array, projection: Array) -> Network:
+    """Learn from rows of ``inputs`` with the labels 0 and 1. ``projection`` reduces centred rows before the training.
+
+    The mean of several networks equals one wider network, which is returned.
+    """
+    means = inputs.mean(axis=0)
+    projected = (inputs - means) @ projection
+    members = [_train_one(projected, labels, seed) for seed in range(ENSEMBLE_SIZE)]
+    hidden, hidden_bias, output, linear, bias = zip(*members, strict=True)
+    return Network(
+        means=means,
+        hidden=projection @ np.hstack(hidden),
+        hidden_bias=np.concatenate(hidden_bias),
+        output=np.concatenate(output) / ENSEMBLE_SIZE,
+        linear=projection @ np.mean(linear, axis=0),
+        bias=np.mean(bias, axis=0),
+    )
+
+
+def _train_one(inputs: Array, labels: Array, seed: int) -> list[Array]:
+    """Return the weights that minimise the cross entropy, found with Adam."""
+    random = np.random.default_rng(seed)
+    size = inputs.shape[1]
+    weights: list[Array] = [
+        random.normal(size=(size, HIDDEN_UNITS)) / np.sqrt(size),
+        np.zeros(HIDDEN_UNITS),
+        random.normal(size=HIDDEN_UNITS) / np.sqrt(HIDDEN_UNITS),
+        np.zeros(size),
+        np.array(START_BIAS),
+    ]
+    mean, square = [np.zeros_like(one) for one in weights], [np.zeros_like(one) for one in weights]
+    step = 0
+    for epoch in range(EPOCHS):
+        order = random.permutation(len(inputs))
+        for start in range(0, len(order), BATCH_SIZE):
+            rows = order[start : start + BATCH_SIZE]
+            kept = inputs[rows] * (random.random((len(rows), size)) > DROPOUT) / (1 - DROPOUT)
+            step += 1
+            for number, gradient in enumerate(_gradients(weights, kept, labels[rows])):
+                mean[number] = MEAN_DECAY * mean[number] + (1 - MEAN_DECAY) * gradient
+                square[number] = SQUARE_DECAY * square[number] + (1 - SQUARE_DECAY) * gradient**2
+                step_size = LEARNING_RATE * (1 - epoch / EPOCHS)
+                step_size *= np.sqrt(1 - SQUARE_DECAY**step) / (1 - MEAN_DECAY**step)
+                weights[number] = weights[number] - step_size * mean[number] / (
+                    np.sqrt(square[number]) + MIN_STEP_SCALE
+                )
+    return weights
+
+
+def _gradients(weights: list[Array], inputs: Array, labels: Array) -> list[Array]:
+    hidden_weights, hidden_bias, output, linear, bias = weights
+    hidden = np.tanh(inputs @ hidden_weights + hidden_bias)
+    errors = (sigmoid(hidden @ output + inputs @ linear + bias) - labels) / len(inputs)
+    back = np.outer(errors, output) * (1 - hidden**2)
+    return [
+        inputs.T @ back + WEIGHT_DECAY * hidden_weights,
+        back.sum(axis=0),
+        hidden.T @ errors + WEIGHT_DECAY * output,
+        inputs.T @ errors + WEIGHT_DECAY * linear,
+        errors.sum(),
+    ]

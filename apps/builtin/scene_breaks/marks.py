@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Sequence
 
-from apps.builtin.scene_breaks.reading import reading_of
+from apps.builtin.scene_breaks.parts import parts_of
 from apps.extraction.tiers.scene_detection import SceneTurn
 
 MIN_PAUSE = dt.timedelta(hours=6)  # minimum time between two messages that begins a scene
@@ -15,16 +15,16 @@ def is_marked(previous: Sequence[SceneTurn], turn: SceneTurn) -> bool:
     before = previous[-1]
     if turn.sent_at and before.sent_at and turn.sent_at - before.sent_at >= MIN_PAUSE:
         return True
-    now = reading_of(turn.text)
+    now = parts_of(turn.text)
     if now.separated and not _uses_separators_always(turn.name, previous):
         return True
-    if reading_of(before.text).closed and not _uses_separators_always(before.name, previous[:-1], least=1):
+    if parts_of(before.text).closed and not _uses_separators_always(before.name, previous[:-1], least=1):
         return True
-    places = [place for one in reversed(previous) if (place := reading_of(one.text).place)]
+    places = [place for one in reversed(previous) if (place := parts_of(one.text).place)]
     return now.titled or bool(now.place and now.place not in places[:1])
 
 
 def _uses_separators_always(name: str, previous: Sequence[SceneTurn], least: int = HABIT_LENGTH) -> bool:
     """Return whether the latest messages of an author, at least ``least``, all have a separator."""
-    own = [reading_of(one.text) for one in previous if one.name == name][-HABIT_LENGTH:]
+    own = [parts_of(one.text) for one in previous if one.name == name][-HABIT_LENGTH:]
     return len(own) >= least and all(one.separated or one.closed for one in own)

@@ -1,0 +1,1 @@
+"""Decide which sentences are worth remembering, and of what kind they are."""

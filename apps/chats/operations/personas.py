@@ -14,8 +14,7 @@ from apps.chats.operations.bin import BIN_PERIOD
 from apps.chats.operations.chats import update_chat
 from apps.chats.queries import access_persona
 from apps.chats.signals import persona_renamed
-from apps.common.database.default_rows import claim_default, update_row
-from apps.common.database.rows import first_or_missing
+from apps.common.database.rows import claim_default, first_or_missing, update_row
 from apps.common.jobs import lock_owner
 from apps.common.scoping import Owner, owner_id_of, system_scope
 

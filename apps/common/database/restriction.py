@@ -1,6 +1,7 @@
 """Whose rows can be seen in the database: those of all owners, or in requests and tasks those of one owner, or none.
 
-``row_security`` describes how the database keeps it. Without Django, which loads its database backend before models.
+``common.ownership.row_security`` describes how the database keeps it. Without Django, which loads its database backend
+before models.
 """
 
 from collections.abc import Iterator

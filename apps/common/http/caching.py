@@ -1,18 +1,15 @@
 """Middleware that keeps replies with private text out of caches, and parts of pages apart from the pages."""
 
-from collections.abc import Callable
-
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.cache import patch_vary_headers
+
+from apps.common.http.middleware import Middleware
 
 API_PREFIXES = ("/api/v1/", "/v1/", "/mem0/")
 
 
-class NoStoreMiddleware:
+class NoStoreMiddleware(Middleware):
     """Forbid browsers and proxies to store replies of the API, except those that say how long they may be stored."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
@@ -21,15 +18,12 @@ class NoStoreMiddleware:
         return response
 
 
-class PageCacheMiddleware:
+class PageCacheMiddleware(Middleware):
     """Keep pages and the parts of them that htmx asks for apart in the browser's cache.
 
     Both have the same address: without ``Vary``, the browser's back button shows the part where the page was. A part is
     not stored at all, and a page is asked for again whenever its address is opened.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)

@@ -4,15 +4,15 @@ Postgres stops at once where it can't extend its write-ahead log, and readers wi
 space for what reading itself stores: sessions, limits and heartbeats.
 """
 
-from collections.abc import Callable
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from rest_framework.permissions import SAFE_METHODS
 
 from apps.common.api.problems import unavailable
 from apps.common.database.errors import DiskFull
 from apps.common.disk import DiskState, disk_state
+from apps.common.http.middleware import Middleware
 
 # Deleting makes space. Signing in, and the pages of the admin site, are for who can make it. What is lost by waiting
 # needs hardly any: an account that is to stay, a token that got into wrong hands, the access of programs that read.
@@ -22,14 +22,8 @@ OPEN_VIEWS = ("theme", "admin:", "settings:keep-account", "settings:revoke-token
 DELETES = ("delete", "purge", "empty", "closing")  # in the names of forms that delete
 
 
-class DiskSpaceMiddleware:
+class DiskSpaceMiddleware(Middleware):
     """Answer writes with a 503 that says why, while less than DISK_FULL_MEGABYTES are free."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
         """Return a 503 for a write that needs space there isn't, or None to go on."""

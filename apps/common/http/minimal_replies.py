@@ -1,11 +1,11 @@
 """Middleware that shortens the replies to writes for clients that ask for it."""
 
-from collections.abc import Callable
 from typing import Any
 
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest
 from rest_framework.permissions import SAFE_METHODS
 
+from apps.common.http.middleware import Middleware
 from apps.common.http.request_bodies import API_PREFIX
 
 PREFERENCE = "return=minimal"
@@ -14,17 +14,11 @@ NAMES = ("integrity", "rev", "id")
 THINGS = ("appended", "messages", "deleted", "scene", "chats", "run", "generation")
 
 
-class MinimalReplyMiddleware:
+class MinimalReplyMiddleware(Middleware):
     """Reply to a write with ``Prefer: return=minimal`` (RFC 7240) by integrity, rev and ids alone.
 
     What names nothing that was stored, such as a search, is answered as usual.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        return self.get_response(request)
 
     def process_template_response(self, request: HttpRequest, response: Any) -> Any:
         """Shorten the data of a response of REST framework before it is rendered."""

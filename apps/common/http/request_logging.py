@@ -1,9 +1,14 @@
-"""Middleware that logs requests, and names the id that their lines in the log have."""
+"""Middleware that counts requests, logs them, and names the id that their lines in the log have."""
+
+import time
 
 import structlog
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.log import log_response
 from django_structlog.middlewares import RequestMiddleware
+
+from apps.common.http.middleware import Middleware
+from apps.common.metrics import count, flush, observe
 
 HEADER = "X-Request-ID"
 ERROR_HEADER = "X-Loci-Error"  # whose error a response passes on
@@ -37,3 +42,17 @@ class RequestLogMiddleware(RequestMiddleware):
             structlog.contextvars.clear_contextvars()
         else:
             super().handle_response(request, response)
+
+
+class MetricsMiddleware(Middleware):
+    """Count requests by view and status, and how long they take."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        started = time.perf_counter()
+        response = self.get_response(request)
+        match = request.resolver_match
+        view = match.view_name if match else "none"
+        count("loci_requests_total", view=view, method=request.method, status=response.status_code)
+        observe("loci_request_seconds", time.perf_counter() - started, view=view)
+        flush(is_due=False)
+        return response

@@ -4,7 +4,6 @@ Postgres has rolled its transaction back for the sake of another one, or another
 """
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -12,6 +11,7 @@ from rest_framework.permissions import SAFE_METHODS
 
 from apps.common.api.problems import unavailable
 from apps.common.database.errors import is_rolled_back, is_row_gone, unavailable_after
+from apps.common.http.middleware import Middleware
 from apps.common.http.request_bodies import API_PREFIX, rewindable_body
 
 KEY_HEADER = "Idempotency-Key"
@@ -25,7 +25,7 @@ class Repetition(HttpResponse):
     status_code = 503
 
 
-class RetryMiddleware:
+class RetryMiddleware(Middleware):
     """Repeat a request once after a deadlock or a serialization failure, or if a row that it had read is gone.
 
     Of a row that is gone, the view then says so, with a 404 for example. To repeat is safe since a view writes in one
@@ -33,9 +33,6 @@ class RetryMiddleware:
     ``Retry-After``, and the client sends it again with the same idempotency key. This must precede the middleware of
     idempotency keys, which opens a transaction around the view.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         has_body = request.method not in SAFE_METHODS and request.path.startswith((API_PREFIX, "/mem0/"))

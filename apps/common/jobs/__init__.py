@@ -34,12 +34,15 @@ only once the queue is empty (``take_lost``).
 
 from apps.common.jobs.models import ACTIVE_STATES as ACTIVE_STATES
 from apps.common.jobs.models import OPEN_STATES as OPEN_STATES
+from apps.common.jobs.models import PLACE as PLACE
 from apps.common.jobs.models import STATES as STATES
 from apps.common.jobs.models import TERMINAL_STATES as TERMINAL_STATES
 from apps.common.jobs.models import Job as Job
 from apps.common.jobs.models import JobQuerySet as JobQuerySet
-from apps.common.jobs.places import PLACE as PLACE
-from apps.common.jobs.places import place_in_queue as place_in_queue
+from apps.common.jobs.models import Kind as Kind
+from apps.common.jobs.models import kinds as kinds
+from apps.common.jobs.models import place_in_queue as place_in_queue
+from apps.common.jobs.models import queue_of as queue_of
 from apps.common.jobs.transitions import MAX_CLAIMS as MAX_CLAIMS
 from apps.common.jobs.transitions import SLICE_SECONDS as SLICE_SECONDS
 from apps.common.jobs.transitions import ClaimLost as ClaimLost
@@ -59,11 +62,8 @@ from apps.common.jobs.transitions import resume as resume
 from apps.common.jobs.transitions import take_lost as take_lost
 from apps.common.jobs.turns import BACKGROUND_PERIOD as BACKGROUND_PERIOD
 from apps.common.jobs.turns import TURN_PERIOD as TURN_PERIOD
-from apps.common.jobs.turns import Kind as Kind
 from apps.common.jobs.turns import claim_next as claim_next
-from apps.common.jobs.turns import kinds as kinds
 from apps.common.jobs.turns import next_of_owner as next_of_owner
-from apps.common.jobs.turns import queue_of as queue_of
 from apps.common.jobs.turns import run_next as run_next
 from apps.common.jobs.turns import send_lost as send_lost
 from apps.common.jobs.turns import send_on_commit as send_on_commit

@@ -1,7 +1,11 @@
-"""The abstract model of background jobs, and its states."""
+"""The abstract model of background jobs, its states, its kinds, and the place of a job in its queue."""
 
 import datetime as dt
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar
+from uuid import UUID
 
 from django.conf import settings
 from django.db import models
@@ -11,12 +15,15 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from apps.common.database.fields import StoredTextField
-from apps.common.scoping import OwnedManager, OwnedModel, OwnedQuerySet
+from apps.common.registry import Registry
+from apps.common.scoping import OwnedManager, OwnedModel, OwnedQuerySet, system_scope
 
 ACTIVE_STATES = ("queued", "running")
 OPEN_STATES = (*ACTIVE_STATES, "paused")
 TERMINAL_STATES = ("succeeded", "failed", "cancelled")
 STATES = (*OPEN_STATES, *TERMINAL_STATES)
+PLACE = "Of a queued job: about how many turns it takes until it runs, 1 if it comes next. Else null."  # in the API
+SINCE = Coalesce("claimed_at", "created_at")  # when a job began to wait for a turn
 
 M = TypeVar("M", bound="Job", covariant=True)
 
@@ -102,8 +109,6 @@ class Job(OwnedModel):
     @property
     def place(self) -> int | None:
         """Return the job's place in its queue, as ``place_in_queue``."""
-        from apps.common.jobs.places import place_in_queue  # which knows the kinds of jobs, and they this class
-
         return place_in_queue(self)
 
     @property
@@ -120,3 +125,73 @@ def without_heartbeat(now: dt.datetime) -> Q:
 def heartbeat_timeout() -> dt.timedelta:
     """Return the time after which a worker that gave no heartbeat has lost its job."""
     return dt.timedelta(seconds=settings.RUN_HEARTBEAT_TIMEOUT)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Kind of job that workers of ``queue`` execute.
+
+    ``execute`` runs a claimed job for a time slice, and returns True if it re-queued the job. ``send`` enqueues a
+    message for the job with the given id. ``only`` returns the condition of the jobs that this queue has, where another
+    one has the rest.
+    """
+
+    model: type[Job]
+    queue: str
+    execute: Callable[[Any], bool]
+    send: Callable[[UUID], object]
+    only: Callable[[], Q] = Q
+
+
+kinds: Registry[Kind] = Registry()
+
+
+def queue_of(model: type[Job], job_id: UUID) -> str:
+    """Return the queue whose workers run a job."""
+    *others, last = [kind for kind in kinds if kind.model is model]
+    with system_scope():
+        found = [kind.queue for kind in others if model.objects.filter(kind.only(), pk=job_id).exists()]
+    return [*found, last.queue][0]
+
+
+def place_in_queue(job: Job) -> int | None:
+    """Return about how many turns it takes until a job runs if none is added: 1 if it comes next.
+
+    Return None unless it waits for a worker, and if its kind takes no turns.
+    """
+    takes_turns = any(kind.model is type(job) for kind in kinds)
+    if not takes_turns or job.state != Job.State.QUEUED or job.is_waiting:
+        return None
+    queue = queue_of(type(job), job.pk)
+    of_queue = [kind for kind in kinds if kind.queue == queue]
+    with system_scope():
+        own = _order_of_own(of_queue, job.owner_id)
+        others = _counts_of_others(of_queue, job.owner_id)
+    place = own.index(job.pk) + 1 if job.pk in own else 1  # it may have begun a moment ago
+    return place + sum(min(place, count) for count in others)
+
+
+def _order_of_own(of_queue: Sequence[Kind], owner_id: UUID) -> list[UUID]:
+    """Return the owner's jobs that wait, in the order of their turns: what is awaited first, the kinds by turns."""
+    turns = []
+    for kind in of_queue:
+        rows: Any = kind.model.objects.filter(_is_queued(), kind.only(), owner=owner_id)
+        rows = rows.annotate(since=SINCE, is_asked=kind.model.is_awaited())
+        numbers: Counter[bool] = Counter()
+        for is_awaited, since, pk in rows.order_by("since", "pk").values_list("is_asked", "since", "pk"):
+            numbers[is_awaited] += 1
+            turns.append((not is_awaited, numbers[is_awaited], since, pk))
+    return [pk for *_, pk in sorted(turns)]
+
+
+def _counts_of_others(of_queue: Sequence[Kind], owner_id: UUID) -> list[int]:
+    """Return how many jobs of each other owner wait."""
+    counts: Counter[UUID] = Counter()
+    for kind in of_queue:
+        rows = kind.model.objects.filter(_is_queued(), kind.only(), owner__is_active=True).exclude(owner=owner_id)
+        counts.update(dict(rows.order_by().values_list("owner_id").annotate(Count("pk"))))
+    return list(counts.values())
+
+
+def _is_queued() -> Q:
+    return Q(state=Job.State.QUEUED) & (Q(wait_until=None) | Q(wait_until__lte=timezone.now()))

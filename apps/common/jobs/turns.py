@@ -11,40 +11,21 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, Max, Q
-from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from apps.common.disk import DiskState, disk_state
-from apps.common.jobs.models import Job, without_heartbeat
+from apps.common.jobs.models import SINCE, Job, kinds, without_heartbeat
 from apps.common.jobs.transitions import claim, take_lost
-from apps.common.registry import Registry
 from apps.common.scoping import system_scope
 
 TURN_PERIOD = dt.timedelta(hours=1)  # owners without a turn within this time wait on equal terms
 # Of an owner's jobs, those that nobody waits for get a turn this often, however many there are that a person waits for.
 BACKGROUND_PERIOD = dt.timedelta(minutes=1)
-SINCE = Coalesce("claimed_at", "created_at")
 Conditions = Mapping[type[Job], Callable[[], Q]]
 
 
-@dataclass(frozen=True)
-class Kind:
-    """Kind of job that workers of ``queue`` execute.
-
-    ``execute`` runs a claimed job for a time slice, and returns True if it re-queued the job. ``send`` enqueues a
-    message for the job with the given id. ``only`` returns the condition of the jobs that this queue has, where another
-    one has the rest.
-    """
-
-    model: type[Job]
-    queue: str
-    execute: Callable[[Any], bool]
-    send: Callable[[UUID], object]
-    only: Callable[[], Q] = Q
-
-
 @dataclass
-class Line:
+class JobLine:
     """The jobs of one kind of an owner: either those that a person waits for, or the others.
 
     ``first`` is the one that has waited longest, ``since`` then. Without one, none can be claimed.
@@ -60,9 +41,6 @@ class Line:
     def has_waited(self, now: dt.datetime) -> bool:
         """Return whether a job has waited for longer than BACKGROUND_PERIOD."""
         return self.since is not None and self.since < now - BACKGROUND_PERIOD
-
-
-kinds: Registry[Kind] = Registry()
 
 
 def run_next(queue: str) -> None:
@@ -82,14 +60,6 @@ def run_next(queue: str) -> None:
         kind.send(job.pk)
     elif queue in settings.WAITING_QUEUES and (waiting := next_of_owner(job)):
         kind.send(waiting)
-
-
-def queue_of(model: type[Job], job_id: UUID) -> str:
-    """Return the queue whose workers run a job."""
-    *others, last = [kind for kind in kinds if kind.model is model]
-    with system_scope():
-        found = [kind.queue for kind in others if model.objects.filter(kind.only(), pk=job_id).exists()]
-    return [*found, last.queue][0]
 
 
 def send_on_commit(job: Job) -> None:
@@ -146,9 +116,9 @@ def _next_in_turn(models: Sequence[type[Job]], only: Conditions) -> tuple[type[J
     return line.model, cast(UUID, line.first)
 
 
-def _lines_by_owner(models: Sequence[type[Job]], only: Conditions, now: dt.datetime) -> dict[UUID, list[Line]]:
+def _lines_by_owner(models: Sequence[type[Job]], only: Conditions, now: dt.datetime) -> dict[UUID, list[JobLine]]:
     """Return the lines of each owner. Jobs that another queue runs count as running too."""
-    lines: dict[tuple[UUID, type[Job], bool], Line] = {}
+    lines: dict[tuple[UUID, type[Job], bool], JobLine] = {}
     never = now - TURN_PERIOD
     for model in models:
         rows: Any = model.objects.annotate(is_asked=model.is_awaited())
@@ -157,11 +127,11 @@ def _lines_by_owner(models: Sequence[type[Job]], only: Conditions, now: dt.datet
         recent = rows.filter(claimed_at__gt=never).values_list("owner_id", "is_asked")
         turns = recent.annotate(last=Max("claimed_at"), running=Count("pk", filter=is_running))
         for owner, is_awaited, last, running in turns:
-            lines[owner, model, is_awaited] = Line(model, is_awaited, last, running)
+            lines[owner, model, is_awaited] = JobLine(model, is_awaited, last, running)
         for owner, is_awaited, since, pk in _firsts(model, rows.filter(only.get(model, Q)()), now):
-            line = lines.setdefault((owner, model, is_awaited), Line(model, is_awaited, never))
+            line = lines.setdefault((owner, model, is_awaited), JobLine(model, is_awaited, never))
             line.since, line.first = since, pk
-    by_owner: dict[UUID, list[Line]] = defaultdict(list)
+    by_owner: dict[UUID, list[JobLine]] = defaultdict(list)
     for (owner, _, _), line in lines.items():
         by_owner[owner].append(line)
     return by_owner
@@ -177,12 +147,12 @@ def _firsts(model: type[Job], rows: Any, now: dt.datetime) -> Iterable[tuple[UUI
     return found
 
 
-def _first_line(lines: Sequence[Line], now: dt.datetime) -> Line | None:
+def _first_line(lines: Sequence[JobLine], now: dt.datetime) -> JobLine | None:
     """Return the line from which an owner's next job is taken, or None if none has a job to claim."""
     background = [line for line in lines if not line.is_awaited]
     is_due = all(line.last_turn < now - BACKGROUND_PERIOD for line in background)
 
-    def turn(line: Line) -> tuple[Any, ...]:
+    def turn(line: JobLine) -> tuple[Any, ...]:
         comes_before = line.is_awaited or (is_due and line.has_waited(now))
         return not comes_before, line.is_awaited, line.last_turn, line.since
 

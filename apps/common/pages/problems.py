@@ -1,14 +1,14 @@
 """Pages for problems that a view of a page does not treat itself."""
 
 import re
-from collections.abc import Callable
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from apps.common.api.problems import refusal
+from apps.common.http.middleware import Middleware
 from apps.common.problems import Problem
 
 # Of a refused form: ids, choices and tokens are single words, and a secret must not stand in a page.
@@ -16,14 +16,8 @@ _IS_PROSE = re.compile(r"\S\s+\S")
 _SECRETS = ("password", "key", "secret", "code", "token")
 
 
-class ProblemPageMiddleware:
+class ProblemPageMiddleware(Middleware):
     """Say what the problem is, as a message on the page that htmx shows, else as a page of its own."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Return the response for a problem."""

@@ -1,6 +1,6 @@
 """Index of all settings, by which the page of settings finds one. Apps register what theirs has."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from apps.common.registry import Registry
@@ -32,11 +32,6 @@ def find_settings(query: str) -> list[IndexedSetting]:
     words = query.casefold().split()
     if not words:
         return []
-    found = [setting for setting in _all() if setting.has(words)]
+    found = [setting for listed in indexed_settings for setting in listed() if setting.has(words)]
     found.sort(key=lambda setting: not any(word in str(setting.label).casefold() for word in words))
     return found[:MAX_FOUND]
-
-
-def _all() -> Iterator[IndexedSetting]:
-    for listed in indexed_settings:
-        yield from listed()

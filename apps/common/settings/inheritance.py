@@ -13,7 +13,7 @@ _DEFAULTS = {"A": _("default for small models"), "B": _("default for large model
 
 
 @dataclass(frozen=True)
-class Source:
+class SettingsSource:
     """Stored settings of a user, a character or a chat, and the name of their origin on pages."""
 
     name: str
@@ -30,12 +30,12 @@ class SettingValue:
     inherited: Any
 
 
-def setting_values(settings: Schema, sources: Sequence[Source], profile: str = "A") -> dict[str, SettingValue]:
+def setting_values(settings: Schema, sources: Sequence[SettingsSource], profile: str = "A") -> dict[str, SettingValue]:
     """Return the value of each setting in the last of ``sources``, for models of a hardware profile."""
     return {name: _setting_value(setting, sources, profile) for name, setting in settings.items()}
 
 
-def _setting_value(setting: Setting, sources: Sequence[Source], profile: str) -> SettingValue:
+def _setting_value(setting: Setting, sources: Sequence[SettingsSource], profile: str) -> SettingValue:
     *general, own = sources
     inherited = setting.default_for(profile)
     origin = gettext("default") if setting.large is None else str(_DEFAULTS[profile])

@@ -19,11 +19,11 @@ from django.utils.translation import gettext_lazy as _
 from apps.chats.message_data.layout import dump
 from apps.chats.models import Character, Chat
 from apps.common.database.compiled_queries import CompiledQuery
-from apps.common.database.locking import get_or_create_locked
+from apps.common.database.rows import get_or_create_locked
 from apps.common.problems import Conflict, ProblemType
 from apps.common.scoping import Owner, owner_id_of
 from apps.common.settings.declarations import Schema
-from apps.common.settings.inheritance import Source
+from apps.common.settings.inheritance import SettingsSource
 from apps.extraction.models import MemorySettings, ScopedSettings
 from apps.extraction.settings.schema import SETTINGS, Settings, resolve
 from apps.llm.backends import backend_for
@@ -76,13 +76,15 @@ class SettingsStore:
         row = self.model.objects.for_owner(owner).filter(character=character, chat=chat).first()
         return self._known(row.document) if row else {}
 
-    def sources(self, owner: Owner, *, character: Character | None = None, chat: Chat | None = None) -> list[Source]:
+    def sources(
+        self, owner: Owner, *, character: Character | None = None, chat: Chat | None = None
+    ) -> list[SettingsSource]:
         """Return the settings stored for a user, a character and a chat, the most general first, for pages."""
-        sources = [Source("yours", self.stored(owner))]
+        sources = [SettingsSource("yours", self.stored(owner))]
         if character:
-            sources.append(Source(f"{character.name}’s", self.stored(owner, character=character)))
+            sources.append(SettingsSource(f"{character.name}’s", self.stored(owner, character=character)))
         if chat:
-            sources.append(Source(gettext("this chat's"), self.stored(owner, chat=chat)))
+            sources.append(SettingsSource(gettext("this chat's"), self.stored(owner, chat=chat)))
         return sources
 
     @transaction.atomic

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.common.on_demand import on_demand
-from apps.common.settings.inheritance import Source, setting_values
+from apps.common.settings.inheritance import SettingsSource, setting_values
 from apps.extraction.models import ExtractionRun
 from apps.extraction.progress import refused_messages
 from apps.extraction.prompts.task import TASKS
@@ -76,7 +76,7 @@ def extraction_overview(user: User) -> dict[str, Any]:
     """Return the connected model's name, or "", and the levels of memory with the name of the present one."""
     backend, stored = backend_for(user), stored_settings(user)
     profile = resolve(backend.profile, [stored]).profile
-    values = setting_values(SETTINGS, [Source("", stored)], profile)
+    values = setting_values(SETTINGS, [SettingsSource("", stored)], profile)
     model = "" if backend.name == "builtin" else backend.model
     return {"model": model, "presets": PRESETS, "current": current_preset(values, profile)}
 

@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 from apps.chats.queries import access_character, access_chat
 from apps.common.api.serializer_fields import StrictSerializer, StrictUUIDField, TextField, read_query
 from apps.common.scoping import MAX_NAMESPACE_LENGTH, OWN_NAMESPACE
-from apps.graph.queries import Scope, read_graph
+from apps.graph.queries import GraphScope, read_graph
 from apps.memories.api.base import get_or_missing
 from apps.memories.models import Memory
 
@@ -60,7 +60,7 @@ class GraphView(APIView):
     def get(self, request: Request) -> Response:
         """Return the entities that memories name, and how they are connected."""
         query = read_query(GraphQuerySerializer, request)
-        scope = Scope(
+        scope = GraphScope(
             access_chat(request.user, query["chat"]) if "chat" in query else None,
             access_character(request.user, query["character"]) if "character" in query else None,
             get_or_missing(Memory.objects.for_owner(request.user).present(), pk=query["memory"])

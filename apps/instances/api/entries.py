@@ -6,18 +6,18 @@ from typing import Any
 from apps.common.database.ids import uuid7
 from apps.instances.api.serializers import FileSerializer, SharedMemorySerializer
 from apps.instances.models import Item
-from apps.instances.operations.entries import Entry
+from apps.instances.operations.entries import PushedVersion
 from apps.instances.queries import Pulled
 from apps.instances.resolution import Version
 from apps.memories.journal.periods import Granularity
 
 
-def entries_of(body: dict[str, Any]) -> Iterator[Entry]:
+def entries_of(body: dict[str, Any]) -> Iterator[PushedVersion]:
     """Yield the entries of a push, tombstones last."""
     for index, file in enumerate(body["identity"]):
         key = {"category": file["category"], "filename": file["filename"]}
         version = _version(file, file["content"], file["updated_at"])
-        yield Entry(f"/identity/{index}", Item.Kind.IDENTITY, key, version)
+        yield PushedVersion(f"/identity/{index}", Item.Kind.IDENTITY, key, version)
     for index, memory in enumerate(body["memories"]):
         written_for = memory["instance"] if memory["tier"] == "daily" else ""
         key = {"tier": memory["tier"], "written_for": written_for}
@@ -26,11 +26,11 @@ def entries_of(body: dict[str, Any]) -> Iterator[Entry]:
         key["target"] = memory.get("id") or uuid7()
         version = _version(memory, memory["text"], memory["updated_at"])
         people = memory["participating_instances"]
-        yield Entry(f"/memories/{index}", Item.Kind.MEMORY, key, version, people, memory["chat"])
+        yield PushedVersion(f"/memories/{index}", Item.Kind.MEMORY, key, version, people, memory["chat"])
     for index, tombstone in enumerate(body["tombstones"]):
         names = ("target", "id"), ("category", "category"), ("filename", "filename")
         key = {name: tombstone[member] for name, member in names if member in tombstone}
-        yield Entry(f"/tombstones/{index}", tombstone["kind"], key, _version(tombstone, None, tombstone["at"]))
+        yield PushedVersion(f"/tombstones/{index}", tombstone["kind"], key, _version(tombstone, None, tombstone["at"]))
 
 
 def _version(document: dict[str, Any], text: str | None, at: Any) -> Version:

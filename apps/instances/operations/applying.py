@@ -7,15 +7,15 @@ from django.utils import timezone
 
 from apps.common.problems import Invalid
 from apps.instances.models import Conflict, Item, ItemVersion
-from apps.instances.operations.entries import Entry, Pushed, Report
+from apps.instances.operations.entries import Overruled, Pushed, PushedVersion
 from apps.instances.operations.items import ItemWriter, keep_loser, keep_version
 from apps.instances.operations.purging import without_erased
 from apps.instances.operations.targets import delete_target, merged_text, write_target
-from apps.instances.resolution import Action, Decision, Reason, Rule, Version, resolve
+from apps.instances.resolution import Decision, PushOutcome, ResolutionReason, Rule, Version, resolve
 from apps.instances.vector_clock import Order, compare, merge
 
 
-def apply_entry(writer: ItemWriter, entry: Entry, priorities: dict[str, int], result: Pushed) -> None:
+def apply_entry(writer: ItemWriter, entry: PushedVersion, priorities: dict[str, int], result: Pushed) -> None:
     """Decide what becomes of an entry, do it, and add it to the result."""
     item = _find(writer, entry)
     # A clock of a machine that runs fast must not win over later writes.
@@ -33,38 +33,38 @@ def apply_entry(writer: ItemWriter, entry: Entry, priorities: dict[str, int], re
             return
         pushed = replace(pushed, text=text)
     decision = resolve(_stored(item, priorities), pushed, _rule_of(item))
-    winner = pushed.instance if decision.action == Action.ADOPT else item.instance
+    winner = pushed.instance if decision.action == PushOutcome.ADOPT else item.instance
     report, is_new = decision.reason, True
     conflict = None
-    if decision.action == Action.ADOPT:
+    if decision.action == PushOutcome.ADOPT:
         _adopt(writer, item, entry, pushed)
         result.applied += 1
-    elif decision.action == Action.MERGE:
+    elif decision.action == PushOutcome.MERGE:
         _merge(writer, item, pushed)
         result.merged += 1
-    elif decision.action == Action.KEEP_BOTH:
+    elif decision.action == PushOutcome.KEEP_BOTH:
         conflict = _keep_both(writer, item, pushed)
         is_new = conflict is not None
     else:
         is_new = _keep(writer, item, pushed, decision)
     if report and is_new:
-        result.conflicts.append(Report(item.name, winner, report, conflict.pk if conflict else None))
+        result.conflicts.append(Overruled(item.name, winner, report, conflict.pk if conflict else None))
 
 
 def _refuse(writer: ItemWriter, item: Item, pushed: Version, result: Pushed) -> None:
     """Keep nothing of a text that was erased, and report it once."""
     if _merge_clock(writer, item, pushed):
-        result.conflicts.append(Report(item.name, item.instance, Reason.DELETED))
+        result.conflicts.append(Overruled(item.name, item.instance, ResolutionReason.DELETED))
 
 
-def _check_names(item: Item, entry: Entry) -> None:
+def _check_names(item: Item, entry: PushedVersion) -> None:
     """Raise Invalid if an entry has the id of a memory of another tier or period."""
     names = {name: entry.key[name] for name in ("tier", "period") if name in entry.key}
     if item.tier and any(getattr(item, name) != value for name, value in names.items()):
         raise Invalid.at(f"{entry.pointer}/id", f"It is the id of what is stored as {item.tier} {item.period}.".strip())
 
 
-def _find(writer: ItemWriter, entry: Entry) -> Item | None:
+def _find(writer: ItemWriter, entry: PushedVersion) -> Item | None:
     """Return the item that an entry names: a day's, week's, month's or year's by its period, another by its id."""
     items = Item.objects.for_owner(writer.owner_id).filter(kind=entry.kind)
     if entry.kind == Item.Kind.IDENTITY:
@@ -85,12 +85,12 @@ def _rule_of(item: Item) -> Rule:
     return Rule.BULLETS if item.tier == "daily" else Rule.BOTH
 
 
-def _store_new(writer: ItemWriter, entry: Entry, pushed: Version) -> None:
+def _store_new(writer: ItemWriter, entry: PushedVersion, pushed: Version) -> None:
     item = Item(owner_id=writer.owner_id, kind=entry.kind, **entry.names)
     _write(writer, item, entry, pushed)
 
 
-def _adopt(writer: ItemWriter, item: Item, entry: Entry, pushed: Version) -> None:
+def _adopt(writer: ItemWriter, item: Item, entry: PushedVersion, pushed: Version) -> None:
     if pushed.text != item.text:
         keep_version(item)
     for name, value in entry.names.items():
@@ -99,7 +99,7 @@ def _adopt(writer: ItemWriter, item: Item, entry: Entry, pushed: Version) -> Non
     _write(writer, item, entry, pushed)
 
 
-def _write(writer: ItemWriter, item: Item, entry: Entry, pushed: Version) -> None:
+def _write(writer: ItemWriter, item: Item, entry: PushedVersion, pushed: Version) -> None:
     """Give an item the pushed version, and write it to its memory or journal entry. Raise Invalid for a taken id."""
     names = {*item.participating_instances, *entry.participating, pushed.instance}
     item.participating_instances = sorted(names) if entry.kind == Item.Kind.MEMORY else []

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from apps.instances.resolution import Reason, Version
+from apps.instances.resolution import ResolutionReason, Version
 
 
 @dataclass(frozen=True)
-class Entry:
+class PushedVersion:
     """A pushed version of an item. ``pointer`` is its place in the body; ``key`` names the item.
 
     ``key`` holds ``category`` and ``filename``, or ``target`` and, except for tombstones, ``tier``, ``written_for`` and
@@ -33,12 +33,12 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Report:
+class Overruled:
     """A version that lost, or was merged: the name of its item, the instance that won, and why."""
 
     id: str
     winner: str
-    reason: Reason
+    reason: ResolutionReason
     conflict: UUID | None = None
 
 
@@ -49,4 +49,4 @@ class Pushed:
     clock: dict[str, int] = field(default_factory=dict)
     applied: int = 0
     merged: int = 0
-    conflicts: list[Report] = field(default_factory=list)
+    conflicts: list[Overruled] = field(default_factory=list)

@@ -14,14 +14,14 @@ from apps.common.scoping import Owner
 from apps.extraction.jobs.embedding_jobs import request_embedding_job
 from apps.instances.models import Instance
 from apps.instances.operations.applying import apply_entry
-from apps.instances.operations.entries import Entry, Pushed
+from apps.instances.operations.entries import Pushed, PushedVersion
 from apps.instances.operations.registration import registered
 from apps.instances.operations.stamping import stamp_changes
 from apps.instances.vector_clock import LOCI, Clock, merge, unseen_errors
 
 
 @transaction.atomic
-def push(owner: Owner, name_id: str, clock: Clock, entries: Sequence[Entry]) -> Pushed:
+def push(owner: Owner, name_id: str, clock: Clock, entries: Sequence[PushedVersion]) -> Pushed:
     """Apply the entries of an instance, all or none. Repeating it changes nothing.
 
     Raise Invalid for an unknown instance, and for clocks that name what nobody can have seen.
@@ -48,7 +48,7 @@ def push(owner: Owner, name_id: str, clock: Clock, entries: Sequence[Entry]) -> 
     return result
 
 
-def _lock_chats(owner: Owner, entries: Sequence[Entry]) -> None:
+def _lock_chats(owner: Owner, entries: Sequence[PushedVersion]) -> None:
     """Lock the chats that new memories name, before the owner, as all writes do: none waits for the other."""
     named = {entry.chat for entry in entries if entry.chat}
     rows = Chat.objects.for_owner(owner).filter(pk__in=named).order_by("pk")
@@ -61,7 +61,7 @@ def known_clock(instances: Sequence[Instance], position: int) -> dict[str, int]:
     return {name: counter for name, counter in counters.items() if counter}
 
 
-def _check(name_id: str, known: Clock, clock: Clock, entries: Sequence[Entry]) -> None:
+def _check(name_id: str, known: Clock, clock: Clock, entries: Sequence[PushedVersion]) -> None:
     """Raise Invalid with an error for each clock that is not the instance's to push."""
     errors = [FieldError("/clock", error) for error in unseen_errors(clock, known, own=name_id)]
     for entry in entries:

@@ -13,7 +13,7 @@ from apps.common.api.serializer_fields import (
     TextField,
 )
 from apps.llm.models import BrowserCall
-from apps.llm.replies.values import MAX_TOKENS
+from apps.llm.values import MAX_TOKENS
 
 TOKENS: dict[str, Any] = {"min_value": 0, "max_value": MAX_TOKENS, "required": False, "allow_null": True}
 

@@ -13,7 +13,18 @@ from apps.common.api.serializer_fields import (
     TextField,
 )
 from apps.llm.apis import backend_choices
-from apps.llm.models import Connection
+from apps.llm.models import (
+    MAX_CONTEXT_TOKENS,
+    MAX_NAME_LENGTH,
+    MAX_PARALLEL_CALLS,
+    MAX_TIMEOUT,
+    MAX_URL_LENGTH,
+    MIN_CONTEXT_TOKENS,
+    PRICE_DIGITS,
+    Connection,
+)
+from apps.llm.operations import MAX_KEY_LENGTH
+from apps.llm.values import MAX_MODEL_LENGTH
 
 PURPOSES = ("for_generation", "for_embeddings")
 
@@ -28,7 +39,7 @@ class PriceField(serializers.DecimalField):
     """Price as a decimal number, or null if it is unknown."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(max_digits=12, decimal_places=6, min_value=0, allow_null=True, required=False, **kwargs)
+        super().__init__(**PRICE_DIGITS, min_value=0, allow_null=True, required=False, **kwargs)
 
 
 class ConnectionSerializer(serializers.ModelSerializer[Connection]):
@@ -66,20 +77,20 @@ class ConnectionSerializer(serializers.ModelSerializer[Connection]):
 class ConnectionUpdateSerializer(StrictSerializer):
     """Changes to a connection. Without ``api_key`` the key is kept; "" removes it."""
 
-    name = TextField(max_length=100, allow_blank=False, validators=[validate_not_blank], required=False)
+    name = TextField(max_length=MAX_NAME_LENGTH, allow_blank=False, validators=[validate_not_blank], required=False)
     backend = ChoiceField(backend_choices(), required=False)
-    base_url = TextField(max_length=500, allow_blank=False, required=False)
-    api_key = TextField(max_length=1000, required=False, write_only=True)
-    model = TextField(max_length=200, required=False)
-    embedding_model = TextField(max_length=200, required=False)
-    context_tokens = StrictIntegerField(min_value=1024, max_value=10_000_000, required=False)
+    base_url = TextField(max_length=MAX_URL_LENGTH, allow_blank=False, required=False)
+    api_key = TextField(max_length=MAX_KEY_LENGTH, required=False, write_only=True)
+    model = TextField(max_length=MAX_MODEL_LENGTH, required=False)
+    embedding_model = TextField(max_length=MAX_MODEL_LENGTH, required=False)
+    context_tokens = StrictIntegerField(min_value=MIN_CONTEXT_TOKENS, max_value=MAX_CONTEXT_TOKENS, required=False)
     timeout = StrictIntegerField(
-        min_value=1, max_value=600, required=False, help_text="Seconds without data from the server."
+        min_value=1, max_value=MAX_TIMEOUT, required=False, help_text="Seconds without data from the server."
     )
     stream = StrictBooleanField(required=False)
     parallel_calls = StrictIntegerField(
         min_value=1,
-        max_value=16,
+        max_value=MAX_PARALLEL_CALLS,
         allow_null=True,
         required=False,
         help_text="Replies requested at the same time; further calls wait. null: 1 for a local server, else 4.",
@@ -115,9 +126,11 @@ class ConnectionUpdateSerializer(StrictSerializer):
 class ConnectionCreateSerializer(ConnectionUpdateSerializer):
     """A new connection."""
 
-    name = TextField(max_length=100, allow_blank=False, validators=[validate_not_blank])
+    name = TextField(max_length=MAX_NAME_LENGTH, allow_blank=False, validators=[validate_not_blank])
     backend = ChoiceField(backend_choices())
-    base_url = TextField(max_length=500, required=False, help_text="Required except for a model in the browser.")
+    base_url = TextField(
+        max_length=MAX_URL_LENGTH, required=False, help_text="Required except for a model in the browser."
+    )
 
 
 class ConnectionCheckSerializer(serializers.Serializer[Any]):
@@ -150,7 +163,7 @@ class UsageDaySerializer(UsageTotalsSerializer):
 
 
 class UsageSerializer(serializers.Serializer[Any]):
-    """Schema of ``usage.summary.usage_document``."""
+    """Schema of ``usage.limits.usage_document``."""
 
     today = UsageTotalsSerializer()
     limit = serializers.IntegerField(allow_null=True, help_text="Daily token limit; null if there is none.")

@@ -22,7 +22,7 @@ from apps.llm.api.serializers import (
 from apps.llm.backends.connection_check import check_connection
 from apps.llm.models import Connection
 from apps.llm.queries import access_connection
-from apps.llm.usage.summary import usage_document
+from apps.llm.usage.limits import usage_document
 
 
 class ConnectionListView(generics.GenericAPIView[Connection]):

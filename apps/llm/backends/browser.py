@@ -1,7 +1,7 @@
 """Generation backend whose model runs in an open page of its owner, within the daily limit."""
 
 import time
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 
 from django.utils import timezone
 from django.utils.translation import gettext_noop
@@ -60,7 +60,9 @@ class BrowserBackend:
         ``listener`` gets the text so far about once a second.
         """
         check_limit(self._connection.owner_id)
-        with self._place(watch) as renewing_watch:
+        # A call that a person waits for needs no place: the page takes it before all others.
+        place = nullcontext(watch) if self._is_urgent else place_on(self._connection, watch)
+        with place as renewing_watch:
             call = calls.create_call(self._connection, request, is_urgent=self._is_urgent)
             reply = Reply()
             try:
@@ -72,9 +74,6 @@ class BrowserBackend:
                 calls.finish_call(call)
                 self._record_usage(reply.completion(request))
         return reply.completion(request)
-
-    def _place(self, watch: Watch) -> AbstractContextManager[Watch]:
-        return nullcontext(watch) if self._is_urgent else place_on(self._connection, watch)
 
     def _record_usage(self, completion: Completion) -> None:
         if completion.prompt_tokens or completion.completion_tokens:

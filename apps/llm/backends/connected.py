@@ -9,7 +9,8 @@ import httpx2
 import numpy as np
 
 from apps.common.stored_texts import gettext_stored
-from apps.llm.apis import SERVER_APIS, Client, ServerAPI
+from apps.llm.apis import SERVER_APIS, ServerAPI
+from apps.llm.backends.client import Client
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.encryption import Undecryptable
 from apps.llm.generation import (
@@ -31,9 +32,9 @@ from apps.llm.operations import address_policy, record_dimensions, record_usage,
 from apps.llm.places import GaveWay, place_at_once, place_on
 from apps.llm.replies.constrained import INSTRUCTION, lines_in, sets_own_form
 from apps.llm.replies.reply import Reply
-from apps.llm.replies.values import storable_text
 from apps.llm.tokens import count_tokens
 from apps.llm.usage.limits import check_limit
+from apps.llm.values import storable_text
 
 MAX_YIELDS = 3  # times that a call gives way to others, so that it is made at last
 BATCH_SIZE = 64  # texts per embedding call
@@ -61,7 +62,8 @@ def api_client_of(connection: Connection) -> Client:
     api = SERVER_APIS.get(connection.backend)
     if api is None:  # the row comes from an installation that has more of them
         raise Misconfigured(gettext_stored("Loci doesn't know this kind of server here. Choose another one."))
-    return api.client_of(connection)
+    client: Client = api.client_of(connection)
+    return client
 
 
 class ReplyIsEnough(Exception):

@@ -12,7 +12,7 @@ from apps.llm.models import Connection
 from apps.llm.replies.constrained import schema_of
 from apps.llm.replies.documents import error_message, parsed_json
 from apps.llm.replies.reply import Delta, failure_in_document, first_document
-from apps.llm.replies.values import first_text, model_names, token_count
+from apps.llm.values import first_text, model_names, token_count
 
 ENDPOINT_PATH = re.compile(r"(/api/(chat|generate|embed|embeddings|tags)|/api|/v1)$")
 

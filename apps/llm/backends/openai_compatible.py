@@ -16,7 +16,7 @@ from apps.llm.replies.constrained import NAME, schema_of
 from apps.llm.replies.documents import error_message
 from apps.llm.replies.openai_deltas import delta_of
 from apps.llm.replies.reply import Delta, failure_in_document, first_document
-from apps.llm.replies.values import model_names, token_count
+from apps.llm.values import model_names, token_count
 
 ENDPOINT_PATH = re.compile(r"/(chat/completions|chat|completions|responses|embeddings|models)$")
 VERSION_PATH = re.compile(r"/v\d+[a-z]*\d*(/|$)")

@@ -5,7 +5,6 @@ lease: a call whose page is gone can be claimed by another one, and a call that 
 """
 
 import datetime as dt
-from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -23,7 +22,7 @@ from apps.llm.events import announce_generation_change
 from apps.llm.generation import GenerationRequest, Misconfigured
 from apps.llm.models import BrowserCall, Connection
 from apps.llm.replies.reply import MAX_CHARACTERS
-from apps.llm.replies.values import storable_text
+from apps.llm.values import storable_text
 
 LEASE = dt.timedelta(seconds=30)  # after which another page may claim a call, unless its page renews it
 GRACE = dt.timedelta(seconds=8)  # in which a page whose stream ended keeps its call; longer than from beat to beat
@@ -88,13 +87,9 @@ def _document(connection: Connection, request: GenerationRequest) -> dict[str, A
         "top_k": request.top_k,
         "min_p": request.min_p,
         "repetition_penalty": request.repetition_penalty,
-        "stop": _storable(request.stop),
+        "stop": [storable_text(text) for text in request.stop],
         "extra_body": connection.extra_body,
     }
-
-
-def _storable(texts: Sequence[str]) -> list[str]:
-    return [storable_text(text) for text in texts]
 
 
 def _row(call: BrowserCall) -> OwnedQuerySet[BrowserCall]:

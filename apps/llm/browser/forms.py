@@ -5,8 +5,9 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from apps.llm.forms import ConnectionForm, parsed_extra_body, written_extra_body
-from apps.llm.models import Connection
+from apps.llm.forms import MAX_EXTRA_BODY_LENGTH, ConnectionForm, parsed_extra_body, written_extra_body
+from apps.llm.models import MAX_TIMEOUT, Connection
+from apps.llm.values import MAX_MODEL_LENGTH
 
 EXAMPLES = (
     "Llama-3.2-1B-Instruct-q4f16_1-MLC",
@@ -23,7 +24,7 @@ class BrowserModelForm(forms.Form):
     """Form for the owner's connection to a model in the browser, which saving puts into use."""
 
     model = forms.CharField(
-        max_length=200,
+        max_length=MAX_MODEL_LENGTH,
         help_text=_("WebLLM's name of the model. Larger ones write better memories, and need more graphics memory."),
         widget=forms.TextInput(attrs={"list": "models", "autocapitalize": "off", "spellcheck": "false"}),
         label=_("Model"),
@@ -31,15 +32,15 @@ class BrowserModelForm(forms.Form):
     context_tokens = ConnectionForm.base_fields["context_tokens"]
     timeout = forms.IntegerField(
         min_value=1,
-        max_value=600,
-        initial=600,
+        max_value=MAX_TIMEOUT,
+        initial=MAX_TIMEOUT,
         help_text=_("Seconds without new text after which a call fails and is tried again later."),
         label=_("Timeout"),
     )
 
     extra_body = forms.CharField(
         required=False,
-        max_length=10_000,
+        max_length=MAX_EXTRA_BODY_LENGTH,
         label=_("Further parameters"),
         help_text=_(
             "JSON object that is merged into each request for a reply, in the form of OpenAI’s API: "

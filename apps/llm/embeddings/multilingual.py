@@ -16,7 +16,7 @@ import numpy as np
 from django.conf import settings
 
 from apps.llm.embeddings.interface import E5, Embedder, EmbeddingUnavailable
-from apps.llm.embeddings.patience import patient_threads
+from apps.llm.embeddings.local_models import patient_threads, unit_vectors
 
 CENTRES = Path(__file__).parent / "data" / "e5_centres.npz"
 MAX_BYTES = 8_000  # of a text that is embedded; the rest is ignored. 2,000 tokens, as many as MiniLM is given
@@ -41,11 +41,11 @@ class MultilingualEmbedder:
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Return one unit vector per text to be stored. The model averages the windows of a long text."""
-        return _unit(self.embed_uncentred(texts, is_query=False) - self._of_passages)
+        return unit_vectors(self.embed_uncentred(texts, is_query=False) - self._of_passages)
 
     def embed_queries(self, texts: Sequence[str]) -> np.ndarray:
         """Return one unit vector per query: the model tells questions from what answers them."""
-        return _unit(self.embed_uncentred(texts, is_query=True) - self._of_queries)
+        return unit_vectors(self.embed_uncentred(texts, is_query=True) - self._of_queries)
 
     def embed_uncentred(self, texts: Sequence[str], *, is_query: bool) -> np.ndarray:
         """Return the model's own vectors. One by one, texts take less time and memory than in batches."""
@@ -65,10 +65,6 @@ def _readable(text: str) -> str:
     """
     encoded = unicodedata.normalize("NFKC", text[:MAX_BYTES]).replace("\0", " ").encode(errors="replace")
     return encoded[:MAX_BYTES].decode(errors="ignore")
-
-
-def _unit(vectors: np.ndarray) -> np.ndarray:
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
 
 def fit_centres(languages: Iterable[Sequence[str]], file: Path = CENTRES) -> None:

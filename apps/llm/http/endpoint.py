@@ -5,7 +5,7 @@ import errno
 import math
 import random
 import re
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Self, TypeVar
@@ -15,7 +15,8 @@ from django.utils import timezone
 
 from apps.common.database.connections import release_connection
 from apps.common.stored_texts import StoredText, gettext_stored
-from apps.llm.generation import GenerationFailed, Misconfigured, Refused, ServerSilent, TransientFailure, Watch
+from apps.llm.failures import http_failure
+from apps.llm.generation import GenerationFailed, Misconfigured, ServerSilent, TransientFailure, Watch
 from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy
 from apps.llm.http.transport import CONNECT_TIMEOUT, CancellationChecker, CheckedTransport
 from apps.llm.replies.documents import error_codes, error_document, error_message_from_text, excerpt_of
@@ -25,10 +26,6 @@ MAX_ATTEMPTS = 3
 BACKOFF = 0.5  # seconds before the first retry; doubled for each further one
 MAX_WAIT = 60.0  # longest delay before a retry, in seconds; a longer Retry-After fails the call
 MAX_ERROR_BYTES = 65_536  # bytes read from an error response
-# Codes of errors whose HTTP status is ambiguous: OpenAI's, and those of Gemini and OpenRouter where they differ.
-NO_CREDIT_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
-CONNECTION_CODES = {"invalid_api_key", "API_KEY_INVALID", "model_not_found"}
-FILTER_CODES = {"content_filter", "content_policy_violation", "flagged_input"}
 T = TypeVar("T")
 _ERROR_NUMBER = re.compile(r"\[Errno -?\d+\]\s*")
 
@@ -132,68 +129,6 @@ def unreachable_message(error: Exception) -> str:
         return gettext_stored("The server can't be reached: nothing answers at this address. Is the server running?")
     reason = _ERROR_NUMBER.sub("", str(error))
     return gettext_stored("The server can't be reached: %(value)s", value=excerpt_of(reason))
-
-
-def http_failure(status: int, message: str, codes: Set[str] = frozenset()) -> GenerationFailed:
-    """Return the failure for an HTTP error status and the codes in its body, worded for the connection's owner."""
-    failure = _classify(status, message, codes)
-    failure.server_status = status
-    if isinstance(failure, Misconfigured):
-        failure.wrong_address = status in (404, 405)
-    return failure
-
-
-def _classify(status: int, message: str, codes: Set[str]) -> GenerationFailed:
-    quoted = gettext_stored(" It says: %(message)s", message=message) if message else ""
-    if codes & FILTER_CODES:
-        return Refused(
-            gettext_stored(
-                "The server's content filter refuses the request (%(status)s).%(quoted)s", status=status, quoted=quoted
-            )
-        )
-    if codes & CONNECTION_CODES:
-        return Misconfigured(
-            gettext_stored(
-                "The server refuses the key or the model (%(status)s).%(quoted)s", status=status, quoted=quoted
-            )
-        )
-    if status in (401, 403):
-        return Misconfigured(
-            gettext_stored(
-                "The server refuses the key, or the key lacks a permission (%(status)s).%(quoted)s",
-                status=status,
-                quoted=quoted,
-            )
-        )
-    if status in (404, 405, 501):  # llama.cpp replies 501 to requests for vectors unless started for them
-        return Misconfigured(
-            gettext_stored(
-                "The server knows no such address or model (%(status)s).%(quoted)s", status=status, quoted=quoted
-            )
-        )
-    if status == 402 or codes & NO_CREDIT_CODES:
-        return Misconfigured(
-            gettext_stored(
-                "The account at the server has no credit left (%(status)s).%(quoted)s", status=status, quoted=quoted
-            )
-        )
-    if status == 429:
-        return TransientFailure(
-            gettext_stored("The server is overloaded, or limits the rate of calls (429).%(quoted)s", quoted=quoted)
-        )
-    if status >= 500 or status in (408, 409, 425):
-        return TransientFailure(
-            gettext_stored("The server failed (%(status)s).%(quoted)s", status=status, quoted=quoted)
-        )
-    if 300 <= status < 400:
-        return Misconfigured(
-            gettext_stored(
-                "The server redirects elsewhere (%(status)s). Enter the address that it redirects to.", status=status
-            )
-        )
-    return Refused(
-        gettext_stored("The server refuses the request (%(status)s).%(quoted)s", status=status, quoted=quoted)
-    )
 
 
 def retry_after_seconds(header: str) -> float | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from apps.llm.replies.documents import error_message
 from apps.llm.replies.reply import Delta, failure_in_document
-from apps.llm.replies.values import first_text, token_count
+from apps.llm.values import first_text, token_count
 
 # What servers say instead of "error" when they give up: vLLM, SGLang, DeepSeek, Zhipu.
 FAILED = ("error", "abort", "aborted", "cancelled", "insufficient_system_resource", "network_error")

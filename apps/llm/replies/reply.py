@@ -7,6 +7,7 @@ from typing import Any
 import httpx2
 
 from apps.common.stored_texts import gettext_stored
+from apps.llm.failures import http_failure
 from apps.llm.generation import (
     Completion,
     GenerationFailed,
@@ -15,12 +16,11 @@ from apps.llm.generation import (
     Refused,
     TransientFailure,
 )
-from apps.llm.http.endpoint import http_failure
 from apps.llm.replies.documents import NoDocument, documents, error_codes, excerpt_of
 from apps.llm.replies.thinking import split_thinking
 from apps.llm.replies.tool_calls import ToolCalls
-from apps.llm.replies.values import storable_text
 from apps.llm.tokens import count_tokens
+from apps.llm.values import storable_text
 
 MAX_CHARACTERS = 200_000  # per reply, including reasoning; the rest is not read
 MAX_BYTES = 16 * 1024 * 1024  # per response

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from apps.llm.replies.values import first_text, storable_text
+from apps.llm.values import first_text, storable_text
 
 
 class ToolCalls:

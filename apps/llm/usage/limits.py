@@ -1,6 +1,8 @@
-"""Token totals of an owner's connections, and the daily limit on them. Days are UTC days."""
+"""Token totals of an owner's connections, the daily limit on them, and both as a document. Days are UTC days."""
 
 import datetime as dt
+from collections.abc import Sequence
+from typing import Any
 
 from django.conf import settings
 from django.db.models import F, Sum
@@ -11,6 +13,7 @@ from apps.common.stored_texts import gettext_stored
 from apps.llm.generation import LimitReached
 from apps.llm.models import TokenLimit, Usage
 
+LISTED_DAYS = 14  # in the document
 TOTAL_TOKENS = F("prompt_tokens") + F("completion_tokens")
 
 
@@ -32,6 +35,11 @@ def usage_by_day(owner: Owner, days: int) -> list[tuple[dt.date, int]]:
 def usage_since(owner: Owner, first: dt.date) -> list[Usage]:
     """Return the owner's usage rows from the day ``first`` on, by day and model."""
     return list(Usage.objects.for_owner(owner).filter(day__gte=first).order_by("day", "model"))
+
+
+def totals_of(rows: Sequence[Usage]) -> dict[str, int]:
+    """Return the sums of usage rows, by column."""
+    return {name: sum(getattr(row, name) for row in rows) for name in ("calls", "prompt_tokens", "completion_tokens")}
 
 
 def own_limit(owner: Owner) -> int | None:
@@ -58,3 +66,19 @@ def check_limit(owner: Owner) -> None:
                 used=f"{used:,}",
             )
         )
+
+
+def usage_document(owner: Owner) -> dict[str, Any]:
+    """Return today's totals, the daily limit, and the totals of the last days by day and model. Days are UTC days."""
+    today = timezone.now().date()
+    rows = usage_since(owner, today - dt.timedelta(days=LISTED_DAYS - 1))
+    return {
+        "today": _listed([row for row in rows if row.day == today]),
+        "limit": effective_limit(owner),
+        "days": [{"day": row.day, "model": row.model} | _listed([row]) for row in rows],
+    }
+
+
+def _listed(rows: Sequence[Usage]) -> dict[str, int]:
+    totals = totals_of(rows)
+    return totals | {"total_tokens": totals["prompt_tokens"] + totals["completion_tokens"]}

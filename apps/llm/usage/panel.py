@@ -6,11 +6,27 @@ from datetime import date
 
 from apps.common.scoping import Owner
 from apps.llm.models import Usage
-from apps.llm.usage.chart import HEIGHT, Bar, bars_of, width_of
-from apps.llm.usage.limits import effective_limit, own_limit, usage_by_day, usage_since
+from apps.llm.usage.limits import effective_limit, own_limit, totals_of, usage_by_day, usage_since
 
 SHOWN_DAYS = 14
 WARNING_SHARE = 0.9  # share of the limit from which the meter warns
+# Of the chart, in SVG units.
+HEIGHT = 100
+BAR_WIDTH = 20
+GAP = 6
+MIN_BAR_HEIGHT = 2  # minimum height for a day with any usage
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Rectangle for one day."""
+
+    day: date
+    tokens: int
+    x: int
+    y: int
+    height: int
+    width: int = BAR_WIDTH
 
 
 @dataclass(frozen=True)
@@ -51,7 +67,7 @@ class UsagePanel:
     @property
     def width(self) -> int:
         """Return the width of the chart."""
-        return width_of(self.bars)
+        return max(len(self.bars) * (BAR_WIDTH + GAP) - GAP, 1)
 
     @property
     def warning_threshold(self) -> float:
@@ -65,17 +81,19 @@ def usage_panel(owner: Owner) -> UsagePanel:
     return UsagePanel(effective_limit(owner), own_limit(owner), bars, _by_model(usage_since(owner, bars[0].day)))
 
 
+def bars_of(days: Sequence[tuple[date, int]]) -> list[Bar]:
+    """Return one bar per day, left to right, scaled so that the highest has the height of the chart."""
+    highest = max((tokens for _, tokens in days), default=0)
+    return [_bar(index, day, tokens, highest) for index, (day, tokens) in enumerate(days)]
+
+
+def _bar(index: int, day: date, tokens: int, highest: int) -> Bar:
+    height = max(round(tokens * HEIGHT / highest), MIN_BAR_HEIGHT) if tokens else 0
+    return Bar(day, tokens, x=index * (BAR_WIDTH + GAP), y=HEIGHT - height, height=height)
+
+
 def _by_model(rows: Sequence[Usage]) -> list[ModelUsage]:
     """Return the totals of each model, most tokens first."""
-    totals = [_total([row for row in rows if row.model == model]) for model in {row.model for row in rows}]
+    models = {row.model for row in rows}
+    totals = [ModelUsage(model, **totals_of([row for row in rows if row.model == model])) for model in models]
     return sorted(totals, key=lambda total: (-total.prompt_tokens - total.completion_tokens, total.model))
-
-
-def _total(rows: Sequence[Usage]) -> ModelUsage:
-    """Return the sum of rows of one model."""
-    return ModelUsage(
-        model=rows[0].model,
-        calls=sum(row.calls for row in rows),
-        prompt_tokens=sum(row.prompt_tokens for row in rows),
-        completion_tokens=sum(row.completion_tokens for row in rows),
-    )

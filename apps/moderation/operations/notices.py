@@ -15,6 +15,7 @@ from apps.common.problems import Conflict, Invalid
 from apps.common.scoping import Owner, system_scope
 from apps.common.templatetags.languages import inside
 from apps.moderation.models import Case, Decision, Notice, Report
+from apps.moderation.notice_mail import send_notice
 from apps.moderation.operations.cases import lock_case, save_case
 
 TOLD = {
@@ -55,8 +56,6 @@ def tell_reporters(case: Case, decision: str) -> None:
 
 
 def _tell(notice: Notice) -> None:
-    from apps.moderation.tasks import send_notice
-
     notice.save(force_insert=True)
     transaction.on_commit(lambda: send_notice.delay(notice_id=str(notice.pk)), robust=True)
 

@@ -3,7 +3,7 @@
 from django.db import transaction
 from django.utils.translation import gettext
 
-from apps.common.database.locking import get_or_create_locked
+from apps.common.database.rows import get_or_create_locked
 from apps.common.problems import Conflict
 from apps.common.scoping import Owner, owner_id_of
 from apps.moderation.models import Case, Report

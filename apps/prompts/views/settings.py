@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.chats.models import Character, Chat
 from apps.chats.views.access import own_chat
 from apps.common.problems import Invalid
-from apps.common.settings.inheritance import Source, setting_values
+from apps.common.settings.inheritance import SettingsSource, setting_values
 from apps.memories.views.access import own_row
 from apps.prompts.assembly.previews import preview_memory
 from apps.prompts.filling.statistics import histories_of
@@ -88,7 +88,7 @@ def _settings_page(
     return render(request, f"prompts/settings/{page}.html", context, status=400 if form.errors else 200)
 
 
-def _preview_context(chat: Chat, sources: list[Source], form: InjectionSettingsForm) -> dict[str, Any]:
+def _preview_context(chat: Chat, sources: list[SettingsSource], form: InjectionSettingsForm) -> dict[str, Any]:
     """Return the prompt with the settings of the form, or the errors for which there is none."""
     changes = form.changes() if form.is_bound and form.is_valid() else {}
     try:

@@ -14,8 +14,8 @@ from apps.llm.generation import GenerationFailed
 from apps.llm.replies.documents import error_message_from_text, parsed_json
 from apps.llm.replies.openai_deltas import delta_of
 from apps.llm.replies.reply import MAX_BYTES, Reply
-from apps.llm.replies.values import first_text, token_count
 from apps.llm.tokens import count_tokens
+from apps.llm.values import first_text, token_count
 from apps.proxy.requests.turns import text_of
 from apps.proxy.upstream.calls import UpstreamCall
 from apps.proxy.upstream.responses import beginning, error_reply, opened, whole_reply

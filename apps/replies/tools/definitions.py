@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from apps.llm.replies.values import storable_text
+from apps.llm.values import storable_text
 
 MAX_QUERY = 400  # characters
 MAX_COUNT = 20  # messages that are read at once

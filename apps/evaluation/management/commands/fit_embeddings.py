@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.builtin.worth.learning import UnreadableSentences, read_sentences
+from apps.builtin.worth.fitting import UnreadableSentences, read_sentences
 
 PER_LANGUAGE = 120  # sentences
 SEED = 20261127

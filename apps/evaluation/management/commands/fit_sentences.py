@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.builtin.worth.judging import WEIGHTS
-from apps.builtin.worth.learning import UnreadableSentences, fit, read_sentences, with_joined
+from apps.builtin.worth.fitting import UnreadableSentences, fit, read_sentences, with_joined
+from apps.builtin.worth.model import WEIGHTS
 
 
 class Command(BaseCommand):

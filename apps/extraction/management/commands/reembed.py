@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from apps.accounts.management.user_lookup import user_named
 from apps.accounts.models import User
 from apps.common.problems import Problem
 from apps.extraction.jobs import embedding_jobs
@@ -21,11 +22,7 @@ class Command(BaseCommand):
         parser.add_argument("--user", metavar="EMAIL", help="only this user's; default: all users")
 
     def handle(self, *args: Any, user: str | None, **options: Any) -> None:
-        owners = User.objects.order_by("pk")
-        if user is not None:
-            owners = owners.filter(email__iexact=user)
-            if not owners:
-                raise CommandError(f"There is no user {user}.")
+        owners = User.objects.order_by("pk") if user is None else [user_named(user)]
         failed = [owner.email for owner in owners if not self._reembed(owner)]
         if failed:
             raise CommandError(f"Failed: {', '.join(failed)}.")

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from apps.accounts.management.user_lookup import user_named
 from apps.accounts.models import User
 from apps.extraction.prompts.rendering import templates_of
 from apps.extraction.suitability.running import format_progress, format_report, run
@@ -25,9 +26,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print a JSON document instead of a table")
 
     def handle(self, *args: Any, user: str, connection: str | None, **options: Any) -> None:
-        owner = User.objects.filter(email__iexact=user).first()
-        if owner is None:
-            raise CommandError(f"There is no user {user}.")
+        owner = user_named(user)
         backend = _backend(owner, connection)
         self.stderr.write(f"{backend.name}: {backend.model}", style_func=str)
         report = run(

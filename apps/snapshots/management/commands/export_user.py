@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.accounts.models import User
+from apps.accounts.management.user_lookup import user_named
 from apps.snapshots.models import Snapshot
-from apps.snapshots.tables import Scope
+from apps.snapshots.tables import SnapshotScope
 from apps.snapshots.writing import write_archive_of_one_moment
 
 
@@ -19,12 +19,10 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path, help="a new file, such as alice.zip")
 
     def handle(self, *args: Any, email: str, file: Path, **options: Any) -> None:
-        user = User.objects.filter(email__iexact=email).first()
-        if user is None:
-            raise CommandError(f"There is no user {email}.")
+        user = user_named(email)
         try:
             with file.open("xb") as target:
-                manifest = write_archive_of_one_moment(Scope(Snapshot.Kind.ACCOUNT, user.pk), target)
+                manifest = write_archive_of_one_moment(SnapshotScope(Snapshot.Kind.ACCOUNT, user.pk), target)
         except FileExistsError:
             raise CommandError(f"{file} exists already.") from None
         except OSError as error:

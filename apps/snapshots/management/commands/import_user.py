@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
-from apps.accounts.models import User
+from apps.accounts.management.user_lookup import user_named
 from apps.common.problems import Problem
 from apps.snapshots.archives import Archive
 from apps.snapshots.restoring import restore_archive
@@ -23,9 +23,7 @@ class Command(BaseCommand):
         parser.add_argument("email")
 
     def handle(self, *args: Any, file: Path, email: str, **options: Any) -> None:
-        user = User.objects.filter(email__iexact=email).first()
-        if user is None:
-            raise CommandError(f"There is no user {email}.")
+        user = user_named(email)
         try:
             with file.open("rb") as source:
                 archive = Archive(source, signed=False)

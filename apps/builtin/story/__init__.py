@@ -1,0 +1,1 @@
+"""Find in sentences what happens in a story: threads, changes of state, where and when it plays."""
