@@ -133,17 +133,26 @@ def language_of(text: str, default: str = ENGLISH, among: Collection[str] | None
 
     ``among`` limits the languages to some. Of languages that are as likely, the first of those that most people speak.
     """
+    return next(iter(likeliest_languages(text, among)), default)
+
+
+def likeliest_languages(text: str, among: Collection[str] | None = None) -> list[str]:
+    """Return the languages that a text is in with the same likelihood, that of most people first; none if unknown.
+
+    A few words may be of several: "Was geschah letzte Woche?" has "was" alone, a word of English too.
+    """
     text = text[:MAX_CHARACTERS].lower().replace("’", "'")
     letters = len(_LETTER.findall(text))
     if letters and (language := _language_of_script(text, letters)) and (among is None or language in among):
-        return language
+        return [language]
     found = Counter(
         language
         for word in _WORD.findall(text)
         for language in _LANGUAGES_OF.get(word, ())
         if among is None or language in among
     )
-    return max(found, key=lambda each: (found[each], -_ORDER[each])) if found else default
+    most = max(found.values(), default=0)
+    return sorted((language for language in found if found[language] == most), key=_ORDER.__getitem__)
 
 
 def _language_of_script(text: str, letters: int) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from celery import Celery, current_app
 from django.core.management import call_command
 from django.db import OperationalError, ProgrammingError, connection
 
@@ -31,11 +32,23 @@ def own_database() -> Iterator[None]:
     try:
         _connect_to(own)
         call_command("migrate", verbosity=0, interactive=False)
-        yield
+        with _queues_in_memory():
+            yield
     finally:
         _connect_to(in_use)
         with connection.cursor() as cursor:
             cursor.execute(f"DROP DATABASE {quoted} WITH (FORCE)")
+
+
+@contextmanager
+def _queues_in_memory() -> Iterator[None]:
+    """Send tasks to no worker: the queues in use may not even exist, where nothing has been migrated yet."""
+    in_use = current_app._get_current_object()
+    Celery("evaluation", broker="memory://", set_as_current=True)
+    try:
+        yield
+    finally:
+        in_use.set_current()
 
 
 def _connect_to(name: str) -> None:

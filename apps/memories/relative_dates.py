@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from apps.chats.dates import day_of
-from apps.common.text_languages import ENGLISH, language_of
+from apps.common.text_languages import ENGLISH, likeliest_languages
 from apps.english.relative_dates import with_dates
 
 # Days from the day on which it was said, by language.
@@ -80,14 +80,15 @@ _AMBIGUOUS = frozenset({"hier"})  # here, in German and Dutch
 def dated(text: str, sent_at: dt.datetime, zone: dt.tzinfo) -> str:
     """Return a statement with a date after each relative one, as its author meant it, whose time zone is ``zone``."""
     said_on = day_of(sent_at, zone)
-    language = language_of(text, default="")
+    languages = likeliest_languages(text)
+    language = languages[0] if len(languages) == 1 else ""
     if language != ENGLISH:
         text = _with_dates(text, said_on, language)
-    return with_dates(text, said_on) if language in ("", ENGLISH) else text
+    return with_dates(text, said_on) if not languages or ENGLISH in languages else text
 
 
 def _with_dates(text: str, said_on: dt.date, language: str) -> str:
-    """Return a statement in a language with dates; in "", one too short to tell its language."""
+    """Return a statement in a language with dates; in "", one too short to tell which."""
     unspaced = language in _UNSPACED
 
     def with_date(match: re.Match[str]) -> str:

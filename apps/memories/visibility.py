@@ -188,8 +188,16 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
 
         Told is also the owner of all of the rows, since few stories have branches: only in those is looked.
         """
+        return self.filter(~self._has_earlier_copy(owner_id_of(owner)))
+
+    def copies(self, owner: Owner) -> Self:
+        """Return what ``without_copies`` excludes. No row is read of an owner of whose stories none has branches."""
+        has_branches = Exists(self._stories_with_branches(owner_id_of(owner)))
+        return self.filter(has_branches, self._has_earlier_copy(owner_id_of(owner)))
+
+    def _has_earlier_copy(self, owner_id: UUID) -> Exists:
         first = self.model._base_manager.filter(is_copy(), pk__lt=OuterRef("pk"), deleted_at=None, in_bin=False)
-        return self.filter(~Exists(first.filter(story__in=self._stories_with_branches(owner_id_of(owner)))))
+        return Exists(first.filter(story__in=self._stories_with_branches(owner_id)))
 
     def _stories_with_branches(self, owner_id: UUID) -> models.QuerySet[Any, Any]:
         """Return the stories of several chats, and those that had more: a memory is left of a chat that is gone."""

@@ -52,12 +52,12 @@ MEMORIES = SearchTable(
 )
 SCANNED = ("id", "embedding", "embedding_model", "lexemes", "terms")  # columns of memories that a scan reads
 TERMS = RawSQL('"memories_memory"."terms"', ())  # no field of the model: nothing else reads them
-# The memories ``first`` of a scan that are no copies, as those of one chat never are. Its only parameter is the owner.
-WITHOUT_COPIES: CompiledQuery[Memory] = CompiledQuery(
+# Which of the memories ``first`` of a scan are copies, as those of one chat never are. Its only parameter is the owner.
+COPIES: CompiledQuery[Memory] = CompiledQuery(
     lambda owner: (
         Memory.objects.for_owner(owner)
         .filter(pk__in=RawSQL("SELECT id FROM first", ()))
-        .without_copies(owner)
+        .copies(owner)
         .order_by()
         .values("pk")
     )
@@ -192,7 +192,8 @@ def find_memories(
         return []
     scanned, values = named_sql(_memories_in(scope).annotate(terms=TERMS).order_by().values(*SCANNED), "scope")
     sampled = f"memories_memory p WHERE {_namespace_condition(scope)}"
-    shown = "" if scope.chat else WITHOUT_COPIES.sql(scope.owner_id)[0].replace("%s", "%(owner)s")
+    copies = COPIES.sql(scope.owner_id)[0].replace("%s", "%(owner)s")
+    shown = "" if scope.chat else f"SELECT id FROM first WHERE id NOT IN ({copies})"  # noqa: S608
     parameters = scope.parameters | terms.parameters | values
     rows = best_rows(MEMORIES, f"({scanned}) p", preset, parameters, sampled=sampled, shown=shown)
     entity_shares = _entity_shares(scope, text, [row["id"] for row in rows])
@@ -324,12 +325,11 @@ def _memories_in(scope: SearchScope) -> MemoryQuerySet:
 
     Without a chat, copies are among them.
     """
-    rows: MemoryQuerySet = Memory.objects.for_owner(scope.owner_id).present()
-    rows = rows.filter(tier__in=scope.tiers, hidden=False)
+    rows: MemoryQuerySet = Memory.objects.for_owner(scope.owner_id).filter(tier__in=scope.tiers, hidden=False)
     if scope.chat and scope.character:
-        rows = rows.active_in(scope.chat, scope.character).carried_to(scope.chat)
+        rows = rows.present().active_in(scope.chat, scope.character).carried_to(scope.chat)
     elif scope.chat:
-        rows = rows.learnt_in(scope.chat).filter(state_here=Memory.State.ACTIVE)
+        rows = rows.present().learnt_in(scope.chat).filter(state_here=Memory.State.ACTIVE)
     else:
         rows = rows.active()
         if scope.character:

@@ -2,7 +2,7 @@
 
 import re
 
-from apps.text.languages import ENGLISH, language_of
+from apps.text.languages import ENGLISH, likeliest_languages
 
 _FIRST = {
     ENGLISH: "i me my mine myself we us our ours",
@@ -34,16 +34,15 @@ _KOREAN = r"(?:는|가|를|도|의|한테|에게)?(?!\w)"
 _UNSPACED_FIRST = re.compile(rf"我|私|わたし|僕|ぼく|俺|あたし|ฉัน|ผม|(?<!\w)(?:나|내|저|제|우리){_KOREAN}")
 _UNSPACED_SECOND = re.compile(rf"你|您|あなた|คุณ|เธอ|(?<!\w)(?:너|네|당신){_KOREAN}")
 _WORD = re.compile(r"[^\W\d_]+")
+_NO_PRONOUN = re.compile(r"-t-|\brendez-vous\b")  # "t" and "vous" of French: "a-t-elle"
 
 
 def persons_in(text: str) -> tuple[bool, bool]:
     """Return whether a text has pronouns of the first person, and of the second."""
-    language = language_of(text) or ENGLISH
-    words = set(_WORD.findall(text.lower()))
-    return (
-        bool(words & _FORMS[0].get(language, frozenset()) or _UNSPACED_FIRST.search(text)),
-        bool(words & _FORMS[1].get(language, frozenset()) or _UNSPACED_SECOND.search(text)),
-    )
+    languages = likeliest_languages(text) or [ENGLISH]
+    words = set(_WORD.findall(_NO_PRONOUN.sub(" ", text.lower())))
+    first, second = (any(not words.isdisjoint(forms.get(each, ())) for each in languages) for forms in _FORMS)
+    return first or bool(_UNSPACED_FIRST.search(text)), second or bool(_UNSPACED_SECOND.search(text))
 
 
 _FORMS = [{language: frozenset(words.split()) for language, words in each.items()} for each in (_FIRST, _SECOND)]

@@ -26,6 +26,12 @@ def language_of(text: str) -> str | None:
     return _CONFIGURATIONS.get(text_languages.language_of(text, "", among=_CONFIGURATIONS))
 
 
+def likeliest_languages(text: str) -> list[str]:
+    """Return the names of all configurations that are as likely for a text, such as a question of a few words."""
+    codes = text_languages.likeliest_languages(text, among=_CONFIGURATIONS)
+    return list(dict.fromkeys(_CONFIGURATIONS[code] for code in codes))
+
+
 def script_or_language_of(text: str) -> str:
     """Return the name of a text's language; of a script that Postgres doesn't stem its name, of a few words "other"."""
     letters = "".join(_LETTER.findall(text[:MOST_READ]))

@@ -2,8 +2,8 @@
 
 A text is folded (see ``words``). English, and what tells no language, is stemmed as English. Another language that
 Postgres knows is stemmed as such, and its words stand beside their stems as they are written, so that a name is found
-in a query of any language. Scripts without spaces are cut into pairs of characters. Codes and dates in figures are
-lexemes too.
+in a query of any language. A few words of a query that may be of several languages are stemmed as each of them. Scripts
+without spaces are cut into pairs of characters. Codes and dates in figures are lexemes too.
 """
 
 import datetime as dt
@@ -18,7 +18,7 @@ from django.db.models import Expression
 
 from apps.common.database.replica import reading_connection
 from apps.text.dates import date_lexemes
-from apps.text.languages import ENGLISH, language_of
+from apps.text.languages import ENGLISH, language_of, likeliest_languages
 from apps.text.words import characters, codes, divided, folded, pairs
 
 MAX_CHARACTERS = 200_000  # a tsvector may take 1 MB
@@ -43,7 +43,7 @@ class Lexemes(Expression):
 
     def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[str, ...]]:
         """Return the SQL and its parameters."""
-        return _joined(_parts(self.text, language_of(self.text) or ENGLISH, self.day))
+        return _joined(_parts(self.text, [language_of(self.text) or ENGLISH], self.day))
 
 
 def lexemes_of(text: str) -> list[str]:
@@ -51,9 +51,11 @@ def lexemes_of(text: str) -> list[str]:
 
     A few words that don't tell their language, such as a name, are taken as English and as they are written.
     """
-    language = language_of(text)
-    parts = list(_parts(text, language or ENGLISH))
-    if not language and len(text) <= FEW_WORDS:
+    languages = likeliest_languages(text)
+    if len(text) > FEW_WORDS:
+        languages = languages[:1]
+    parts = list(_parts(text, languages or [ENGLISH]))
+    if not languages and len(text) <= FEW_WORDS:
         parts.append(_simple(text))
     vector, values = _joined(parts)
     sql = f"""SELECT array(
@@ -80,14 +82,15 @@ def _joined(parts: Iterable[Part]) -> tuple[str, tuple[str, ...]]:
     return "(" + " || ".join(sql) + ")", values
 
 
-def _parts(text: str, language: str, day: str = "") -> Iterator[Part]:
+def _parts(text: str, languages: Sequence[str], day: str = "") -> Iterator[Part]:
     """Yield the stems of a text, its words as they are written if they aren't English, and what Postgres can't tell."""
-    if language == ENGLISH:
+    if ENGLISH in languages:
         yield _stemmed(ENGLISH, folded(divided(text[:MAX_CHARACTERS])))
-    else:
+    if others := [language for language in languages if language != ENGLISH]:
         # Postgres's stemmers know the accents of their languages, not "ё", which people write as "е".
         composed = unicodedata.normalize("NFKC", text[:MAX_OTHER_CHARACTERS])
-        yield _stemmed(language, divided(composed).lower().replace("ё", "е"))
+        words = divided(composed).lower().replace("ё", "е")
+        yield from (_stemmed(language, words) for language in others)
         yield _simple(text)
     text = text[:MAX_OTHER_CHARACTERS]
     plain = folded(text)

@@ -2,10 +2,12 @@
 
 import datetime as dt
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
 
 from apps.text.dates import MONTHS, NAMED, dates_in, exists, in_figures, without_dates
 
+MAX_TIMES = 5  # of a question
 MAX_DAYS = 366  # of a period; the rest of a longer one is not looked for
 
 # All patterns are of folded texts. Seasons begin in the month that stands with them.
@@ -30,27 +32,30 @@ Period = tuple[dt.date, dt.date]
 
 
 def period_lexemes(text: str) -> Iterator[str]:
-    """Yield the lexemes of the time that a folded text names: of each day of a period, or a day or month of any year.
+    """Yield the lexemes of the times that a folded text names: of each day of a period, or a day or month of any year.
 
-    A text that has one of them is of that time, or speaks of it: a message has those of its own day.
+    A text that has one of them is of that time, or speaks of it: a message has those of its own day. Of a list of times
+    the first MAX_TIMES are read.
     """
-    text = in_figures(text)
+    return chain.from_iterable(islice(filter(None, _times_in(in_figures(text))), MAX_TIMES))
+
+
+def _times_in(text: str) -> Iterator[Iterable[str]]:
+    """Yield the lexemes of each time."""
     for pattern, read in _READERS:
-        for match in pattern.finditer(text):
-            yield from _lexemes_of(read, match)
+        yield from (_lexemes_of(read, match) for match in pattern.finditer(text))
         text = pattern.sub(" ", text)  # so that the year of "spring 2026" is not also read as such
     for year, month, day in dates_in(text):
-        yield f"@{year}-{month:02}-{day:02}" if year else f"@{month:02}-{day:02}"
+        yield [f"@{year}-{month:02}-{day:02}" if year else f"@{month:02}-{day:02}"]
     text = without_dates(text)
     for before, name, after, year in NAMED.findall(text):
         if not year and exists(0, MONTHS[name], int(before or after or 0)):
-            yield f"@{MONTHS[name]:02}-{int(before or after):02}"
-    yield from (f"@{MONTHS[name]:02}" for name in _BARE_MONTH.findall(NAMED.sub(_without_day, text)))
+            yield [f"@{MONTHS[name]:02}-{int(before or after):02}"]
+    yield from ([f"@{MONTHS[name]:02}"] for name in _BARE_MONTH.findall(NAMED.sub(_without_day, text)))
     for pattern, read in _LAST_READERS:
-        for match in pattern.finditer(text):
-            yield from _lexemes_of(read, match)
+        yield from (_lexemes_of(read, match) for match in pattern.finditer(text))
         text = pattern.sub(" ", text)
-    yield from (f"@{int(month):02}" for month in _CHINESE_MONTH.findall(text))
+    yield from ([f"@{int(month):02}"] for month in _CHINESE_MONTH.findall(text))
 
 
 def _without_day(match: re.Match[str]) -> str:
@@ -58,12 +63,12 @@ def _without_day(match: re.Match[str]) -> str:
     return " " if match[1] or match[3] or match[4] else match[0]
 
 
-def _lexemes_of(read: Callable[[re.Match[str]], Period], match: re.Match[str]) -> Iterator[str]:
+def _lexemes_of(read: Callable[[re.Match[str]], Period], match: re.Match[str]) -> list[str]:
     try:
         first, last = read(match)
-        yield from lexemes_between(first, last)
+        return list(lexemes_between(first, last))
     except (ValueError, KeyError, OverflowError):  # a 30th of February, or a word that is no month
-        return
+        return []
 
 
 def lexemes_between(first: dt.date, last: dt.date) -> Iterator[str]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.common.text_languages import ENGLISH_NAMES, language_of
+from apps.common.text_languages import ENGLISH_NAMES, language_of, likeliest_languages
 from apps.extraction.tiers.reading import UNNAMED_LANGUAGE as UNNAMED
 from apps.extraction.tiers.reading import named_language
 
@@ -35,6 +35,12 @@ from apps.extraction.tiers.reading import named_language
 def test_the_language_of_a_sentence(text: str, language: str) -> None:
     assert language_of(text, "") == language
     assert language_of(text * 500, "") == language
+
+
+def test_a_few_words_may_be_of_several_languages() -> None:
+    assert {"en", "de"} < set(likeliest_languages("Was geschah letzte Woche?"))
+    assert likeliest_languages("Was ist letzte Woche geschehen?") == ["de"]
+    assert likeliest_languages("Wolfratshausen") == []
 
 
 @pytest.mark.parametrize("text", ["", "Wolfratshausen", "12:30", "?!"])

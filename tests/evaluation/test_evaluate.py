@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
+from kombu import pools
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
@@ -176,6 +177,14 @@ def test_a_run_measures_every_method_and_touches_nothing_that_is_in_use(transact
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_database WHERE datname LIKE '%\\_evaluation'")
         assert cursor.fetchone() == (0,)
+
+
+def test_a_run_needs_no_queues_where_nothing_has_been_migrated(
+    transactional_db: None, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pools.reset()
+    monkeypatch.setattr("config.broker.Transport.establish_connection", pytest.fail)
+    assert evaluated(write(tmp_path, STORES), "--format=stores")
 
 
 def test_of_two_runs_at_once_one_is_refused(transactional_db: None, tmp_path: Any) -> None:

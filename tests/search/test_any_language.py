@@ -28,13 +28,26 @@ SAID = {
     ),
     "Japanese": (
         ["兄は港で船を直していた。", "雨の夜、駅で本を読んだ。"],
-        {"カワウソ堂の抹茶ロールは火曜日だけ。": ["カワウソ堂", "抹茶ロール", "抹茶ロールはいつ売っているの？"]},
+        {
+            "カワウソ堂の抹茶ロールは火曜日だけ。": ["カワウソ堂", "抹茶ロール", "抹茶ロールはいつ売っているの？"],
+            "ヴァレンティナは青い封筒を隠した。": ["ｳﾞｧﾚﾝﾃｨﾅ", "ヴァレンティナの封筒"],
+            "昨日みつばが風邪をひいたらしい。": ["みつば", "みつばって元気？"],
+        },
     ),
     "Korean": (
         ["형은 항구에서 배를 고쳤다.", "비 오는 밤에 책을 읽었다."],
-        {"하람이는 땅콩을 먹으면 안 된다.": ["하람", "땅콩", "땅콩은 누가 못 먹어?"]},
+        {
+            "하람이는 땅콩을 먹으면 안 된다.": ["하람", "땅콩", "땅콩은 누가 못 먹어?"],
+            "서낭당고개에서 하얀여우를 봤다고 한다.": ["하얀 여우", "서낭당 고개", "하얀여우가"],
+        },
     ),
-    "Thai": (["พี่ชายซ่อมเรือที่ท่าเรือ", "ฝนตกทั้งคืน"], {"มะลิแพ้ถั่วลิสงตั้งแต่เด็ก": ["มะลิ", "ถั่วลิสง"]}),
+    "Thai": (
+        ["พี่ชายซ่อมเรือที่ท่าเรือ", "ฝนตกทั้งคืน"],
+        {
+            "มะลิแพ้ถั่วลิสงตั้งแต่เด็ก": ["มะลิ", "ถั่วลิสง"],
+            "พิมพ์ชนกซ่อนกุญแจทองไว้ใต้ต้นมะขาม": ["พิมพ์ชนก", "กุญแจทอง", "พิมพ์ชนกซ่อนกุญแจไว้ที่ไหน"],
+        },
+    ),
     "Khmer": (["បងប្រុសជួសជុលទូក", "ភ្លៀងពេញមួយយប់"], {"សុភាចូលចិត្តផ្កាម្លិះ": ["សុភា", "ផ្កាម្លិះ"]}),
     "Russian": (
         ["Брат чинил лодку у причала.", "Всю ночь шёл дождь."],
@@ -168,6 +181,21 @@ SPEAKERS = [Speaker("晓晓", True, 9, 90), Speaker("阿澈", False, 9, 90)]
 )
 def test_who_is_asked_about_is_told_in_chinese_too(query, subjects):
     assert subjects_of(query, SPEAKERS) == subjects
+
+
+@pytest.mark.parametrize(
+    ("query", "subjects"),
+    [
+        ("De quoi Maëlle a-t-elle peur ?", set()),
+        ("À quelle heure est le rendez-vous chez le notaire ?", set()),
+        ("Où l'a-t-on retrouvée, mon écharpe ?", {"Camille"}),
+        ("Qui t'a donné la clé ?", {"Odilon"}),
+        ("Où étiez-vous ?", {"Odilon"}),
+        ("Was hast du?", {"Odilon"}),
+    ],
+)
+def test_a_part_of_a_verb_or_a_noun_is_no_pronoun(query, subjects):
+    assert subjects_of(query, [Speaker("Camille", True, 9, 90), Speaker("Odilon", False, 9, 90)]) == subjects
 
 
 def test_an_assistant_is_asked_about_what_the_user_said():

@@ -14,6 +14,7 @@ from apps.search.service import SearchQuery, search
 from apps.search.times import times_in
 from apps.text.dates import date_lexemes
 from apps.text.lexemes import Lexemes
+from apps.text.periods import MAX_TIMES
 from apps.text.words import folded
 from tests.factories import UserFactory, make_chat, make_memory
 
@@ -41,6 +42,9 @@ def span(*days: str) -> set[str]:
         ("Was haben wir letzten Frühling gemacht?", ("2026-03-01", "2026-05-31")),
         ("Was war im Sommer 2024?", ("2024-06-01", "2024-08-31")),
         ("Wo waren wir letzte Woche?", ("2026-11-16", "2026-11-22")),
+        ("Was geschah letzte Woche?", ("2026-11-16", "2026-11-22")),
+        ("Letzte Woche?", ("2026-11-16", "2026-11-22")),
+        ("Was bought last week?", ("2026-11-16", "2026-11-22")),
         ("Wohin ging sie vor zwei Wochen?", ("2026-11-13", "2026-11-13")),
         ("去年春天我们做了什么？", ("2025-03-01", "2025-05-31")),
         ("上周我说了什么？", ("2026-11-16", "2026-11-22")),
@@ -72,6 +76,13 @@ def test_the_time_of_a_question_is_read(query: str, days: tuple[str, str]) -> No
 )
 def test_days_and_months_of_any_year_are_read_and_nothing_else(query: str, lexemes: set[str]) -> None:
     assert times_in(query, NOW) == lexemes
+
+
+def test_of_many_times_the_first_are_read() -> None:
+    years = [str(year) for year in range(1950, 2020)]
+    found = times_in(" ".join(years[:50]), NOW)
+    assert {lexeme[1:5] for lexeme in found} == {*years[:MAX_TIMES]}
+    assert times_in("99 May 2024, " * 10 + "in 2023", NOW) == times_in("in 2023", NOW)
 
 
 @pytest.mark.parametrize("text", ["the third of May", "am dritten Mai", "3. Mai", "May 3rd", "五月三日", "5月3日"])

@@ -69,8 +69,8 @@ def stored_replies(run: ExtractionRun, key: str) -> tuple[ModelCall | None, list
     """
     is_repetition = run.again or not set(run.tiers) & set(READING_TIERS)
     may_have_asked = Q(run=run) if is_repetition else Q(run__chat=run.chat_id)
-    calls = ModelCall.objects.for_owner(run.owner_id).filter(key=key)
-    calls = list(calls.filter(may_have_asked & Q(error="") | Q(run=run, unusable=True)).order_by("pk"))
+    asked = ModelCall.objects.for_owner(run.owner_id).filter(key=key)
+    calls = list(asked.filter(may_have_asked & Q(error="") | Q(run=run, unusable=True)).order_by("pk"))
     replied = [call for call in calls if not call.error]
     return (replied[-1] if replied else None), [call for call in calls if call.unusable]
 

@@ -170,7 +170,8 @@ def candidates_from(
     parsed = _usable(context, parse_memories(reply, KINDS[tier], expiration=EXPIRATION[tier]), turns)
     candidates = [_dated(one, turns, context.zone) for one in parsed.items] if context.settings.dates else parsed.items
     if witnessed is not None and context.character:
-        names = {one.name.casefold() for one in [*participants_of(context.chat), context.character]}
+        participants = [member.name for member in participants_of(context.chat)]
+        names = {name.casefold() for name in [*participants, context.character.name]}
         candidates = [one for one in candidates if _is_learnt(one, context.character, names, witnessed)]
     return ParsedLines(_with_entities(context, candidates), parsed.unused)
 

@@ -243,6 +243,8 @@ class Memory(StoryModel, Remembered):
             # Copies are looked for in stories that have, or had, several chats.
             models.Index("owner", "story", name="memory_story", condition=Q(story__isnull=False)),
             models.Index("owner", "story", name="memory_left_of_story", condition=Q(chat=None, story__isnull=False)),
+            # Who has vectors by a former model is asked every half hour.
+            models.Index("embedding_model", "owner", name="memory_embedding_model"),
             models.Index("split_from", name="memory_split_from", condition=Q(split_from__isnull=False)),
             # Read by the database's function memories_with_trigger. Without a list of what is to be indexed, which each
             # search would have to read.

@@ -31,5 +31,7 @@ class Passage(OwnedModel):
     class Meta:
         indexes = [
             # Search scans all rows of a scope, and counts the words of each speaker without reading them.
-            models.Index("owner", "chat", name="passage_owner_chat_speakers", include=["speaker", "is_user", "length"])
+            models.Index("owner", "chat", name="passage_owner_chat_speakers", include=["speaker", "is_user", "length"]),
+            # Who has vectors by a former model is asked every half hour.
+            models.Index("embedding_model", "owner", name="passage_embedding_model"),
         ]
