@@ -12,18 +12,24 @@ STREAMS = "/events/"
 
 
 class RequestsUnderWay:
-    """Counts requests by the thread that answers each."""
+    """Counts requests by the thread that answers each.
+
+    Those of the main thread are of Django's test client, which answers them itself. Asynchronous ones have no thread
+    of their own: one that begins in a thread may be reported as finished in another.
+    """
 
     def __init__(self) -> None:
-        self._paths: dict[int, str] = {}
+        self._paths: dict[threading.Thread, str] = {}
         request_started.connect(self._started)
         request_finished.connect(self._finished)
 
     def _started(self, environ: dict[str, Any] | None = None, **kwargs: Any) -> None:
-        self._paths[threading.get_ident()] = (environ or {}).get("PATH_INFO", "")
+        thread = threading.current_thread()
+        if environ is not None and thread is not threading.main_thread():
+            self._paths[thread] = environ.get("PATH_INFO", "")
 
     def _finished(self, **kwargs: Any) -> None:
-        self._paths.pop(threading.get_ident(), None)
+        self._paths.pop(threading.current_thread(), None)
 
     def wait_for_none(self, seconds: float) -> None:
         """Wait until every request but streams has been answered, at most so long."""
@@ -33,8 +39,8 @@ class RequestsUnderWay:
 
     def _under_way(self) -> list[str]:
         # A request whose reader has gone is never reported as finished: its thread just ends.
-        alive = {thread.ident for thread in threading.enumerate()}
-        return [path for thread, path in self._paths.copy().items() if thread in alive and not path.endswith(STREAMS)]
+        self._paths = {thread: path for thread, path in self._paths.copy().items() if thread.is_alive()}
+        return [path for path in self._paths.values() if not path.endswith(STREAMS)]
 
 
 def keep_templates_apart() -> None:

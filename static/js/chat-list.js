@@ -72,8 +72,10 @@ function showBeside(rows) {
 
 async function refresh() {
   if (!(list ?? beside).checkVisibility()) return;
+  const { search } = location;
   const rows = await fetchRows().catch(() => null); // offline: the next event tries again
   if (!rows) return;
+  if (list && location.search !== search) return refresh(); // narrowed meanwhile: these are rows of another list
   if (list) show(rows);
   else showBeside(rows);
 }

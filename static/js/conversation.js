@@ -70,12 +70,17 @@ function scrollTo({ paragraph, gap, read }) {
 // elsewhere keeps the place when another width breaks the lines differently, as when a phone is turned.
 function keepPlaceOnResize() {
   const isAtEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 8;
-  let [atEnd, place, width] = [isAtEnd(), placeInView(), scroller.clientWidth];
+  let [atEnd, place, width, height] = [isAtEnd(), placeInView(), scroller.clientWidth, scroller.clientHeight];
   let restored = null; // the position after a resize; to read the place there would add up what was rounded
   const remember = () => {
     if (scroller.clientWidth === width && scroller.scrollTop !== restored) place = placeInView();
   };
-  scroller.addEventListener("scroll", () => { atEnd = isAtEnd(); remember(); }, { passive: true });
+  // A scroll of before a resize can be told after it, and before the observer hears of it: lines are broken anew by then.
+  scroller.addEventListener("scroll", () => {
+    if (scroller.clientWidth !== width || scroller.clientHeight !== height) return;
+    atEnd = isAtEnd();
+    remember();
+  }, { passive: true });
   new ResizeObserver(() => {
     if (!scroller.clientWidth) return; // hidden
     if (atEnd) toEnd();
@@ -83,7 +88,7 @@ function keepPlaceOnResize() {
       scrollTo(place);
       restored = scroller.scrollTop;
     }
-    width = scroller.clientWidth;
+    [width, height] = [scroller.clientWidth, scroller.clientHeight];
   }).observe(scroller);
   new ResizeObserver(remember).observe(document.getElementById("messages"));
 }

@@ -1,6 +1,5 @@
 """A proxy on the loopback interface that loses, delays and repeats what passes through it."""
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -8,6 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import httpx
+
+from tests.servers import serving
 
 HOP_BY_HOP = {"connection", "transfer-encoding", "content-length", "content-encoding", "host", "accept-encoding"}
 
@@ -99,12 +100,8 @@ class Handler(BaseHTTPRequestHandler):
 @contextmanager
 def running_proxy(upstream: str) -> Iterator[Proxy]:
     proxy = Proxy(upstream)
-    thread = threading.Thread(target=proxy.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    yield proxy
-    proxy.shutdown()
-    proxy.server_close()
-    proxy.http.close()
+    with proxy.http, serving(proxy):
+        yield proxy
 
 
 # Rules

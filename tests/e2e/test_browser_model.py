@@ -344,19 +344,22 @@ def test_a_stream_that_is_refused_is_asked_for_again(signed_in: Page, executor: 
     """As by a proxy while the server behind it starts again."""
     page = signed_in
     connected(User.objects.get())
-    refused: list[str] = []
+    tries: list[Route] = []
 
     def refuse(route: Route) -> None:
-        refused.append(route.request.url)
-        if len(refused) == 1:
+        tries.append(route)
+        if len(tries) == 1:
             route.fulfill(status=502)
-        else:
+        elif len(tries) > 2:
             route.continue_()
 
     page.route("**/browser-calls/events/*", refuse)
+    page.clock.install()
     page.goto(PAGE)
     page.evaluate("loci.registerModel(() => 'Hello.')")
+    wait_for(page, lambda: page.clock.fast_forward(1000) or len(tries) > 1)
     expect(state(page)).to_contain_text("Loci can't be reached")
+    tries[1].continue_()
     expect(state(page)).to_contain_text(READY)
     assert reply_of(page, asked(executor, HELLO)).text == "Hello."
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -13,6 +12,7 @@ from apps.accounts.models import User
 from apps.mcp.models import OAuthClient
 from tests.e2e.test_chat_page import sign_in
 from tests.mcp.test_oauth import asked, exchanged
+from tests.servers import serving
 
 pytestmark = pytest.mark.e2e
 
@@ -32,11 +32,10 @@ class Callback(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def program() -> Iterator[HTTPServer]:
-    with HTTPServer(("127.0.0.1", 0), Callback) as server:
-        server.asked = []
-        Thread(target=server.serve_forever, daemon=True).start()
+    server = HTTPServer(("127.0.0.1", 0), Callback)
+    server.asked = []
+    with serving(server):
         yield server
-        server.shutdown()
 
 
 def test_a_program_is_allowed_and_ended(page: Page, live_server: LiveServer, program: HTTPServer) -> None:

@@ -69,6 +69,7 @@ def test_a_message_is_remembered_by_its_menu_and_by_keyboard(chat_page: Page, ch
     page.locator("#m-1").get_by_label("More actions for this message").click()
     page.get_by_role("link", name="Remember this …").click()
     expect(page.locator("#turn-1 .remember textarea")).to_have_value("Oh.")
+    expect(page.locator("#turn-1 .remember textarea")).to_be_focused()  # a moment later; Escape is the form's then
     page.keyboard.press("Escape")
     expect(page.locator(".remember")).to_have_count(0)
     page.locator("#m-0").focus()

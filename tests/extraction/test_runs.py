@@ -22,7 +22,7 @@ from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
 from apps.extraction.runs.queries import activities, end_of_window, seconds_left
 from apps.extraction.runs.settling import extract_if_due, on_chat_committed
-from apps.extraction.settings.schema import DEFAULTS
+from apps.extraction.settings.stores import change_settings
 from apps.extraction.steps import asking, recording
 from apps.extraction.templatetags.extraction_tags import time_left
 from apps.llm.backends import builtin
@@ -33,7 +33,7 @@ from tests.factories import UserFactory, make_character, make_chat, parsed
 TIERS = ("session", "long_term")
 STAGES = ["session", "session_consolidation", "long_term", "long_term_consolidation"]  # of these tiers, a window
 LINE = "My cousin Anna{n} moved to Port Salt in {year} with {n} dogs."
-CHUNKS = 3
+CHUNK, CHUNKS = 4, 3  # messages of a window, and windows
 
 
 @pytest.fixture
@@ -44,7 +44,8 @@ def owner(db: None) -> User:
 @pytest.fixture
 def long_chat(owner: User) -> Chat:
     """A chat whose run takes several steps of each tier."""
-    texts = [LINE.format(n=n, year=1700 + n) for n in range(DEFAULTS.chunk * CHUNKS)]
+    change_settings(owner, {"chunk": CHUNK})
+    texts = [LINE.format(n=n, year=1700 + n) for n in range(CHUNK * CHUNKS)]
     return make_chat(owner, *texts, character=make_character(owner))
 
 

