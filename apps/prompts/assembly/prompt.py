@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from apps.chats.models import Character
-from apps.llm.backends import token_counter_for
+from apps.chats.queries.replying import reply_token_counter
 from apps.prompts.assembly.frame import Frame, Part, frame_of
 from apps.prompts.assembly.history import History, insert_slots
 from apps.prompts.assembly.placement import place
@@ -122,7 +122,7 @@ def assemble(request: PromptRequest) -> Prompt:
     """
     chat, reply = request.chat, request.reply
     speaker = speaker_or_default(chat, request.character)
-    count = token_counter_for(chat.owner_id)
+    count = reply_token_counter(chat)
     frame = frame_of(request, reply, speaker, count) if reply else Frame()  # which adds nothing to the rest
     room = request.context_tokens - frame.tokens - (reply.tokens if reply else 0)
     turn = replace(find_turn(chat, request.text, speaker), is_previewed=not request.leave_trace)

@@ -5,8 +5,8 @@ from math import floor
 from uuid import UUID
 
 from apps.chats.models import Chat
+from apps.chats.queries.replying import reply_context
 from apps.common.words import Words
-from apps.llm.backends import backend_for
 from apps.prompts.models import Recall
 from apps.prompts.settings.stores import plan_for, settings_of
 from apps.prompts.slots.allocation import CONTEXT_SHARE
@@ -44,7 +44,7 @@ def text_size(chat: Chat, recall: Recall, text: str) -> TextSize:
 
     The text that the recall has is as long as its card says.
     """
-    context_tokens = backend_for(chat.owner_id).context_tokens
+    context_tokens = reply_context(chat)
     settings = settings_of(chat)
     plan = plan_for(chat, chat.character, classify(recall.sent_message.mes), settings, context_tokens)
     budgets = plan.budgets_for({})

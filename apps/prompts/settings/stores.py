@@ -6,9 +6,9 @@ from typing import Any
 
 from apps.chats.languages import catalogue_of
 from apps.chats.models import Character, Chat
+from apps.chats.queries.replying import reply_token_counter
 from apps.common.scoping import Owner
 from apps.extraction.settings.stores import SettingsStore
-from apps.llm.backends import token_counter_for
 from apps.prompts.models import InjectionSettings
 from apps.prompts.settings.schema import ONE_BLOCK, SETTINGS, SIMPLE, Settings, resolve
 from apps.prompts.slots.allocation import divided, scaled, tuned
@@ -48,7 +48,7 @@ def plan_for(
         slots={name: in_language(slot, language) for name, slot in settings.slots.items()},
         budgets=_within_one_block(budget_steps(chat, settings, turn_class)[-1].budgets, settings),
         names=chat.names_for(character),
-        count=token_counter_for(chat.owner_id),
+        count=reply_token_counter(chat),
         context_tokens=context_tokens,
     )
 
