@@ -17,7 +17,7 @@ from apps.prompts import operations
 from apps.prompts.cards.bodies import body_of
 from apps.prompts.cards.comparison import compare
 from apps.prompts.cards.forms import RecallForm
-from apps.prompts.cards.panel import Card
+from apps.prompts.cards.panel import Card, empty_card
 from apps.prompts.cards.sizes import TextSize, text_size
 from apps.prompts.models import Recall
 from apps.prompts.queries import recalls_of_messages
@@ -57,7 +57,7 @@ def card(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
         form = RecallForm({"text": recall.text, "rev": recall.rev})
         return render(request, _template_name(request), _context(request, recall, form))
     if not recall.text:
-        return HttpResponse()  # removes the pending card
+        return HttpResponse(empty_card(recall))
     return render(request, "prompts/_card.html", {"card": Card(recall)})
 
 
