@@ -47,10 +47,10 @@ def model_of_reply(chat: Chat, server: Any) -> str:
 
 
 def test_the_model_is_chosen_in_the_head_of_the_chat(site, url, chat, desk):  # noqa: F811
-    create_connection(UserFactory(), name="Theirs", base_url=desk.base_url, model="theirs")
+    create_connection(UserFactory(), name="Theirs", base_url=desk.base_url, model="their-model")
     page = site.get(reverse("chats:detail", args=[chat.pk])).content.decode()
     assert "slow-and-good" in page
-    assert "theirs" not in page
+    assert "their-model" not in page
     assert 'class="model-name">No model<' in page
     reply = site.post(url, {"connection": desk.pk}, headers=HTMX)
     assert reply["HX-Trigger"] == "model-chosen"
@@ -98,7 +98,7 @@ def test_the_next_prompt_is_that_of_its_model(site, chat, desk):  # noqa: F811
 
 @pytest.mark.parametrize("whose", ["another user's", "nobody's", "without a model"])
 def test_what_cannot_reply_is_refused(whose, site, api, url, chat, desk):  # noqa: F811
-    other = create_connection(UserFactory(), name="Theirs", base_url=desk.base_url, model="theirs").pk
+    other = create_connection(UserFactory(), name="Theirs", base_url=desk.base_url, model="their-model").pk
     if whose == "nobody's":
         other = uuid4()
     if whose == "without a model":
