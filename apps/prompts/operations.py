@@ -13,11 +13,11 @@ from apps.chats.dates import timestamp
 from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, ChatChange, Message
 from apps.chats.queries import access_chat, access_message
+from apps.chats.queries.replying import reply_token_counter
 from apps.chats.signals import ChatChanged
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.problems import Conflict, Invalid, Missing
 from apps.common.scoping import Owner
-from apps.llm.backends import token_counter_for
 from apps.prompts.filling.fill import plan_for
 from apps.prompts.models import Recall, is_for
 from apps.prompts.retrieval.service import RetrievalResult, retrieve
@@ -160,7 +160,7 @@ def edit_recall(recall: Recall, text: str, *, turn_hash: str, rev: int | None = 
     ``rev`` is that of the text which was edited: raise RecallChanged if it isn't the current one. Without it, the last
     write wins. Raise Missing if the recall was deleted, with its message or alone.
     """
-    tokens = token_counter_for(recall.owner_id)(text)
+    tokens = reply_token_counter(recall.chat)(text)
     lock_chat(recall.owner_id, recall.chat_id)
     if Recall.objects.for_owner(recall.owner_id).filter(pk=recall.pk).exists():
         recall.refresh_from_db(fields=["text", "edited", "tokens", "rev", "versions"])

@@ -9,10 +9,10 @@ from functools import partial
 from django.utils.translation import gettext
 
 from apps.chats.models import Chat
+from apps.chats.queries.replying import reply_connection
 from apps.common.scoping import Owner
 from apps.llm.backends import backend_on
 from apps.llm.generation import GenerationRequest, PromptMessage, ServerSilent
-from apps.llm.queries import generation_connection
 from apps.search.service import SearchQuery, SearchResult, search
 
 MAX_NOTES = 12
@@ -42,7 +42,7 @@ class SourcedAnswer:
 def answer(owner: Owner, chat: Chat, query: str) -> SourcedAnswer:
     """Answer by the connected model or, without one, with the notes that fit best. Raise GenerationFailed."""
     found = search(owner, SearchQuery(query, chat=chat.pk, character=chat.character_id, limit=MAX_NOTES)).results
-    connection = generation_connection(owner)
+    connection = reply_connection(chat)
     if not found:
         return SourcedAnswer(NOTHING, [])
     if connection is None:

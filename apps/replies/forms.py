@@ -14,8 +14,6 @@ from apps.chats.forms.fields import TextField
 from apps.chats.models import Character, Chat
 from apps.common.settings.declarations import Setting
 from apps.common.settings.setting_forms import number_field
-from apps.llm.models import Connection
-from apps.llm.queries import writing_connections
 from apps.prompts.assembly.frame import DEFAULT_DEPTH, Note
 from apps.replies.models import MAX_STOP_LENGTH, MAX_STOPS, Generation, GenerationPreset
 from apps.replies.preset_numbers import NUMBERS
@@ -36,21 +34,18 @@ def _range_error(number: Setting) -> str:
 class ReplyForm(forms.Form):
     """Form that asks for a reply.
 
-    ``character`` may be one who takes part in the chat. ``preset`` applies instead of the default one. ``connection``
-    is the one whose model writes from now on.
+    ``character`` may be one who takes part in the chat. ``preset`` applies instead of the default one.
     """
 
     mode = forms.ChoiceField(choices=Generation.Mode.choices)
     character = forms.ModelChoiceField(Character.objects.none(), required=False)
     preset = forms.ModelChoiceField(GenerationPreset.objects.none(), required=False)
-    connection = forms.ModelChoiceField(Connection.objects.none(), required=False)
 
     def __init__(self, *args: Any, chat: Chat, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         characters = Character.objects.for_owner(chat.owner_id).filter(pk__in=chat.participants.values("character"))
         self.fields["character"].queryset = characters  # type: ignore[attr-defined]
         self.fields["preset"].queryset = list_presets(chat.owner_id)  # type: ignore[attr-defined]
-        self.fields["connection"].queryset = writing_connections(chat.owner_id)  # type: ignore[attr-defined]
 
 
 class StopsField(forms.CharField):

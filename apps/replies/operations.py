@@ -12,11 +12,11 @@ from apps.chats.message_data.namespaces import DataChange, partial_change
 from apps.chats.message_data.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.models import Character, Chat, Message
 from apps.chats.operations import Patch, append_messages, patch_messages
+from apps.chats.queries.replying import reply_connection
 from apps.common import jobs
 from apps.common.problems import Conflict, Invalid, Missing
 from apps.common.scoping import Owner
 from apps.common.stored_texts import msgid_of
-from apps.llm.queries import generation_connection
 from apps.prompts.turns import visible_messages
 from apps.prompts.witnessing import require_member
 from apps.replies.continuations import continued
@@ -47,7 +47,7 @@ def request_generation(
     chat = lock_chat(owner, chat_id, guard)
     if guard.is_stale(chat):
         raise IntegrityConflict.for_chat(chat, guard)
-    if generation_connection(owner) is None:
+    if reply_connection(chat) is None:
         raise Invalid(gettext("No model is connected. Connect one in the settings."))
     settle_ended(chat)
     if Generation.objects.for_owner(owner).filter(chat=chat).active().exists():
@@ -159,7 +159,7 @@ def _answer_waiting(chat: Chat, ended: Generation) -> None:
     went_well = ended.state == Generation.State.SUCCEEDED or msgid_of(ended.error) == WORKER_LOST
     last = visible_messages(chat).order_by("-index").first()
     is_waiting = last is not None and last.is_user and last.pk != ended.follows_id
-    if went_well and is_waiting and generation_connection(chat.owner_id) is not None:
+    if went_well and is_waiting and reply_connection(chat) is not None:
         _create_generation(chat, mode=Generation.Mode.REPLY, character=None, preset=ended.preset)
 
 

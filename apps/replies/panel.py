@@ -7,9 +7,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Chat, Message, Participant
+from apps.chats.queries.replying import reply_connection
 from apps.common.words import Words
-from apps.llm.models import Connection
-from apps.llm.queries import generation_connection, writing_connections
 from apps.prompts.turns import visible_messages
 from apps.replies.models import Generation, GenerationPreset
 from apps.replies.presets import list_presets
@@ -29,8 +28,8 @@ class Panel:
     """State of the replies of a chat.
 
     ``generation`` is the newest one, unless the chat has gone on since. ``speakers`` may be chosen in a group.
-    ``connections`` may be chosen if there are several, and ``presets`` likewise; ``preset_id`` is that of the last
-    generation. ``modes`` are what may be requested. ``outdated``: the user's turn has changed since the reply to it.
+    ``presets`` may be chosen if there are several; ``preset_id`` is that of the last generation. ``modes`` are what
+    may be requested. ``outdated``: the user's turn has changed since the reply to it.
     ``turn`` is the user's turn that can be answered again in ``again`` mode once it is edited: the last message, or
     the one before the last reply.
     """
@@ -44,7 +43,6 @@ class Panel:
     presets: list[GenerationPreset] = field(default_factory=list)
     preset_id: UUID | None = None
     turn: Message | None = None
-    connections: list[Connection] = field(default_factory=list)
 
     @property
     def again(self) -> str:
@@ -100,10 +98,9 @@ def panel_of(chat: Chat) -> Panel:
     if generation and not generation.is_open and not _is_current(generation, last):
         generation = None
     speakers = list(chat.participants.select_related("character").exclude(character=None).order_by("position"))
-    connected = generation_connection(chat.owner_id) is not None
+    connected = reply_connection(chat) is not None
     modes = _modes(last, in_group=chat.is_group) if connected else []
     presets = list(list_presets(chat.owner_id)) if connected else []
-    connections = list(writing_connections(chat.owner_id)) if connected else []
     return Panel(
         chat,
         connected,
@@ -114,7 +111,6 @@ def panel_of(chat: Chat) -> Panel:
         presets if len(presets) > 1 else [],
         preset_id,
         next((message for message in last_two if message.is_user), None) if modes else None,
-        connections if len(connections) > 1 else [],
     )
 
 

@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from apps.chats.models import Chat
-from apps.llm.backends import backend_for
-from apps.llm.queries import generation_connection
+from apps.chats.queries.replying import reply_connection, reply_context
 from apps.prompts.assembly.prompt import Prompt, PromptMemory, assemble
 from apps.prompts.assembly.requests import PromptRequest, Reply
 from apps.prompts.pages.context_map import ContextMap, context_map
@@ -22,7 +21,7 @@ def preview_prompt(chat: Chat, settings: PromptSettings | None = None) -> Prompt
     ``settings`` replace those of the chat. Raise Invalid.
     """
     preset = _selected_preset(chat)
-    context_tokens = backend_for(chat.owner_id).context_tokens
+    context_tokens = reply_context(chat)
     request = PromptRequest(
         chat=chat,
         character=next_speaker(chat, None)[1],
@@ -36,13 +35,13 @@ def preview_prompt(chat: Chat, settings: PromptSettings | None = None) -> Prompt
 
 def _reserved_for_tools(chat: Chat) -> int:
     """Return how many tokens of the context a reply leaves free for what the model looks up."""
-    connection = generation_connection(chat.owner_id)
+    connection = reply_connection(chat)
     return room_for(connection) if connection and are_offered(chat, connection) else 0
 
 
 def map_of(chat: Chat, prompt: Prompt) -> ContextMap:
     """Return what the model's context is filled with by the prompt that ``preview_prompt`` returned."""
-    context_tokens = backend_for(chat.owner_id).context_tokens
+    context_tokens = reply_context(chat)
     reply_tokens = reply_tokens_of(_selected_preset(chat), context_tokens)
     return context_map(prompt, context_tokens, reply_tokens, visible_messages(chat).count())
 

@@ -4,6 +4,7 @@ No transaction and no lock is held during the call.
 """
 
 from apps.chats.macros import resolve_card_text
+from apps.chats.queries.replying import reply_connection
 from apps.common import jobs
 from apps.common.jobs.progress import Progress
 from apps.common.problems import Invalid, Problem
@@ -11,7 +12,6 @@ from apps.common.stored_texts import gettext_stored, ngettext_stored
 from apps.llm.backends import backend_on
 from apps.llm.generation import GenerationFailed, GenerationRequest, PromptMessage, TransientFailure
 from apps.llm.models import Connection
-from apps.llm.queries import generation_connection
 from apps.prompts.assembly.prompt import assemble
 from apps.prompts.assembly.requests import PromptRequest, Reply
 from apps.prompts.turns import visible_messages
@@ -43,7 +43,7 @@ def run(generation: Generation) -> None:
 
 
 def _generate(generation: Generation) -> None:
-    connection = generation_connection(generation.owner_id)
+    connection = reply_connection(generation.chat)
     if connection is None:
         raise Invalid(gettext_stored("No model is connected any more."))
     is_user = generation.mode == Generation.Mode.IMPERSONATE

@@ -404,7 +404,7 @@ def test_what_a_message_says_is_no_part_of_the_page(alice, site):
 def test_a_page_costs_the_same_with_more_messages(chat, long_chat, site, django_assert_max_num_queries):
     site.get("/theme/")  # the first request of a session also writes when it was used
     for wanted in (chat, long_chat):
-        with django_assert_max_num_queries(14):
+        with django_assert_max_num_queries(15):
             site.get(f"/chats/{wanted.pk}/")
 
 

@@ -363,3 +363,38 @@ def test_a_changed_connection_is_used_only_if_that_is_chosen(alice, site):
 def test_a_connection_without_a_model_cannot_be_used_at_once(alice, site):
     site.post(f"{URL}add/", form_of(model="", use_now="on"))
     assert not Connection.objects.for_owner(alice).get().for_generation
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"check_error": "Nobody answers.", "checked_at": None},
+        {"backend": "gone"},
+        {"base_url": "http://[::1", "checked_at": timezone.now()},
+        {"base_url": "not an address"},
+        {"extra_body": [1, {"messages": None}], "currency": "x"},
+        {"context_tokens": 0, "timeout": 0, "name": "", "api_key_hint": "–––––"},
+        {"model": "", "embedding_model": "", "embedding_dimensions": 0},
+        {"page_seen_at": timezone.now() + timedelta(days=9), "checked_at": timezone.now() + timedelta(days=9)},
+    ],
+    ids=str,
+)
+def test_a_row_that_no_form_makes_is_shown_and_can_be_deleted(alice, site, values):
+    connection = connect(alice)
+    Connection.objects.for_owner(alice).filter(pk=connection.pk).update(**values)
+    address = f"{URL}{connection.pk}/"
+    assert [site.get(path).status_code for path in (URL, address, f"{address}delete/")] == [200, 200, 200]
+    assert site.get("/api/v1/connections/").status_code == 200
+    assert site.post(f"{address}delete/").status_code == 302
+    assert not Connection.objects.for_owner(alice).exists()
+
+
+def test_more_tokens_than_a_column_can_hold_are_shown(alice, site):
+    most, today = 2**63 - 1, timezone.now().date()
+    for model in ("a", ""):
+        Usage.objects.create(owner=alice, day=today, model=model, prompt_tokens=most, completion_tokens=most)
+    TokenLimit.objects.create(owner=alice, daily_tokens=most, own_daily_tokens=0)
+    page = text_of(site.get(URL))
+    assert f"{4 * most:,}" in page
+    assert site.get("/settings/usage/").status_code == 200
+    assert site.get("/api/v1/usage/").status_code == 200

@@ -9,6 +9,8 @@ from apps.chats.models import Chat
 from apps.extraction.models import ExtractionRun
 from apps.memories.models import Arc, Entity, Knowledge, LedgerEntry, Relationship, Scene, VersionedText
 from apps.memories.operations.entities import get_or_create_entity
+from apps.prompts.retrieval.layers import LAYERS
+from apps.prompts.turns import find_turn
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 
 FOLD = 'class="guesses"'
@@ -108,3 +110,26 @@ def test_a_profile_a_summary_and_a_scene_without_a_model_say_so(
     assert ("detected?" in scenes) == is_told
     assert "They met." in story
     assert "They met." in scenes
+
+
+def test_a_model_is_told_which_entries_are_guesses(chat: Chat) -> None:
+    derive(chat, run_of(chat, "builtin"), "guessed")
+    derive(chat, run_of(chat, "openai"), "read")
+    turn = find_turn(chat, "Where is Tom?", None)
+    for name in ("arcs", "state_ledger", "relationships"):
+        lines = {entry.line for entry in LAYERS[name](turn, chat.character)}
+        assert {("guessed" in line, "(unsure)" in line) for line in lines} == {(True, True), (False, False)}
+    Arc.objects.for_owner(chat.owner).update(edited_by="alice@example.com")
+    assert "(unsure)" not in "".join(entry.line for entry in LAYERS["arcs"](turn, chat.character))
+
+
+def test_exports_tell_guesses(site: Client, chat: Chat) -> None:
+    builtin = run_of(chat, "builtin")
+    derive(chat, builtin, "guessed")
+    derive(chat, run_of(chat, "openai"), "read")
+    address = f"/api/v1/chats/{chat.pk}/"
+    arcs = {arc["text"]: arc["run"] for arc in site.get(f"{address}memory-export/").json()["arcs"]}
+    assert (arcs["thread guessed"], len(set(arcs.values()))) == (str(builtin.pk), 2)
+    text = site.get(f"{address}memories/export/", {"format": "markdown"}).content.decode()
+    assert "thread guessed (unsure)" in text
+    assert "thread read\n" in text

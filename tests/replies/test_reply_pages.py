@@ -11,7 +11,6 @@ from apps.chats.models import Message
 from apps.chats.operations import Patch, add_participant, append_messages, patch_messages
 from apps.common import jobs
 from apps.common.scoping import system_scope
-from apps.llm.operations import create_connection
 from apps.llm.queries import generation_connection
 from apps.prompts.models import SlotStatistics
 from apps.prompts.operations import edit_recall, ensure_recall
@@ -528,28 +527,3 @@ def test_a_second_tab_asks_for_no_second_reply(connect, server, site, url):  # n
     assert "The chat has changed in the meantime." in answer.content.decode()
     with system_scope():
         assert Generation.objects.count() == 1
-
-
-def test_the_model_is_chosen_inside_the_chat(site, url, connect, chat, server):  # noqa: F811
-    connect()
-    assert 'name="connection"' not in site.get(url, headers=HTMX).content.decode()
-    first = generation_connection(chat.owner)
-    other = create_connection(chat.owner, name="Desk", base_url=first.base_url, model="slow-and-good", timeout=5)
-    create_connection(UserFactory(), name="Theirs", base_url=first.base_url, model="theirs")
-    page = site.get(url, headers=HTMX).content.decode()
-    assert re.search(rf'value="{first.pk}"\s+selected', page)
-    assert "slow-and-good · Desk" in page
-    assert "Theirs" not in page
-    assert ask(site, url, connection=other.pk).status_code == 200
-    assert generation_connection(chat.owner) == other
-    run_last()
-    assert server.of_kind("generation")[-1].body["model"] == "slow-and-good"
-
-
-def test_anothers_connection_is_refused(site, url, connect, chat):  # noqa: F811
-    connect()
-    theirs = create_connection(UserFactory(), name="Theirs", base_url="http://127.0.0.1:9/v1", model="theirs")
-    before = generation_connection(chat.owner)
-    assert ask(site, url, connection=theirs.pk).status_code == 400
-    assert generation_connection(chat.owner) == before
-    assert last_generation() is None

@@ -9,7 +9,13 @@ from apps.accounts.authentication import instance_of, writer_of
 from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.locking import Guard
 from apps.chats.models import MAX_FOLDER_LENGTH, MAX_TAGS
-from apps.chats.serializers import OwnedCharacterField, OwnedPersonaField, TagsField
+from apps.chats.serializers import (
+    CONNECTION_HELP,
+    OwnedCharacterField,
+    OwnedConnectionField,
+    OwnedPersonaField,
+    TagsField,
+)
 from apps.common.api.serializer_fields import (
     ChoiceField,
     StrictBooleanField,
@@ -72,6 +78,7 @@ class ChatUpdateSerializer(GuardedBody):
         max_length=MAX_NAME_LENGTH, required=False, help_text="Default, if a persona is chosen: its name."
     )
     persona = OwnedPersonaField(required=False)
+    connection = OwnedConnectionField(required=False, help_text=CONNECTION_HELP)
     pinned = StrictBooleanField(required=False)
     archived = StrictBooleanField(required=False)
     # Trimmed as by the forms, which else find no folder of blanks, and show its chats nowhere.

@@ -108,7 +108,7 @@ class ChatView(APIView):
     def patch(self, request: Request, chat_id: UUID) -> Response:
         """Change the chat itself. Without an `integrity`, the last write wins.
 
-        Pins, the archive, folders and tags need none.
+        Pins, the archive, folders, tags and the connection need none.
         """
         chat = access_chat(request.user, chat_id)
         body = ChatUpdateSerializer(data=request.data, context={"request": request})

@@ -12,6 +12,9 @@ from apps.chats.forms.fields import PersonaField, TagsField
 from apps.chats.limits import MAX_NAME_LENGTH
 from apps.chats.models import MAX_FOLDER_LENGTH, Character, Chat, Persona
 from apps.chats.queries import default_persona, list_personas
+from apps.common.scoping import Owner
+from apps.llm.models import Connection
+from apps.llm.queries import writing_connections
 
 
 class PlayedForm(forms.Form):
@@ -101,6 +104,16 @@ class ChatForm(PlayedForm):
     def from_chat(cls, user: User, chat: Chat) -> "ChatForm":
         fields = {"title": chat.title, "user_name": chat.user_name, "persona": chat.persona_id}
         return cls(user, initial=fields | {"folder": chat.folder, "tags": ", ".join(chat.tags)})
+
+
+class ModelForm(forms.Form):
+    """The connection whose model replies in a chat; empty for the one that the user uses in all chats."""
+
+    connection = forms.ModelChoiceField(Connection.objects.none(), required=False)
+
+    def __init__(self, *args: Any, user: Owner, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        cast(forms.ModelChoiceField, self.fields["connection"]).queryset = writing_connections(user)
 
 
 class ParticipantForm(forms.Form):

@@ -17,6 +17,7 @@ from apps.chats.querysets import BinManager, ChatManager
 from apps.common.database.fields import OrderedJSONField
 from apps.common.database.ids import uuid7
 from apps.common.scoping import OwnedModel, namespace_field
+from apps.llm.models import Connection
 
 MAX_TAGS = 20  # of a chat
 MAX_TAG_LENGTH = 50  # characters
@@ -43,6 +44,14 @@ class Chat(OwnedModel):
         blank=True,
         related_name="chats",
         help_text="The role that the user plays.",
+    )
+    connection = models.ForeignKey(
+        Connection,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="chats",
+        help_text="Whose model replies; null: the one that the owner uses for generation.",
     )
     metadata = OrderedJSONField(default=dict, blank=True)
     header_layout = models.TextField(

@@ -39,6 +39,7 @@ def branch_chat(owner: Owner, chat_id: UUID, at: int, *, title: str = "", is_che
         character_id=parent.character_id,
         user_name=parent.user_name,
         persona_id=parent.persona_id,
+        connection_id=parent.connection_id,
         # SillyTavern's key for the parent of a branch.
         metadata=parent.metadata | {"main_chat": parent.title},
         header_layout=forget_layout(parent.header_layout, ["chat_metadata"]),

@@ -1,4 +1,4 @@
-"""Pin, archive and tag chats, put them into folders, and apply one action to several of them.
+"""Pin, archive and tag chats, put them into folders, name their model, and apply one action to several of them.
 
 None of this is a write to a chat: it changes no integrity and stands in no change log.
 """
@@ -42,7 +42,7 @@ INVERSE = dict(_OPPOSITES) | {second: first for first, second in _OPPOSITES} | {
 
 @transaction.atomic
 def organize_chat(chat: Chat, **fields: Any) -> Chat:
-    """Set ``folder``, ``tags``, ``pinned`` and ``archived`` of a chat.
+    """Set ``folder``, ``tags``, ``pinned``, ``archived`` and ``connection`` of a chat.
 
     This is no write to the chat: its integrity stays.
     """

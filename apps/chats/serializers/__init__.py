@@ -4,6 +4,7 @@ Functions render the responses, since REST framework's fields take longer than t
 responses only document them in the schema.
 """
 
+from apps.chats.serializers.chats import CONNECTION_HELP as CONNECTION_HELP
 from apps.chats.serializers.chats import ORGANIZATION_FIELDS as ORGANIZATION_FIELDS
 from apps.chats.serializers.chats import ChatCreateSerializer as ChatCreateSerializer
 from apps.chats.serializers.chats import ChatSerializer as ChatSerializer
@@ -13,6 +14,7 @@ from apps.chats.serializers.documents import details_document as details_documen
 from apps.chats.serializers.documents import message_document as message_document
 from apps.chats.serializers.fields import OwnedCharacterField as OwnedCharacterField
 from apps.chats.serializers.fields import OwnedChatField as OwnedChatField
+from apps.chats.serializers.fields import OwnedConnectionField as OwnedConnectionField
 from apps.chats.serializers.fields import OwnedPersonaField as OwnedPersonaField
 from apps.chats.serializers.fields import SendDateField as SendDateField
 from apps.chats.serializers.fields import TagsField as TagsField

@@ -11,8 +11,9 @@ from apps.chats.serializers.fields import OwnedCharacterField, OwnedPersonaField
 from apps.common.api.serializer_fields import JSONObjectField, StrictBooleanField, StrictSerializer, TextField
 from apps.common.scoping import MAX_NAMESPACE_LENGTH
 
-# Fields of a chat that say where it stands in the list. Changing them is no write to the chat.
-ORGANIZATION_FIELDS = ("pinned", "archived", "folder", "tags")
+# Fields of a chat that say where it stands in the list, and whose model replies. Changing them is no write to the chat.
+ORGANIZATION_FIELDS = ("pinned", "archived", "folder", "tags", "connection")
+CONNECTION_HELP = "The connection whose model replies in this chat. Null: the one that you use for generation."
 
 
 class ChatSerializer(serializers.Serializer[Chat]):
@@ -24,6 +25,7 @@ class ChatSerializer(serializers.Serializer[Chat]):
     character = serializers.UUIDField(allow_null=True)
     user_name = serializers.CharField()
     persona = serializers.UUIDField(allow_null=True)
+    connection = serializers.UUIDField(allow_null=True, help_text=CONNECTION_HELP)
     metadata = JSONObjectField()
     integrity = serializers.UUIDField()
     rev = serializers.IntegerField()

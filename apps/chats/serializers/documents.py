@@ -13,6 +13,7 @@ def chat_document(chat: Chat) -> dict[str, Any]:
         "id": str(chat.pk),
         "namespace": chat.namespace,
         **details_document(chat),
+        "connection": str(chat.connection_id) if chat.connection_id else None,
         "metadata": chat.metadata,
         "integrity": str(chat.integrity),
         "rev": chat.rev,

@@ -20,6 +20,7 @@ from apps.chats.operations import append_messages, patch_messages, update_chat
 from apps.chats.pages import conversation as pages
 from apps.chats.pages.chat_list import chat_entries
 from apps.chats.pages.company import company_of
+from apps.chats.pages.models import model_menu
 from apps.chats.queries import access_chat, list_chats
 from apps.chats.queries.changes import HistoryGone
 from apps.chats.quotas import QuotaExceeded
@@ -51,6 +52,7 @@ def _page(
     context = {
         "chat": excerpt.chat,
         "company": company_of(request.user, [excerpt.chat])[excerpt.chat.pk],
+        "models": model_menu(excerpt.chat),
         "excerpt": excerpt,
         "at": at,
         "form": form or MessageForm(chat=excerpt.chat, user=cast(User, request.user)),

@@ -8,6 +8,7 @@ from apps.chats.message_data.layout import dump
 from apps.exchange.formats.lorebooks import write
 from apps.memories.labels import KIND_LABELS
 from apps.memories.models import Arc, Entity, Memory, VersionedText
+from apps.memories.queries.guesses import unsure_marker
 from apps.memories.queries.knowledge import knowledge_in, knowledge_of
 from apps.memories.queries.memory_book import MemoryBook
 from apps.memories.trigger_words import trigger_words
@@ -68,10 +69,11 @@ def _arcs(book: MemoryBook) -> Iterator[str]:
     arcs = book.arcs()
     if arcs:
         yield "\n## Threads\n"
+    marked = unsure_marker(arcs)
     for arc in arcs:
         resolved = arc.state == Arc.State.RESOLVED
         outcome = f" – {arc.summary}" if resolved and arc.summary else ""
-        yield f"- [{'x' if resolved else ' '}] {_plain(arc.text + outcome)}"
+        yield f"- [{'x' if resolved else ' '}] {_plain(marked(arc, arc.text + outcome))}"
 
 
 def _memories(book: MemoryBook) -> Iterator[str]:
@@ -87,19 +89,23 @@ def _memories(book: MemoryBook) -> Iterator[str]:
 
 
 def _knowledge(book: MemoryBook) -> Iterator[str]:
-    for number, row in enumerate(knowledge_in(book.chat) if book.chat else knowledge_of(book.subject)):
-        if number == 0:
-            yield "\n## Who knows what\n"
+    rows = list(knowledge_in(book.chat) if book.chat else knowledge_of(book.subject))
+    if rows:
+        yield "\n## Who knows what\n"
+    marked = unsure_marker(rows)
+    for row in rows:
         target = f" (from {row.target.name})" if row.target else ""
-        yield f"- {_plain(row.subject.name)} – {row.get_kind_display().lower()}{_plain(target)}: {_plain(row.text)}"
+        text = _plain(marked(row, row.text))
+        yield f"- {_plain(row.subject.name)} – {row.get_kind_display().lower()}{_plain(target)}: {text}"
 
 
 def _relationships(book: MemoryBook) -> Iterator[str]:
     pairs = book.relationships()
     if pairs:
         yield "\n## Relationships\n"
+    marked = unsure_marker(row for pair in pairs for row in pair.descriptors)
     for pair in pairs:
-        words = ", ".join(f"{row.descriptor} ({row.magnitude})" for row in pair.descriptors)
+        words = ", ".join(marked(row, f"{row.descriptor} ({row.magnitude})") for row in pair.descriptors)
         yield f"- {_plain(pair.subject.name)} → {_plain(pair.target.name)}: {_plain(words)}"
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
-from django.db.models import F, Sum
+from django.db.models import Sum
 from django.utils import timezone
 
 from apps.common.scoping import Owner
@@ -14,13 +14,14 @@ from apps.llm.generation import LimitReached
 from apps.llm.models import TokenLimit, Usage
 
 LISTED_DAYS = 14  # in the document
-TOTAL_TOKENS = F("prompt_tokens") + F("completion_tokens")
+# Of a day: as sums they have no limit, unlike the columns.
+TOTAL_TOKENS = Sum("prompt_tokens") + Sum("completion_tokens")
 
 
 def usage_today(owner: Owner) -> int:
     """Return the tokens that the owner's connections have used today."""
     rows = Usage.objects.for_owner(owner).filter(day=timezone.now().date())
-    return rows.aggregate(tokens=Sum(TOTAL_TOKENS))["tokens"] or 0
+    return rows.aggregate(tokens=TOTAL_TOKENS)["tokens"] or 0
 
 
 def usage_by_day(owner: Owner, days: int) -> list[tuple[dt.date, int]]:
@@ -28,7 +29,7 @@ def usage_by_day(owner: Owner, days: int) -> list[tuple[dt.date, int]]:
     today = timezone.now().date()
     dates = [today - dt.timedelta(days=back) for back in range(days - 1, -1, -1)]
     rows = Usage.objects.for_owner(owner).filter(day__gte=dates[0]).values("day")
-    tokens = dict(rows.annotate(tokens=Sum(TOTAL_TOKENS)).values_list("day", "tokens"))
+    tokens = dict(rows.annotate(tokens=TOTAL_TOKENS).values_list("day", "tokens"))
     return [(day, tokens.get(day, 0)) for day in dates]
 
 

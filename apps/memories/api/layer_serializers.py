@@ -32,6 +32,11 @@ class LayerEntrySerializer(serializers.Serializer[Any]):
     )
     until = serializers.UUIDField(source="until_id", allow_null=True, help_text="The message at which it ended.")
     edited_by = serializers.CharField()
+    run = serializers.UUIDField(
+        source="run_id",
+        allow_null=True,
+        help_text="The run that derived it. Of a run whose `backend` is `builtin`, what nobody has edited is a guess.",
+    )
     version = serializers.IntegerField()
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()

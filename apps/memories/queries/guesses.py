@@ -1,6 +1,6 @@
 """Tell what the built-in reader guessed from what a model or a person has said."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 from uuid import UUID
@@ -65,6 +65,12 @@ def marked_names(owner_id: UUID, entities: QuerySet[Entity]) -> list[Any]:
         rows = model.objects.for_owner(owner_id).filter(**{column: OuterRef("pk")})
         known |= Q(Exists(rows.exclude(**guessed)))
     return list(entities.annotate(is_guess=~known))
+
+
+def unsure_marker(rows: Iterable[Any]) -> Callable[[Any, str], str]:
+    """Return a function that adds "unsure" to the text of those of the rows, all of one layer, that are guesses."""
+    guessed, unsure = guesses_among([row for row in rows if row.run_id and not row.edited_by]), gettext("unsure")
+    return lambda row, text: f"{text} ({unsure})" if row.pk in guessed else text
 
 
 def guesses_among(rows: Sequence[Any]) -> set[UUID]:

@@ -9,7 +9,10 @@ MAX_PEOPLE = 12  # more are too crowded
 BEND = 0.11  # share of an arrow's length, so that arrows in both directions don't overlap
 HALF_LETTER_WIDTH = 4.6
 HALF_LABEL_HEIGHT = 15  # with padding
-LABEL_POSITION = 0.3  # share of the arrow's length, so that labels of crossing arrows don't overlap
+MAX_WORD = 28  # characters
+HALF_WORD_LETTER_WIDTH, WORD_HEIGHT = 3.8, 18
+# Shares of an arrow's length at which its word may stand, the best first: those of crossing arrows don't overlap there.
+WORD_POSITIONS = (0.3, 0.4, 0.22, 0.5, 0.6, 0.7)
 STRENGTHS = {"low": 1, "medium": 2, "high": 3}
 
 
@@ -22,7 +25,10 @@ class Person:
 
 @dataclass(frozen=True)
 class Arrow:
-    """``path`` is an SVG path; the strongest ``word`` is its label at ``x``, ``y``; ``strength`` is 1 to 3."""
+    """``path`` is an SVG path; the strongest ``word`` is its label at ``x``, ``y``; ``strength`` is 1 to 3.
+
+    The word is empty where all of its places are taken by other words or by names.
+    """
 
     path: str
     word: str
@@ -45,7 +51,10 @@ def lay_out_graph(pairs: Sequence[tuple[str, str, Sequence[tuple[str, str]]]]) -
     if not 2 <= len(names) <= MAX_PEOPLE:
         return None
     people = {name: _person_on_ellipse(name, number, len(names)) for number, name in enumerate(names)}
-    arrows = [_arrow(people[subject], people[target], words) for subject, target, words in pairs if words]
+    arrows: list[Arrow] = []
+    for subject, target, words in pairs:
+        if words:
+            arrows.append(_arrow(people[subject], people[target], words, [*people.values(), *arrows]))
     return RelationshipGraph(list(people.values()), arrows)
 
 
@@ -56,14 +65,31 @@ def _person_on_ellipse(name: str, number: int, count: int) -> Person:
     return Person(name, round(x, 1), round(y, 1))
 
 
-def _arrow(subject: Person, target: Person, words: Sequence[tuple[str, str]]) -> Arrow:
+def _arrow(
+    subject: Person, target: Person, words: Sequence[tuple[str, str]], others: Sequence[Person | Arrow]
+) -> Arrow:
     dx, dy = target.x - subject.x, target.y - subject.y
     bend = ((subject.x + target.x) / 2 - dy * BEND * 2, (subject.y + target.y) / 2 + dx * BEND * 2)
     start, end = _point_on_label_edge(subject, *bend), _point_on_label_edge(target, *bend)
     path = f"M {start[0]:.1f} {start[1]:.1f} Q {bend[0]:.1f} {bend[1]:.1f} {end[0]:.1f} {end[1]:.1f}"
     strongest, magnitude = max(words, key=lambda word: STRENGTHS[word[1]])
-    x, y = (_coordinate_on_curve(*points, LABEL_POSITION) for points in zip(start, bend, end, strict=True))
-    return Arrow(path, strongest, x, y, STRENGTHS[magnitude])
+    word = strongest if len(strongest) <= MAX_WORD else f"{strongest[: MAX_WORD - 1]}…"
+    for share in WORD_POSITIONS:
+        x, y = (_coordinate_on_curve(*points, share) for points in zip(start, bend, end, strict=True))
+        arrow = Arrow(path, word, x, y, STRENGTHS[magnitude])
+        if not any(_overlap(arrow, other) for other in others):
+            return arrow
+    return Arrow(path, "", *start, STRENGTHS[magnitude])
+
+
+def _overlap(arrow: Arrow, other: Person | Arrow) -> bool:
+    """Return whether the word of an arrow is on another one's, or on a name."""
+    if isinstance(other, Person):
+        half_width, height = len(other.name) * HALF_LETTER_WIDTH, (WORD_HEIGHT + HALF_LABEL_HEIGHT) * 0.75
+    else:
+        half_width, height = len(other.word) * HALF_WORD_LETTER_WIDTH, WORD_HEIGHT
+    width = len(arrow.word) * HALF_WORD_LETTER_WIDTH + half_width
+    return bool(half_width) and abs(arrow.x - other.x) < width and abs(arrow.y - other.y) < height
 
 
 def _point_on_label_edge(person: Person, x: float, y: float) -> tuple[float, float]:

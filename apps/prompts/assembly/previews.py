@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from apps.chats.models import Chat
-from apps.llm.backends import backend_for
+from apps.chats.queries.replying import reply_context
 
 if TYPE_CHECKING:
     from apps.prompts.assembly.prompt import PromptMemory
@@ -22,7 +22,7 @@ def preview_alone(chat: Chat, settings: "PromptSettings") -> "PromptMemory":
     from apps.prompts.assembly.prompt import assemble
     from apps.prompts.assembly.requests import PromptRequest
 
-    context_tokens = backend_for(chat.owner_id).context_tokens
+    context_tokens = reply_context(chat)
     request = PromptRequest(chat=chat, context_tokens=context_tokens, settings=settings, leave_trace=False)
     return assemble(request).memory
 

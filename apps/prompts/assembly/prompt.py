@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from apps.chats.models import Character
-from apps.llm.backends import token_counter_for
+from apps.chats.queries.replying import reply_token_counter
 from apps.prompts.assembly.frame import Frame, PromptPart, frame_of
 from apps.prompts.assembly.history import History
 from apps.prompts.assembly.placement import insert_slots, place
@@ -121,7 +121,7 @@ def assemble(request: PromptRequest) -> Prompt:
     """
     chat, reply = request.chat, request.reply
     speaker = speaker_or_default(chat, request.character)
-    count = token_counter_for(chat.owner_id)
+    count = reply_token_counter(chat)
     frame = frame_of(request, speaker, count)
     room = request.room - frame.tokens
     turn = replace(find_turn(chat, request.text, speaker), is_previewed=not request.leave_trace)

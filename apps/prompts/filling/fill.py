@@ -8,7 +8,7 @@ from uuid import UUID
 
 from apps.chats.languages import catalogue_of
 from apps.chats.models import Character, Chat
-from apps.llm.backends import token_counter_for
+from apps.chats.queries.replying import reply_token_counter
 from apps.prompts.filling.budgets import BudgetStep, budget_steps, room_in_context, within_context
 from apps.prompts.filling.fitting import CountFunction, FittedItems, fit
 from apps.prompts.filling.statistics import demands_of
@@ -89,7 +89,7 @@ def plan_for(
         slots={name: in_language(slot, language) for name, slot in settings.slots.items()},
         budgets=steps[-1].budgets,
         names=chat.names_for(character),
-        count=token_counter_for(chat.owner_id),
+        count=reply_token_counter(chat),
         context_tokens=context_tokens,
         steps=steps,
     )

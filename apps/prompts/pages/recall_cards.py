@@ -13,9 +13,10 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Chat, Message
 from apps.chats.pages.markup import plain_text
+from apps.chats.queries.replying import reply_context
 from apps.common.scoping import Owner
 from apps.common.words import Words
-from apps.llm.backends import backend_for
+from apps.memories.models import Memory
 from apps.prompts.filling.budgets import room_in_context
 from apps.prompts.filling.fill import plan_for
 from apps.prompts.models import Recall
@@ -123,10 +124,22 @@ class TextSize:
         return self.tokens <= self.budget
 
 
+def empty_card(recall: Recall) -> str:
+    """Return the card of a turn for which nothing was recalled as HTML. It says why."""
+    remembered = Memory.objects.for_owner(recall.owner_id).relevant_to(recall.chat).active_in(recall.chat).exists()
+    why = (
+        gettext("nothing that is remembered fits this message.")
+        if remembered
+        else gettext("nothing is remembered yet. Loci reads the chat as it grows.")
+    )
+    return get_template("prompts/_nothing.html").render({"recall": recall, "why": why})
+
+
 def recall_panel(owner: Owner, messages: Iterable[Message]) -> dict[UUID, str]:
     """Return the closed cards of messages as HTML, by message id, in one query. A card that is opened loads its body.
 
-    If the newest user message was sent just now and has no recall, it gets a pending card, which loads the recall.
+    If the newest user message was sent just now and has no recall, it gets a pending card, which loads the recall. Its
+    card says so if nothing was recalled; those of earlier messages are left out then.
     """
     turns = {message.pk: message for message in messages if message.is_user}
     recalls = {recall.sent_message.pk: recall for recall in recalls_of_messages(owner, turns.values())}
@@ -137,6 +150,8 @@ def recall_panel(owner: Owner, messages: Iterable[Message]) -> dict[UUID, str]:
         if recall.text or recall.lore or recall.lookups
     }
     newest = max(turns.values(), key=lambda message: message.index, default=None)
+    if newest and newest.pk in recalls and newest.pk not in html_by_message:
+        html_by_message[newest.pk] = empty_card(recalls[newest.pk])
     is_recent = newest and timezone.now() - newest.created_at < RECALL_EXPECTED_WITHIN
     if newest and newest.pk not in recalls and is_recent and awaits_recall(newest):
         html_by_message[newest.pk] = get_template("prompts/_pending.html").render({"message": newest})
@@ -148,7 +163,7 @@ def text_size(chat: Chat, recall: Recall, text: str) -> TextSize:
 
     The text that the recall has is as long as its card says.
     """
-    context_tokens = backend_for(chat.owner_id).context_tokens
+    context_tokens = reply_context(chat)
     settings = settings_of(chat)
     plan = plan_for(chat, chat.character, classify(recall.sent_message.mes), settings, context_tokens)
     budgets = plan.budgets_for({})

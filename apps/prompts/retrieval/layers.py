@@ -9,6 +9,7 @@ from apps.chats.languages import in_language_of_chat
 from apps.chats.models import Character
 from apps.memories.models import Arc, Entity, Knowledge, LayerEntry
 from apps.memories.queries.arcs import arcs_in
+from apps.memories.queries.guesses import unsure_marker
 from apps.memories.queries.ledger import ledger_in
 from apps.memories.queries.relationships import relationships_in
 from apps.memories.queries.scenes import finished_scenes
@@ -67,7 +68,8 @@ def arc_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
     ]
     known = _witnessed(turn, character, sorted(arcs, key=lambda arc: arc.pk))
     newest = known[-turn.memory_settings.arcs_cap :] if known else []
-    return [_entry(arc, "arcs", "arc", arc.text, number) for number, arc in enumerate(newest)]
+    marked = _marked(turn, newest)
+    return [_entry(arc, "arcs", "arc", marked(arc, arc.text), number) for number, arc in enumerate(newest)]
 
 
 def _was_open(arc: Arc, turn: UserTurn) -> bool:
@@ -85,9 +87,9 @@ def relationship_entries(turn: UserTurn, character: Character | None) -> list[En
     if turn.chat.is_group:  # what a member learned in another chat is nothing that the others know
         own = {row.pk for pair in pairs for row in pair.descriptors if _is_of(pair.subject, character)}
         known = {row.pk for row in rows if row.pk in known and (row.chat_id == turn.chat.pk or row.pk in own)}
-    entries = []
+    entries, marked = [], _marked(turn, rows)
     for number, pair in enumerate(pairs):
-        words = [f"{row.descriptor} ({row.magnitude})" for row in pair.descriptors if row.pk in known]
+        words = [marked(row, f"{row.descriptor} ({row.magnitude})") for row in pair.descriptors if row.pk in known]
         if words:
             line = f"{pair.subject.name} → {pair.target.name}: {', '.join(words)}"
             entries.append(_entry(pair.descriptors[0], "relationships", "relationship", line, -number))
@@ -105,8 +107,9 @@ def knowledge_entries(turn: UserTurn, character: Character | None) -> list[Entry
     kinds = list(KNOWLEDGE_LINES)
     own = [row for row in turn.knowledge if row.kind in kinds and has_name(row.subject, character.name)]
     ordered = sorted(own, key=lambda row: (kinds.index(Knowledge.Kind(row.kind)), row.pk))
+    marked = _marked(turn, ordered)
     with in_language_of_chat(turn.chat):
-        lines = [_knowledge_line(row) for row in ordered]
+        lines = [marked(row, _knowledge_line(row)) for row in ordered]
     return [
         _entry(row, "epistemic", row.kind, line, -number)
         for number, (row, line) in enumerate(zip(ordered, lines, strict=True))
@@ -124,9 +127,9 @@ def ledger_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
     states = sorted(ledger_in(turn.chat, turn.index - 1), key=lambda state: _rank(state.entity))
     current = [[field.current for field in state.fields if field.current] for state in states]
     known = {row.pk for row in _witnessed(turn, character, [row for rows in current for row in rows])}
-    entries = []
+    entries, marked = [], _marked(turn, [row for rows in current for row in rows])
     for number, (state, rows) in enumerate(zip(states, current, strict=True)):
-        values = [f"{row.field}: {row.value}" for row in rows if row.pk in known]
+        values = [marked(row, f"{row.field}: {row.value}") for row in rows if row.pk in known]
         if values:
             line = f"{state.entity.name}: {'; '.join(values)}"
             entries.append(_entry(rows[0], "state_ledger", state.entity.kind, line, -number))
@@ -143,6 +146,12 @@ def _witnessed(turn: UserTurn, character: Character | None, rows: Iterable[Row])
     loaded = list(rows)
     unseen = Viewpoint(turn.chat, character).unheard([row.source_id for row in loaded])
     return [row for row in loaded if row.source_id not in unseen]
+
+
+def _marked(turn: UserTurn, rows: Iterable[Row]) -> Callable[[Row, str], str]:
+    """Return a function that says of the text of a row if it was guessed without a model, in the chat's language."""
+    with in_language_of_chat(turn.chat):
+        return unsure_marker(rows)
 
 
 def _entry(row: LayerEntry, tier: str, kind: str, line: str, priority: float) -> Entry:

@@ -16,7 +16,7 @@ from apps.chats.views.access import own_chat, own_message, wants_partial
 from apps.prompts import operations
 from apps.prompts.models import Recall
 from apps.prompts.pages.recall_bodies import body_of
-from apps.prompts.pages.recall_cards import RecallCard, RecallForm, TextSize, text_size
+from apps.prompts.pages.recall_cards import RecallCard, RecallForm, TextSize, empty_card, text_size
 from apps.prompts.pages.recall_comparison import compare
 from apps.prompts.queries import recalls_of_messages
 from apps.prompts.turns import text_hash, turn_from_message
@@ -55,7 +55,7 @@ def card(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
         form = RecallForm({"text": recall.text, "rev": recall.rev})
         return render(request, _template_name(request), _context(request, recall, form))
     if not recall.text:
-        return HttpResponse()  # removes the pending card
+        return HttpResponse(empty_card(recall))
     return render(request, "prompts/_card.html", {"card": RecallCard(recall)})
 
 

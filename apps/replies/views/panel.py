@@ -11,7 +11,6 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.chats.models import Chat
 from apps.chats.views.access import or_404, own_chat, wants_partial
 from apps.common.problems import Conflict, Problem
-from apps.llm.operations import use_for
 from apps.replies.forms import ReplyForm
 from apps.replies.models import Generation
 from apps.replies.operations import (
@@ -30,8 +29,6 @@ from apps.replies.queries import access_generation
 def panel(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """Show the state of the chat's replies. A POST asks for one; without htmx, it leads back to the chat.
 
-    A POST may choose another connection, whose model writes from then on.
-
     A POST with ``sent`` is made by the page itself, since a message was sent. It is no error that the message is
     answered already, by another tab, or that another reply is being written.
     """
@@ -42,10 +39,7 @@ def panel(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     if not form.is_valid():
         return _panel(request, chat, gettext("Choose what to ask for, and somebody who takes part in this chat."), 400)
     asked = form.cleaned_data
-    connection = asked.pop("connection")
     try:
-        if connection and not connection.for_generation:
-            use_for(connection, generation=True)
         if "sent" in request.POST:
             answer_sent(request.user, chat.pk, character=asked["character"], preset=asked["preset"])
         else:

@@ -7,10 +7,9 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from apps.chats.queries.replying import reply_connection, reply_context
 from apps.chats.views.access import own_chat
 from apps.common.problems import Invalid
-from apps.llm.backends import backend_for
-from apps.llm.queries import generation_connection
 from apps.replies.previews import map_of, preview_prompt
 
 
@@ -18,8 +17,8 @@ from apps.replies.previews import map_of, preview_prompt
 def prompt(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """Show the whole prompt of the chat's next reply."""
     chat = own_chat(request, chat_id)
-    context_tokens = backend_for(chat.owner_id).context_tokens
-    connection = generation_connection(chat.owner_id)
+    context_tokens = reply_context(chat)
+    connection = reply_connection(chat)
     context: dict[str, Any] = {"chat": chat, "connection": connection, "context_tokens": context_tokens}
     try:
         context["prompt"] = whole = preview_prompt(chat)
