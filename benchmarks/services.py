@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 import httpx
 from django.test import override_settings
@@ -61,7 +62,9 @@ def _free_port() -> int:
 @contextmanager
 def _running(service: Service, environment: Mapping[str, str]) -> Iterator[None]:
     variables = {**os.environ, **service.environment, **environment}
-    process = subprocess.Popen(service.command, env=variables, start_new_session=True)
+    process = subprocess.Popen(
+        service.command, env=variables, start_new_session=True, preexec_fn=partial(os.nice, service.niceness)
+    )
     service.process = process
     try:
         yield
