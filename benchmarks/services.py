@@ -62,6 +62,8 @@ def _free_port() -> int:
 def _running(service: Service, environment: Mapping[str, str]) -> Iterator[None]:
     variables = {**os.environ, **service.environment, **environment}
     process = subprocess.Popen(service.command, env=variables, start_new_session=True)
+    # Not in the child before the program begins: a copy of this process, whose model has threads, would hang there.
+    os.setpriority(os.PRIO_PROCESS, process.pid, min(os.getpriority(os.PRIO_PROCESS, 0) + service.niceness, 19))
     service.process = process
     try:
         yield

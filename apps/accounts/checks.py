@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import Error, register
+from django.core.checks import Error
 
 from apps.accounts.sign_in.invitations import OPEN, SIGN_UP_MODES
 from apps.common.http.rate_limits import Rate
@@ -11,7 +11,6 @@ from apps.common.http.rate_limits import Rate
 SIGN_UP_HINT = "Set EMAIL_URL and EMAIL_VERIFICATION=mandatory, or SIGN_UP=invitation."
 
 
-@register
 def check_rates(**kwargs: Any) -> list[Error]:
     """Report rates that can't be read."""
     errors = []
@@ -23,7 +22,6 @@ def check_rates(**kwargs: Any) -> list[Error]:
     return errors
 
 
-@register
 def check_sign_up(**kwargs: Any) -> list[Error]:
     """Report a mode of the sign-up that doesn't exist, or that tells strangers which addresses have an account."""
     if settings.SIGN_UP not in SIGN_UP_MODES:

@@ -3,7 +3,7 @@
 from base64 import urlsafe_b64encode
 from functools import cache
 
-from cryptography.fernet import Fernet, MultiFernet
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
@@ -16,6 +16,14 @@ def cipher(purpose: bytes) -> MultiFernet:
     """
     secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
     return MultiFernet([_fernet(secret, purpose) for secret in secrets])
+
+
+def decrypted(purpose: bytes, ciphertext: bytes) -> str | None:
+    """Return the text, or None if neither the current secret nor a previous one decrypts it."""
+    try:
+        return cipher(purpose).decrypt(ciphertext).decode()
+    except InvalidToken:
+        return None
 
 
 @cache

@@ -31,8 +31,8 @@ def worker(queue: str) -> Service:
     options += ["--queues", queue, "--concurrency", str(concurrency(queue))]
     waits = queue in settings.WAITING_QUEUES
     options += ["--pool", "threads" if waits else "prefork"]
-    command = ["nice", "-n", str(NICENESS.get(queue, 0)), *CELERY, *options]
-    return Service(f"{queue} worker", command, (FEW_HEAPS if waits else NO_POOL) | UNCHECKED)
+    environment = (FEW_HEAPS if waits else NO_POOL) | UNCHECKED
+    return Service(f"{queue} worker", [*CELERY, *options], environment, NICENESS.get(queue, 0))
 
 
 def concurrency(queue: str) -> int:
@@ -49,9 +49,9 @@ def beat() -> Service:
 
 def one_worker() -> Service:
     """Return the workers of all queues and the scheduler in one process, which gives way to the web server."""
-    command = ["nice", "-n", str(NICENESS["scheduled"]), PYTHON, "-m", "config.one_worker"]
     pool = {"DATABASE_POOL_SIZE": str(2 * settings.DATABASE_POOL_SIZE)}  # as many as two large processes have
-    return Service("worker", command, FEW_HEAPS | UNCHECKED | pool)
+    command = [PYTHON, "-m", "config.one_worker"]
+    return Service("worker", command, FEW_HEAPS | UNCHECKED | pool, NICENESS["scheduled"])
 
 
 def all_services() -> list[Service]:

@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import FrameType
 
 from django.conf import settings
@@ -38,12 +39,13 @@ class Service:
     name: str
     command: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
+    niceness: int = 0
     process: subprocess.Popen[bytes] | None = None
     crashes: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_CRASHES))
 
     def start(self) -> None:
         """Start the process."""
-        self.process = spawn(self.command, self.environment)
+        self.process = spawn(self.command, self.environment, self.niceness)
 
     @property
     def alive(self) -> bool:
@@ -120,23 +122,30 @@ def raise_stopped(signum: int, frame: FrameType | None) -> None:
     raise StopRequested
 
 
-def spawn(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Start a child process that Ctrl-C on this terminal does not reach, and that ends when this process is killed."""
+def spawn(command: Sequence[str], environment: Mapping[str, str], niceness: int) -> subprocess.Popen[bytes]:
+    """Start a child process that Ctrl-C on this terminal does not reach, and that ends when this process is killed.
+
+    It gives way to others by ``niceness``, without the program `nice`, which small containers lack.
+    """
     return subprocess.Popen(  # noqa: S603
         command,
         cwd=settings.ROOT,
         env={**os.environ, **environment},
         stdin=subprocess.DEVNULL,
         start_new_session=True,
-        preexec_fn=terminate_with_parent,
+        preexec_fn=partial(prepare_child, niceness),
     )
 
 
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
-def terminate_with_parent() -> None:
-    """Ask the kernel for a SIGTERM when the parent dies; runs in the child, and only works on Linux."""
+def prepare_child(niceness: int) -> None:
+    """Lower the priority, and ask the kernel for a SIGTERM when the parent dies; runs in the child.
+
+    Only Linux has such a signal.
+    """
+    os.nice(niceness)
     if _libc is not None:
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 

@@ -2,15 +2,17 @@
 
 from typing import TYPE_CHECKING, Any, Self
 
-from cryptography.fernet import InvalidToken
 from django.db import models
 
-from apps.common.encryption import cipher
+from apps.common.on_demand import on_demand
 
 if TYPE_CHECKING:
     _BaseField = models.Field[str, str]
 else:
     _BaseField = models.Field
+
+# What encrypts takes a while to load, and few processes read a key.
+cipher, decrypted = (on_demand(f"apps.common.encryption:{name}") for name in ("cipher", "decrypted"))
 
 PURPOSE = b"loci.llm.connection-keys"
 
@@ -48,13 +50,12 @@ class EncryptedTextField(_BaseField):
         """Return the ciphertext of a text."""
         if isinstance(value, Undecryptable):
             return value.ciphertext
-        return cipher(PURPOSE).encrypt(value.encode()) if value else b""
+        ciphertext: bytes = cipher(PURPOSE).encrypt(value.encode()) if value else b""
+        return ciphertext
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> str:
         """Return the plain text, or an Undecryptable."""
         if not value:
             return ""
-        try:
-            return cipher(PURPOSE).decrypt(bytes(value)).decode()
-        except InvalidToken:
-            return Undecryptable.wrap(bytes(value))
+        text: str | None = decrypted(PURPOSE, bytes(value))
+        return Undecryptable.wrap(bytes(value)) if text is None else text

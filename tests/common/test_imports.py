@@ -9,8 +9,8 @@ from apps.common.on_demand import known
 from config.env import ROOT
 
 HEAVY = (
-    *("numpy", "onnxruntime", "tokenizers", "httpx2", "PIL", "markdown_it", "regex"),
-    *("drf_spectacular.openapi", "apps.moderation.admin.cases", "config.urls"),
+    *("numpy", "onnxruntime", "tokenizers", "httpx2", "PIL", "markdown_it", "regex", "cryptography"),
+    *("drf_spectacular.openapi", "apps.moderation.admin.cases", "config.urls", "allauth.account.forms"),
     *("apps.english.words", "apps.builtin.tasks.selection", "apps.extraction.tasks", "apps.evaluation.data"),
     *("apps.chats.operations", "apps.prompts.operations", "apps.search.service", "apps.llm.backends.connected"),
 )

@@ -1,8 +1,10 @@
 """The learned comparison: right about pairs that nothing was learnt from, within bounds, and fitted from tables."""
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 from hypothesis import given, settings
@@ -54,6 +56,23 @@ def test_pairs_are_weighed_one_by_one() -> None:
 
 
 # Fitting
+
+
+def test_each_text_is_embedded_once() -> None:
+    embedded: list[str] = []
+
+    def embed(texts: Sequence[str]) -> np.ndarray:
+        embedded.extend(texts)
+        return get_embedder().embed(texts)
+
+    olds = ("The bell hangs in the tower.", "Mira sold the boat.", "Anna keeps the key.")
+    together = [Pair(old, "The bell hangs in the harbour.", "fact") for old in olds]
+    found = features(together, embed)
+    assert len(embedded) == len(set(embedded)) < 4 * len(together)
+    for pair, values in zip(together, found, strict=True):
+        [alone] = features([pair], embed)
+        assert values == pytest.approx(alone, abs=0.02)  # a vector depends a little on those beside it
+    assert features([], embed) == []
 
 
 def fit(*files: Path, out: Path) -> str:

@@ -40,8 +40,7 @@ def start_workers(transactional_db: None) -> Iterator[Callable[[], None]]:
             }
             variables = {**os.environ, **environment}
             # A session of its own, as the supervisor has it: a worker lowers the priority of its whole session.
-            command = service.command[service.command.index(sys.executable) :]  # without its low priority
-            started.append(subprocess.Popen(command, cwd=ROOT, env=variables, start_new_session=True))
+            started.append(subprocess.Popen(service.command, cwd=ROOT, env=variables, start_new_session=True))
         wait_for_heartbeat(started[-1], queues)
 
     yield start

@@ -9,7 +9,7 @@ from cryptography.fernet import InvalidToken
 from django.db import transaction
 
 from apps.accounts.models import User
-from apps.common.encryption import cipher
+from apps.common.encryption import cipher, decrypted
 
 PURPOSE = b"loci.accounts.second-factors"
 SEALED = ("secret", "seed")  # members of an authenticator's data that are encrypted
@@ -26,11 +26,11 @@ class MFAAdapter(DefaultMFAAdapter):
 
     def decrypt(self, encrypted_text: str) -> str:
         """Return a secret; one that matches no code if neither SECRET_KEY nor its fallbacks decrypt it."""
-        try:
-            return cipher(PURPOSE).decrypt(encrypted_text.encode()).decode()
-        except InvalidToken:
+        text = decrypted(PURPOSE, encrypted_text.encode())
+        if text is None:
             log.error("second_factor_undecryptable")
             return secrets.token_hex(40).translate(str.maketrans("0189", "ghij"))  # also valid in base 32
+        return text
 
 
 def rotate_second_factors() -> tuple[int, int]:

@@ -2,17 +2,27 @@
 
 import errno
 
-from django.db import DatabaseError, IntegrityError, InterfaceError, NotSupportedError, OperationalError
+from django.db import (
+    DatabaseError,
+    IntegrityError,
+    InterfaceError,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+)
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from kombu.exceptions import OperationalError as BrokerError
 
+from apps.common.database import updates
 from apps.common.problems import Problem, ProblemType
 
 DEADLOCK_DETECTED, SERIALIZATION_FAILURE, FOREIGN_KEY_VIOLATION = "40P01", "40001", "23503"
 CHANGED_TYPE = "0A000"  # of a column that a prepared statement returns
 STATEMENT_TIMEOUT, LOCK_TIMEOUT, TOO_MANY_CONNECTIONS = "57014", "55P03", "53300"
 DISK_FULL = "53100"
+# Of statements for tables that another version of Loci has: a table, column or function is missing, or a value.
+OTHER_TABLES = ("42P01", "42703", "42883", "23502")
 # Classes of codes: connection exceptions, and what a server reports that shuts down or has just been started.
 CONNECTION_LOST = ("08", "57P0", "25P03")
 
@@ -24,6 +34,15 @@ class Unavailable(Problem):
     type = ProblemType.UNAVAILABLE
     title = _("Not available now")
     headers = {"Retry-After": "2"}
+
+
+class BeingUpdated(Unavailable):
+    """The database is that of a newer version, whose processes replace this one in a moment. Nothing was stored."""
+
+    headers = {"Retry-After": "10"}
+
+    def __init__(self) -> None:
+        super().__init__(gettext("Loci is being updated. Try again in a moment."))
 
 
 class DiskFull(Unavailable):
@@ -84,6 +103,13 @@ def is_statement_timeout(exception: BaseException | None) -> bool:
     return isinstance(exception, OperationalError) and _code(exception) == STATEMENT_TIMEOUT
 
 
+def is_of_newer_version(exception: BaseException | None) -> bool:
+    """Return whether a statement failed on tables that were migrated after this process began."""
+    if not isinstance(exception, ProgrammingError | IntegrityError) or _code(exception) not in OTHER_TABLES:
+        return False
+    return updates.was_migrated_since(updates.BEGUN)
+
+
 def unavailable_after(exception: BaseException | None) -> Unavailable | None:
     """Return the problem for an error after which a client should try again later, or None for any other error."""
     if is_disk_full(exception):
@@ -92,7 +118,7 @@ def unavailable_after(exception: BaseException | None) -> Unavailable | None:
         return Unavailable(gettext("The database can't be reached. Try again in a moment."))
     if is_overload(exception) or is_rolled_back(exception):
         return Unavailable(gettext("This took too long, perhaps because of other requests. Nothing was stored."))
-    return None
+    return BeingUpdated() if is_of_newer_version(exception) else None
 
 
 def _code(exception: BaseException) -> str:

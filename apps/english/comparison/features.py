@@ -57,14 +57,20 @@ class Remainder:
 
 
 def features(pairs: Sequence[Pair], embed: Embed) -> list[dict[str, float]]:
-    """Return the features of each pair, by name. All texts are embedded in one call."""
+    """Return the features of each pair, by name. All texts are embedded in one call, and each of them once.
+
+    One new statement is mostly compared with many old ones: of the texts of 96 pairs a fifth were different ones.
+    """
+    if not pairs:
+        return []
     remainders = [(_remainder(pair.old, pair.new), _remainder(pair.new, pair.old)) for pair in pairs]
     texts = [
         text
         for pair, (old, new) in zip(pairs, remainders, strict=True)
         for text in (pair.old, pair.new, old.text or pair.old, new.text or pair.new)
     ]
-    vectors = embed(texts).reshape(len(pairs), 4, -1) if pairs else np.zeros((0, 4, 0))
+    places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    vectors = embed(list(places))[[places[text] for text in texts]].reshape(len(pairs), 4, -1)
     return [_pair_features(pair, vectors[number], *remainders[number]) for number, pair in enumerate(pairs)]
 
 

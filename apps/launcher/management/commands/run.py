@@ -36,4 +36,5 @@ class Command(BaseCommand):
         service = web() if program == "web" else beat() if queue is None else worker(queue)
         connections.close_all()
         os.chdir(settings.ROOT)
+        os.nice(service.niceness)
         os.execvpe(service.command[0], list(service.command), {**os.environ, **service.environment})  # noqa: S606

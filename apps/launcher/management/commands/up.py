@@ -25,7 +25,7 @@ from apps.common.pages.static_files import collect_if_changed
 from apps.launcher import embedded_postgres, upgrades
 from apps.launcher.disk import disk_check
 from apps.launcher.embedded_postgres import EmbeddedPostgresError
-from apps.launcher.services import PYTHON, all_services
+from apps.launcher.services import NICENESS, PYTHON, all_services
 from apps.launcher.supervisor import (
     STOP_SIGNALS,
     Service,
@@ -149,7 +149,7 @@ def loading_demo() -> Iterator[Callable[[], None]]:
     if not settings.DEMO or "seed_demo" not in get_commands():
         yield lambda: None
         return
-    process = spawn(["nice", "-n", "5", PYTHON, "manage.py", "seed_demo"], {})
+    process = spawn([PYTHON, "manage.py", "seed_demo"], {}, niceness=NICENESS["scheduled"])
     said: list[str] = []
 
     def check() -> None:
