@@ -52,6 +52,7 @@ class Message(OwnedModel):
         indexes = [
             models.Index("owner", "chat", name="message_owner_chat"),  # counts and scopes by owner
             models.Index("chat", "index", name="message_scene_ends", condition=models.Q(ends_scene=True)),  # scenes
+            models.Index("chat", name="message_withheld", condition=models.Q(withheld=True)),  # asked during each call
             models.Index(
                 "participant", name="message_participant", condition=models.Q(participant__isnull=False)
             ),  # removal of a participant

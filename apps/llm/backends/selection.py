@@ -1,6 +1,6 @@
 """Select the backends of an owner. A process loads the clients of servers once somebody has connected one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from apps.common.scoping import Owner
@@ -8,7 +8,6 @@ from apps.llm.embeddings import Embedder, EmbeddingUnavailable, installation_emb
 from apps.llm.generation import GenerationBackend, get_backend
 from apps.llm.models import Connection
 from apps.llm.queries import embedding_connection, generation_connection
-from apps.llm.tokens import token_counter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,9 +50,3 @@ def vectors_if_available(owner: Owner, texts: Sequence[str]) -> "tuple[np.ndarra
         return (embedder.embed(texts), embedder.model) if embedder else (None, "")
     except EmbeddingUnavailable:
         return None, ""
-
-
-def token_counter_for(owner: Owner) -> Callable[[str], int]:
-    """Return the function that counts the tokens of a text for the model of the owner's connection for generation."""
-    connection = generation_connection(owner)
-    return token_counter(connection.model if connection else "")
