@@ -99,10 +99,11 @@ def drop_bodies_of_namespace(owner_id: UUID, namespace: str, **kwargs: Any) -> N
     """Receive ``chat_erased`` and ``namespace_erased``: drop the bodies of responses that may hold what was deleted.
 
     A response may tell texts of a chat without naming it, so all of the chat's namespace go. A token that
-    is bound to no namespace writes in all of them, and its responses don't say in which: all are dropped.
+    is bound to no namespace writes in all of them, and its responses don't say in which: all are dropped. A response
+    without a body tells nothing, and stays.
     """
     may_hold = IdempotencyRecord.objects.for_owner(owner_id).filter(namespace__in=(OWN_NAMESPACE, namespace))
-    may_hold.filter(body__isnull=False).update(body=None)
+    may_hold.filter(body__isnull=False).exclude(body="").update(body=None)
 
 
 def _is_ignored(request: HttpRequest) -> bool:

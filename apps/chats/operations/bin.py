@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
@@ -52,10 +53,11 @@ def restore_chat(owner: Owner, chat_id: UUID) -> Chat:
 
 
 @transaction.atomic
-def purge_chat(owner: Owner, chat_id: UUID, *, keep_memories: bool | None = None) -> None:
+def purge_chat(owner: Owner, chat_id: UUID, *, keep_memories: bool | None = None, with_namespace: bool = False) -> None:
     """Delete a chat for good, from the bin or not, with its change log and its files. Raise Missing.
 
-    ``keep_memories`` is as for ``delete_chat``; None means the choice made when the chat was put into the bin.
+    ``keep_memories`` is as for ``delete_chat``; None means the choice made when the chat was put into the bin. With
+    ``with_namespace`` all of its namespace is erased, and ``chat_erased`` is left to ``namespace_erased``.
     """
     in_bin = Chat.in_bin.for_owner(owner).filter(pk=chat_id).exists()
     if in_bin:
@@ -65,12 +67,16 @@ def purge_chat(owner: Owner, chat_id: UUID, *, keep_memories: bool | None = None
         _lock_memories(chat)
     if not in_bin or keep_memories is not None:
         _move_to_bin(chat, bool(keep_memories))
-    _purge(chat)
+    _purge(chat, with_namespace)
 
 
-def _purge(chat: Chat) -> None:
+def _purge(chat: Chat, with_namespace: bool = False) -> None:
     chat_purged.send(sender=Chat, chat=chat)
     chat.delete()
+    # A reply that is still stored may hold its texts, unless the chat was in the bin before that was made.
+    kept_since = timezone.now() - dt.timedelta(hours=settings.IDEMPOTENCY_HOURS)
+    if with_namespace or (chat.deleted_at and chat.deleted_at < kept_since):
+        return
     # Last, so that a write which held the chat or a row of it has ended, and what it stored is seen.
     chat_erased.send(sender=Chat, owner_id=chat.owner_id, namespace=chat.namespace)
 

@@ -12,10 +12,11 @@ from apps.llm.tokens import token_counter
 def reply_connection(chat: Chat) -> Connection | None:
     """Return the connection that the chat names, else the one that its owner uses for generation, or None.
 
-    One that names no model any more is left aside.
+    One that is named but has no model any more is not replaced: what the chat says is to go to no other server.
     """
-    chosen = chat.connection if chat.connection_id else None
-    return chosen if chosen and chosen.model else generation_connection(chat.owner_id)
+    if chat.connection_id:
+        return chat.connection if chat.connection and chat.connection.model else None
+    return generation_connection(chat.owner_id)
 
 
 def reply_context(chat: Chat) -> int:

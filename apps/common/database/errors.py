@@ -1,6 +1,7 @@
 """What an error of the database means for a request: nothing was written, or the database can't answer now."""
 
 import errno
+import logging
 
 from django.db import (
     DatabaseError,
@@ -17,6 +18,7 @@ from kombu.exceptions import OperationalError as BrokerError
 from apps.common.database import updates
 from apps.common.problems import Problem, ProblemType
 
+logger = logging.getLogger(__name__)
 DEADLOCK_DETECTED, SERIALIZATION_FAILURE, FOREIGN_KEY_VIOLATION = "40P01", "40001", "23503"
 CHANGED_TYPE = "0A000"  # of a column that a prepared statement returns
 STATEMENT_TIMEOUT, LOCK_TIMEOUT, TOO_MANY_CONNECTIONS = "57014", "55P03", "53300"
@@ -118,7 +120,10 @@ def unavailable_after(exception: BaseException | None) -> Unavailable | None:
         return Unavailable(gettext("The database can't be reached. Try again in a moment."))
     if is_overload(exception) or is_rolled_back(exception):
         return Unavailable(gettext("This took too long, perhaps because of other requests. Nothing was stored."))
-    return BeingUpdated() if is_of_newer_version(exception) else None
+    if is_of_newer_version(exception):
+        logger.warning("A statement failed on tables of a newer version", exc_info=exception)
+        return BeingUpdated()
+    return None
 
 
 def _code(exception: BaseException) -> str:

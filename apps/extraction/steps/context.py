@@ -134,7 +134,8 @@ class Context:
         self.noted = Counter()
         self.read_rev = Chat.objects.for_owner(self.owner_id).values_list("rev", flat=True).get(pk=self.run.chat_id)
         self.read_to = window.messages[-1].index if window.messages else self.last_index
-        self.read_without = withheld_in(self.chat)
+        # A message of the window that was withheld since it was loaded is not left out: the step ends before its call.
+        self.read_without = withheld_in(self.chat) - {message.pk for message in window.messages}
 
     @property
     def backend(self) -> GenerationBackend:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from apps.chats.models import Character, Message
 from apps.common.text_languages import ENGLISH_NAMES, MAX_CHARACTERS, language_of
 from apps.english.words import content_words
+from apps.extraction.progress import window_key
 from apps.extraction.prompts import examples
 from apps.extraction.prompts.rendering import join_blocks
 from apps.extraction.prompts.task import Task, any_line_of
@@ -67,11 +68,12 @@ def _ask(
 ) -> tuple[DividedReply, Mapping[str, Any]]:
     """Ask for the lines of all tiers. Return the reply, and the ids that its numbers stand for, by list."""
     known = _known_material(context, window.turns, members)
+    earlier = _earlier(context, window)
     subject = ", ".join(character.name for one in members if (character := one or context.chat.character))
     material = {
         "forms": _forms_text(forms, {"subject": subject, "per_kind": context.settings.new_per_kind}),
         "turns": turns_material(window.turns, dates=context.settings.dates, zone=context.zone),
-        "earlier": turns_material(_earlier(context, window), dates=context.settings.dates, zone=context.zone),
+        "earlier": turns_material(earlier, dates=context.settings.dates, zone=context.zone),
         "language": named_language(turn.mes for turn in window.turns.values()),
         **known,
     }
@@ -81,8 +83,9 @@ def _ask(
         material,
         max_tokens=limit,
         line_pattern=any_line_of(form.pattern for form in forms),
-        # What is known may change until the window is read. That is no reason to pay for it twice.
-        key=" ".join([window.key, *(form.name for form in forms)]),
+        # What is known may change until the window is read. That is no reason to pay for it twice. A message that
+        # was shown for reference and changed or was hidden since is one: the reply may tell what it said.
+        key=" ".join([window.key, window_key(list(earlier.values()), ""), *(form.name for form in forms)]),
         offered={
             form.known.name: {str(entry["number"]): entry["id"] for entry in known[form.known.name] if "id" in entry}
             for form in forms_with_lines()

@@ -22,7 +22,7 @@ def erase_namespace(owner: Owner, namespace: str) -> int:
     rows = Chat._base_manager.filter(owner_id=owner_id_of(owner), namespace=namespace).select_for_update()
     chats = list(rows.order_by("pk").values_list("pk", flat=True))
     for chat_id in chats:
-        purge_chat(owner, chat_id, keep_memories=False)
+        purge_chat(owner, chat_id, keep_memories=False, with_namespace=True)
     characters = list(Character.objects.for_owner(owner).in_namespace(namespace).order_by("pk"))
     for character in characters:
         delete_character(character)

@@ -24,16 +24,16 @@ def during(monkeypatch: pytest.MonkeyPatch) -> During:
     """A function that has something happen once, after the model's first reply to a task and before it is stored."""
 
     def during(task: str, action: Callable[[], object]) -> list[bool]:
-        original, done = Asker.__call__, []
+        original, done = Asker.answer, []
 
-        def ask(self: Asker, asked: str, *args: object, **kwargs: object) -> str:
+        def ask(self: Asker, asked: str, *args: object, **kwargs: object) -> object:
             reply = original(self, asked, *args, **kwargs)  # type: ignore[arg-type]
             if asked == task and not done:
                 done.append(True)
                 action()
             return reply
 
-        monkeypatch.setattr(Asker, "__call__", ask)
+        monkeypatch.setattr(Asker, "answer", ask)
         return done
 
     return during
@@ -139,4 +139,20 @@ def test_what_is_said_again_is_kept_though_its_first_message_is_taken_back(owner
     read(chat, tiers=["long_term"])
     settle(chat)
     assert done
+    assert active_memories(chat, "long_term", chat.character_id).get().text == "Mira lives in Oslo."
+
+
+def test_a_reply_that_saw_an_earlier_message_is_not_used_once_that_is_taken_back(
+    owner: User, server: ScriptedServer, during: During
+) -> None:
+    chat = tell(owner, "SECRET is told.", "Good.", "Yes.")
+    tune(chat, reading="one")
+    read(chat)
+    append(chat, "FACT(2): Mira lives in Oslo.", "Good.", "Yes.", is_user=True)
+    done = during("reading", lambda: take_back(chat))
+    read(chat)
+    shown = ["SECRET" in one.prompt for one in server.requests if storyteller.task_of(one) == "reading"]
+    assert done
+    # The first window; the second, with the message before it; that again without it; and the message as it is now.
+    assert shown == [True, True, False, False]
     assert active_memories(chat, "long_term", chat.character_id).get().text == "Mira lives in Oslo."
