@@ -37,7 +37,7 @@ SUITES = {
     "apps/common/jobs/transitions.py": "tests/common/test_jobs.py",
     "apps/common/jobs/turns.py": "tests/common/test_jobs.py",
     "apps/extraction/progress.py": "tests/extraction/test_progress.py tests/extraction/test_runs.py",
-    "apps/extraction/tiers/proposals.py": "tests/extraction/test_reading_again.py tests/extraction/test_pipeline.py",
+    "apps/extraction/memories/proposals.py": "tests/extraction/test_reading_again.py tests/extraction/test_pipeline.py",
     "apps/prompts/filling/fitting.py": "tests/prompts/test_budgets.py",
     "apps/llm/http/addresses.py": "tests/llm/test_addresses.py",
     "apps/memories/operations/invalidation.py": "tests/memories/test_inherited_invalidation.py"

@@ -20,8 +20,8 @@ from apps.evaluation.annotations import SessionTurn, read_sessions
 from apps.evaluation.datasets import UnusableDataset, read_json
 from apps.evaluation.json_lines import read_json_lines
 from apps.evaluation.supersession import LABEL_OF, LABELS, PASSED, SUPERSEDED
+from apps.extraction.memories.lines import parse_memories
 from apps.extraction.settings.schema import DEFAULTS
-from apps.extraction.tiers.memories import parse_memories
 from apps.llm.embeddings import get_embedder
 from apps.llm.generation import GenerationRequest
 from apps.memories.candidates import Candidate

@@ -18,7 +18,7 @@ from apps.extraction.prompts.task import TEXT_PATTERN, Task
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.dictation import Dictation
 from apps.extraction.steps.turns import messages_between, source_of, within_budget
-from apps.extraction.tiers.tier import Form, ShownEntries, Tier
+from apps.extraction.tier import Form, ShownEntries, Tier
 from apps.llm.backends import vectors_if_available
 from apps.memories.models import Arc, Memory, Scene
 from apps.memories.operations.arcs import open_arc, resolve_arc

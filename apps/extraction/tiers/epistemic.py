@@ -20,7 +20,7 @@ from apps.extraction.steps.context import Context, StageOutcome, Window, turns_m
 from apps.extraction.steps.dictation import Dictation
 from apps.extraction.steps.people import canonical_names, known_people
 from apps.extraction.steps.turns import find_source_turn, messages_between, source_of, within_budget
-from apps.extraction.tiers.tier import Form, ShownEntries, Tier
+from apps.extraction.tier import Form, ShownEntries, Tier
 from apps.memories.candidates import KnowledgeLine
 from apps.memories.models import Knowledge
 from apps.memories.operations.knowledge import write_knowledge

@@ -7,7 +7,7 @@ from apps.extraction.parsers.records import ParsedLines, Record, has_lines, pars
 from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.turns import source_of
-from apps.extraction.tiers.tier import Form, Tier
+from apps.extraction.tier import Form, Tier
 from apps.memories.candidates import StateLine
 from apps.memories.operations.ledger import write_states
 

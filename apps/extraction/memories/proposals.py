@@ -9,12 +9,12 @@ from uuid import UUID
 
 from apps.chats.models import Message
 from apps.extraction.jobs.embedding_jobs import embed_texts
+from apps.extraction.memories import pair_questions
+from apps.extraction.memories.lines import candidates_from
+from apps.extraction.memories.relationships import find_relationship_changes
+from apps.extraction.memories.triggers import find_triggers
 from apps.extraction.parsers.records import ParsedLines
 from apps.extraction.steps.context import Context, StageOutcome
-from apps.extraction.tiers import judging
-from apps.extraction.tiers.memories import candidates_from
-from apps.extraction.tiers.relationships import find_relationship_changes
-from apps.extraction.tiers.triggers import find_triggers
 from apps.llm.backends import embedder_for, vectors_if_available
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.generation import Refused
@@ -62,7 +62,7 @@ class Proposals:
 def remember(context: Context, turns: Mapping[int, Message], tier: str, reply: str) -> StageOutcome:
     """Return the outcome of a reply that is about the memories of one tier alone."""
     proposals = compare_with_known(context, turns, tier, candidates_from(context, turns, tier, reply))
-    return outcome_of(context, proposals, judging.ask_about(context, proposals.uncertain_pairs))
+    return outcome_of(context, proposals, pair_questions.ask_about(context, proposals.uncertain_pairs))
 
 
 def compare_with_known(
@@ -93,7 +93,7 @@ def compare_with_known(
         batch=batch,
         candidates=list(lines.values()),
         neighbours=_neighbours(context, batch, lines, previous_ids) if lines else [],
-        thresholds=judging.thresholds_of(settings, by_words=vectors is None),
+        thresholds=pair_questions.thresholds_of(settings, by_words=vectors is None),
         times={number: turn.sent_at for number, turn in turns.items()},
         previous_ids=set(previous_ids),
         unused=parsed.unused,
@@ -130,7 +130,7 @@ def outcome_of(context: Context, proposals: Proposals, answers: Mapping[Pair, Re
         proposals.batch.vectors,
         proposals.thresholds,
         answers,
-        judging.comparison_for(context),
+        pair_questions.comparison_for(context),
         proposals.times,
     )
     if context.has_model:

@@ -15,7 +15,7 @@ from apps.extraction.prompts.task import NAME_PATTERN, TEXT_PATTERN, Task
 from apps.extraction.steps.context import Context, turns_material
 from apps.extraction.steps.people import canonical_names, is_named, known_people, known_things
 from apps.extraction.steps.turns import source_of
-from apps.extraction.tiers.tier import Form, ShownEntries
+from apps.extraction.tier import Form, ShownEntries
 from apps.memories.candidates import MAGNITUDES, MEDIUM, Descriptor, RelationshipLine
 from apps.memories.models import Entity, Relationship
 from apps.memories.operations.relationships import write_relationships
