@@ -68,7 +68,7 @@ def outcome_of(
         mark_consolidated(context.owner_id, shown)
         return Counter(merged=count)
 
-    return StageOutcome(write, unused)
+    return StageOutcome([write], unused)
 
 
 def due_entries(context: Context, tier: str) -> list[list[Memory]]:

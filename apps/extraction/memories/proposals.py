@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from uuid import UUID
 
 from apps.chats.models import Message
@@ -14,7 +15,7 @@ from apps.extraction.memories.lines import candidates_from
 from apps.extraction.memories.relationships import find_relationship_changes
 from apps.extraction.memories.triggers import find_triggers
 from apps.extraction.parsers.records import ParsedLines
-from apps.extraction.steps.context import Context, StageOutcome
+from apps.extraction.steps.context import Context, StageOutcome, Write
 from apps.llm.backends import embedder_for, vectors_if_available
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.generation import Refused
@@ -137,20 +138,15 @@ def outcome_of(context: Context, proposals: Proposals, answers: Mapping[Pair, Re
         verdicts = _reject_excess(verdicts, context.settings.new_per_kind, proposals.previous_ids)
     batch = replace(proposals.batch, verdicts=verdicts)
     batch = replace(batch, triggers=find_triggers(context, batch))
-    relationships, error = None, ""
+    writes: list[Write] = [partial(write_verdicts, batch)]
+    error = ""
     if batch.tier == Memory.Tier.LONG_TERM:
         try:
-            relationships = find_relationship_changes(context, batch)
+            if relationships := find_relationship_changes(context, batch):
+                writes.append(relationships.write)
         except Refused as failure:
             error = failure.detail  # the memories are stored without, and the turns can be read again
-
-    def write() -> Counter[str]:
-        counts = write_verdicts(batch)
-        if relationships:
-            counts["relationships"] = relationships.write()
-        return counts
-
-    return StageOutcome(write, proposals.unused, error)
+    return StageOutcome(writes, proposals.unused, error)
 
 
 def _reject_excess(verdicts: Sequence[Verdict], per_kind: int, previous_ids: Set[UUID]) -> list[Verdict]:

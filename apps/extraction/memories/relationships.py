@@ -1,6 +1,7 @@
 """Relationships: changes between characters in the turns of a window, which long-term memories bring along."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -53,8 +54,9 @@ class RelationshipChanges:
     lines: Sequence[tuple[RelationshipLine, Message]]
     run_id: Any
 
-    def write(self) -> int:
-        return write_relationships(self.chat, self.character, self.lines, self.run_id)
+    def write(self) -> Counter[str]:
+        """Write the changes and return their number."""
+        return Counter(relationships=write_relationships(self.chat, self.character, self.lines, self.run_id))
 
 
 def find_relationship_changes(context: Context, batch: VerdictBatch) -> RelationshipChanges | None:

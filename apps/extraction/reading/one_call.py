@@ -1,6 +1,5 @@
 """Read a window for all tiers with one call of the model, and ask about all that is uncertain or due with a second."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -118,14 +117,10 @@ def _due_check(context: Context, window: Window) -> continuity.ReplyCheck | None
     return continuity.due_check(context, review.MAX_FACT_TOKENS)
 
 
-def _joined(outcomes: Iterable[StageOutcome], unused: Sequence[str]) -> StageOutcome:
+def _joined(outcomes: Sequence[StageOutcome], unused: Sequence[str]) -> StageOutcome:
     """Return one outcome that writes all of them."""
-    outcomes = list(outcomes)
-
-    def write() -> Counter[str]:
-        return sum((outcome.write() for outcome in outcomes), Counter[str]())
-
-    return StageOutcome(write, [*unused, *dict.fromkeys(line for outcome in outcomes for line in outcome.unused)])
+    writes = [write for outcome in outcomes for write in outcome.writes]
+    return StageOutcome(writes, [*unused, *dict.fromkeys(line for outcome in outcomes for line in outcome.unused)])
 
 
 # What is known and matters to a window, within a number of tokens

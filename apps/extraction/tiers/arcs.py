@@ -113,7 +113,7 @@ def _outcome_of(
         resolved = sum(resolve_arc(arc, message, summary) for arc, message, summary in changes.resolved.values())
         return Counter(arcs=len(changes.opened), resolved=resolved)
 
-    return StageOutcome(write, unused)
+    return StageOutcome([write], unused)
 
 
 def _open_new(

@@ -120,7 +120,7 @@ def outcome_of(context: Context, check: ReplyCheck, answer: str) -> StageOutcome
             replace_current(context.chat, VersionedText.Kind.REPAIR)
         return Counter(contradictions=len(issues))
 
-    return StageOutcome(write, parsed.unused)
+    return StageOutcome([write], parsed.unused)
 
 
 def _repair(context: Context, reply: Message, issues: list[dict[str, str]]) -> str:

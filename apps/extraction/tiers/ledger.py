@@ -88,7 +88,7 @@ def run(context: Context, window: Window) -> StageOutcome:
                 line, fields={name: quotation(speaker, value) for name, value in line.fields.items()}, cleared=()
             )
         lines.append((line, window.turns[number]))
-    return StageOutcome(lambda: Counter(ledger=write_states(context.chat, lines, context.run.pk)), unused)
+    return StageOutcome([lambda: Counter(ledger=write_states(context.chat, lines, context.run.pk))], unused)
 
 
 def _transcript_of(turns: Mapping[int, Message]) -> str:

@@ -110,7 +110,7 @@ def _outcome_of(
         ]
         return Counter(scenes=sum(new))
 
-    return StageOutcome(write)
+    return StageOutcome([write])
 
 
 def _far_enough(context: Context, shown: Sequence[Message], starts: Sequence[Message]) -> list[int]:

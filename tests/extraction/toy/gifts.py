@@ -16,7 +16,7 @@ def run(context: Context, window: Window) -> StageOutcome:
     """Ask for gifts, and store who owns them."""
     parsed = parse_gifts(context.ask("gifts", {"turns": turns_material(window.turns)}))
     lines = [(gift, window.turns[source_of(gift.name, window.turns)]) for gift in parsed.items]
-    return StageOutcome(lambda: Counter(gifts=write_states(context.chat, lines, context.run.pk)), parsed.unused)
+    return StageOutcome([lambda: Counter(gifts=write_states(context.chat, lines, context.run.pk))], parsed.unused)
 
 
 def parse_gifts(reply: str) -> ParsedLines[StateLine]:
