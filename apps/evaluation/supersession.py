@@ -20,7 +20,7 @@ from apps.extraction.memories.lines import Candidate
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Memory
 from apps.memories.verdicts.judging import Outcome, judge
-from apps.memories.verdicts.statements import Neighbour
+from apps.memories.verdicts.known_statements import Neighbour
 
 SUPERSEDED, DUPLICATE, PASSED = LABELS = ("superseded", "duplicate", "passed")
 LABEL_OF = {

@@ -27,8 +27,8 @@ from apps.llm.generation import GenerationRequest
 from apps.memories.candidates import Candidate
 from apps.memories.models import Memory
 from apps.memories.verdicts.judging import Outcome, judge
+from apps.memories.verdicts.known_statements import Neighbour
 from apps.memories.verdicts.neighbours import MAX_NEIGHBOURS
-from apps.memories.verdicts.statements import Neighbour
 
 TASKS = {Memory.Tier.SESSION: selection.session, Memory.Tier.LONG_TERM: selection.long_term}
 

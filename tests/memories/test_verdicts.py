@@ -26,7 +26,8 @@ from apps.memories.verdicts.judging import (
     Verdict,
     judge,
 )
-from apps.memories.verdicts.statements import COSINE, Neighbour, Thresholds
+from apps.memories.verdicts.known_statements import Neighbour
+from apps.memories.verdicts.thresholds import COSINE, Thresholds
 from apps.memories.verdicts.uncertain_pairs import Relation, uncertain_pairs
 
 

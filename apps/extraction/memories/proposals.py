@@ -24,6 +24,7 @@ from apps.memories.models import Memory
 from apps.memories.operations.verdicts import Limits, VerdictBatch, hash_of, write_verdicts
 from apps.memories.verdicts.former_texts import open_to_change, with_former_texts
 from apps.memories.verdicts.judging import Outcome, Verdict, judge
+from apps.memories.verdicts.known_statements import Neighbour, Pair
 from apps.memories.verdicts.neighbours import (
     ComparisonScope,
     find_neighbours,
@@ -31,7 +32,7 @@ from apps.memories.verdicts.neighbours import (
     neighbours_by_words,
     unembedded_memories,
 )
-from apps.memories.verdicts.statements import Neighbour, Pair, Thresholds
+from apps.memories.verdicts.thresholds import Thresholds
 from apps.memories.verdicts.uncertain_pairs import Relation, uncertain_pairs
 from apps.memories.witnesses import participants_of
 

@@ -18,7 +18,7 @@ from apps.extraction.steps.turns import fitting
 from apps.extraction.tiers import continuity
 from apps.llm.generation import Refused
 from apps.memories.models import Memory
-from apps.memories.verdicts.statements import Pair
+from apps.memories.verdicts.known_statements import Pair
 from apps.memories.verdicts.uncertain_pairs import Relation
 
 MAX_FACT_TOKENS = 600  # facts that the newest reply is compared with
