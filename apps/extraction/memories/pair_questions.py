@@ -1,4 +1,4 @@
-"""Thresholds of verdicts, and whether the model or the learned comparison decides uncertain ones."""
+"""Questions about pairs of statements: which are asked, of whom, how answers are read; and thresholds of verdicts."""
 
 import re
 from collections.abc import Mapping, Sequence
