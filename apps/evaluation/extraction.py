@@ -16,8 +16,8 @@ from apps.builtin.tasks import selection
 from apps.builtin.worth.salience import LONG_TERM, SESSION
 from apps.evaluation.annotations import Session, read_sessions
 from apps.evaluation.datasets import read_json
+from apps.extraction.memories.lines import KINDS, parse_memories
 from apps.extraction.settings.schema import DEFAULTS
-from apps.extraction.tiers.memories import KINDS, parse_memories
 from apps.llm.generation import GenerationRequest
 
 BUILT_IN = "built-in"

@@ -18,8 +18,8 @@ from apps.builtin.worth.salience import LONG_TERM, SESSION
 from apps.chats.dates import parse_date
 from apps.evaluation.datasets import UnusableDataset, required
 from apps.evaluation.json_lines import read_json_lines
+from apps.extraction.memories.lines import KINDS, Candidate, parse_memories
 from apps.extraction.settings.schema import DEFAULTS
-from apps.extraction.tiers.memories import KINDS, Candidate, parse_memories
 from apps.llm.generation import GenerationRequest
 from apps.memories.relative_dates import dated
 

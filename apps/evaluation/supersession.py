@@ -16,11 +16,11 @@ import numpy as np
 from apps.english.comparison import Comparison, compare
 from apps.evaluation.datasets import UnusableDataset, required
 from apps.evaluation.json_lines import read_json_lines
-from apps.extraction.tiers.memories import Candidate
+from apps.extraction.memories.lines import Candidate
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Memory
 from apps.memories.verdicts.judging import Outcome, judge
-from apps.memories.verdicts.statements import Neighbour
+from apps.memories.verdicts.known_statements import Neighbour
 
 SUPERSEDED, DUPLICATE, PASSED = LABELS = ("superseded", "duplicate", "passed")
 LABEL_OF = {

@@ -20,15 +20,15 @@ from apps.evaluation.annotations import SessionTurn, read_sessions
 from apps.evaluation.datasets import UnusableDataset, read_json
 from apps.evaluation.json_lines import read_json_lines
 from apps.evaluation.supersession import LABEL_OF, LABELS, PASSED, SUPERSEDED
+from apps.extraction.memories.lines import parse_memories
 from apps.extraction.settings.schema import DEFAULTS
-from apps.extraction.tiers.memories import parse_memories
 from apps.llm.embeddings import get_embedder
 from apps.llm.generation import GenerationRequest
 from apps.memories.candidates import Candidate
 from apps.memories.models import Memory
 from apps.memories.verdicts.judging import Outcome, judge
+from apps.memories.verdicts.known_statements import Neighbour
 from apps.memories.verdicts.neighbours import MAX_NEIGHBOURS
-from apps.memories.verdicts.statements import Neighbour
 
 TASKS = {Memory.Tier.SESSION: selection.session, Memory.Tier.LONG_TERM: selection.long_term}
 

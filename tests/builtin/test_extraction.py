@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from apps.builtin.tasks.selection import long_term, session
 from apps.english.requests import asked_to_remember
+from apps.extraction.memories.lines import KINDS, Candidate, parse_memories
 from apps.extraction.settings.schema import DEFAULTS
-from apps.extraction.tiers.memories import KINDS, Candidate, parse_memories
 from apps.llm.generation import GenerationRequest
 from apps.memories.quotations import quoted_speaker
 from tests.durations import takes_at_most

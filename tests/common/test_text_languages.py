@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.common.text_languages import ENGLISH_NAMES, language_of, likeliest_languages
-from apps.extraction.tiers.reading import UNNAMED_LANGUAGE as UNNAMED
-from apps.extraction.tiers.reading import named_language
+from apps.extraction.reading.one_call import UNNAMED_LANGUAGE as UNNAMED
+from apps.extraction.reading.one_call import named_language
 
 
 @pytest.mark.parametrize(

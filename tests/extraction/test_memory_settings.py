@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from apps.accounts.models import User
 from apps.common.problems import Invalid
+from apps.extraction.reading.registry import TIERS
 from apps.extraction.settings.schema import DEFAULTS, SETTINGS, Settings, defaults, resolve, validate
 from apps.extraction.settings.stores import change_settings, settings_of, settings_of_owner
-from apps.extraction.tiers.registry import TIERS
 from tests.factories import UserFactory, make_character, make_chat
 
 

@@ -10,17 +10,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from apps.extraction.parsers.free_text import parse_free_text
-from apps.extraction.parsers.records import MAX_ITEMS, MAX_UNUSED
-from apps.extraction.parsers.text_cleanup import MAX_REPLY
-from apps.extraction.tiers.arcs import ArcLine, format_arc, parse_arcs
-from apps.extraction.tiers.canon import LABELS, parse_canon
-from apps.extraction.tiers.consolidation import MergeLine, format_merge, parse_merges
-from apps.extraction.tiers.continuity import Contradiction, format_contradiction, parse_contradictions
-from apps.extraction.tiers.epistemic import KINDS, KnowledgeLine, format_knowledge, parse_knowledge
-from apps.extraction.tiers.judging import parse_relations
-from apps.extraction.tiers.ledger import StateLine, format_state, parse_states
-from apps.extraction.tiers.memories import (
+from apps.extraction.memories.consolidation import MergeLine, format_merge, parse_merges
+from apps.extraction.memories.lines import (
     ENTITY_KINDS,
     EXPIRATIONS,
     MAX_ENTITIES,
@@ -29,17 +20,26 @@ from apps.extraction.tiers.memories import (
     format_memory,
     parse_memories,
 )
-from apps.extraction.tiers.profiles import Profile, format_profile, parse_profiles
-from apps.extraction.tiers.relationships import (
+from apps.extraction.memories.pair_questions import parse_relations
+from apps.extraction.memories.relationships import (
     MAGNITUDES,
     Descriptor,
     RelationshipLine,
     format_relationship,
     parse_relationships,
 )
+from apps.extraction.memories.triggers import format_triggers, parse_triggers
+from apps.extraction.parsers.free_text import parse_free_text
+from apps.extraction.parsers.records import MAX_ITEMS, MAX_UNUSED
+from apps.extraction.parsers.text_cleanup import MAX_REPLY
+from apps.extraction.tiers.arcs import ArcLine, format_arc, parse_arcs
+from apps.extraction.tiers.canon import LABELS, parse_canon
+from apps.extraction.tiers.continuity import Contradiction, format_contradiction, parse_contradictions
+from apps.extraction.tiers.epistemic import KINDS, KnowledgeLine, format_knowledge, parse_knowledge
+from apps.extraction.tiers.ledger import StateLine, format_state, parse_states
+from apps.extraction.tiers.profiles import Profile, format_profile, parse_profiles
 from apps.extraction.tiers.scenes import parse_yes_no
 from apps.extraction.tiers.summary import SECTIONS, format_summary, parse_summary
-from apps.extraction.tiers.triggers import format_triggers, parse_triggers
 from apps.memories.candidates import LEDGER_FIELDS
 
 MEMORY_KINDS = ("fact", "relationship", "preference", "event")

@@ -2,11 +2,11 @@
 
 import pytest
 
+from apps.extraction.memories.consolidation import MergeLine, parse_merges
+from apps.extraction.memories.relationships import Descriptor, RelationshipLine, parse_relationships
 from apps.extraction.tiers.arcs import ArcLine, parse_arcs
-from apps.extraction.tiers.consolidation import MergeLine, parse_merges
 from apps.extraction.tiers.epistemic import KnowledgeLine, format_retired, parse_knowledge
 from apps.extraction.tiers.ledger import StateLine, parse_states
-from apps.extraction.tiers.relationships import Descriptor, RelationshipLine, parse_relationships
 
 
 @pytest.mark.parametrize(

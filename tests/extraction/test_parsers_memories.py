@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.extraction.tiers.memories import (
+from apps.extraction.memories.lines import (
     ENTITY_KINDS,
     EXPIRATIONS,
     MAX_ENTITIES,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.extraction.tiers.plain_notes import Said, is_enough, parse_plain
+from apps.extraction.memories.plain_notes import Said, is_enough, parse_plain
 
 SAID = Said(
     [

@@ -2,11 +2,11 @@
 
 import pytest
 
+from apps.extraction.memories.lines import parse_memories
 from apps.extraction.parsers.records import has_lines
+from apps.extraction.reading.reply_parts import is_reading, parse_reading
 from apps.extraction.tiers.epistemic import parse_knowledge
 from apps.extraction.tiers.ledger import parse_states
-from apps.extraction.tiers.memories import parse_memories
-from apps.extraction.tiers.reply_parts import is_reading, parse_reading
 from apps.memories.candidates import Candidate, KnowledgeLine, NamedEntity, StateLine
 from tests.durations import takes_at_most
 

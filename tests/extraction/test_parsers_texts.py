@@ -2,13 +2,13 @@
 
 import pytest
 
+from apps.extraction.memories.pair_questions import parse_relations
+from apps.extraction.memories.triggers import parse_triggers
 from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.tiers.continuity import Contradiction, is_all_clear, parse_contradictions
-from apps.extraction.tiers.judging import parse_relations
 from apps.extraction.tiers.profiles import Profile, parse_profiles
 from apps.extraction.tiers.scenes import parse_yes_no
 from apps.extraction.tiers.summary import parse_summary
-from apps.extraction.tiers.triggers import parse_triggers
 from apps.memories.verdicts.uncertain_pairs import Relation
 
 BODY = "1. Scene and setting: an inn at night.\n2. Who is present: Mira and Tom."

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from apps.accounts.models import User
 from apps.common.problems import Invalid, Missing
+from apps.extraction.memories.lines import parse_memories
 from apps.extraction.prompts.material import PLACEHOLDER_MEANINGS
 from apps.extraction.prompts.rendering import (
     check_template,
@@ -23,7 +24,6 @@ from apps.extraction.prompts.task import TASKS
 from apps.extraction.prompts.transcript import CLOSING, OPENING, neutralize
 from apps.extraction.tiers.arcs import parse_arcs
 from apps.extraction.tiers.epistemic import parse_knowledge
-from apps.extraction.tiers.memories import parse_memories
 from tests.durations import takes_at_most
 
 KINDS = ("fact", "relationship", "preference", "event")

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from apps.chats.models import Chat
 from apps.chats.operations import add_participant, append_messages
+from apps.extraction.memories.lines import candidates_from
+from apps.extraction.memories.proposals import compare_with_known, outcome_of
 from apps.extraction.models import ExtractionRun
 from apps.extraction.settings.stores import settings_of
 from apps.extraction.steps.asking import Asker
 from apps.extraction.steps.context import Context
-from apps.extraction.tiers.memories import candidates_from
-from apps.extraction.tiers.proposals import compare_with_known, outcome_of
 from apps.llm.backends import backend_for
 from apps.memories.models import Memory
 from apps.memories.verdicts.judging import Outcome

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from apps.english.comparison import Comparison, compare
 from apps.english.words import jaccard
-from apps.extraction.tiers import judging
-from apps.extraction.tiers.judging import comparison_for
-from apps.extraction.tiers.memories import Candidate
+from apps.extraction.memories import pair_questions
+from apps.extraction.memories.lines import Candidate
+from apps.extraction.memories.pair_questions import comparison_for
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.memories.verdicts.judging import (
     MAX_PASSED_IN_SUPERSEDED,
@@ -26,7 +26,8 @@ from apps.memories.verdicts.judging import (
     Verdict,
     judge,
 )
-from apps.memories.verdicts.statements import COSINE, Neighbour, Thresholds
+from apps.memories.verdicts.known_statements import Neighbour
+from apps.memories.verdicts.thresholds import COSINE, Thresholds
 from apps.memories.verdicts.uncertain_pairs import Relation, uncertain_pairs
 
 
@@ -338,7 +339,7 @@ def test_without_this_machine_s_model_all_stand(monkeypatch: pytest.MonkeyPatch)
     def broken() -> None:
         raise EmbeddingUnavailable("no model")
 
-    monkeypatch.setattr(judging, "get_embedder", broken)
+    monkeypatch.setattr(pair_questions, "get_embedder", broken)
     context: Any = SimpleNamespace(backend=SimpleNamespace(name="builtin"))
     verdict = judge([line(NEW)], [[known(OLD, 0.5)]], unit(0.0), compare=comparison_for(context))[0]
     assert verdict.outcome == Outcome.PASSED

@@ -18,10 +18,10 @@ from apps.chats.operations import purge_chat
 from apps.common import jobs
 from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun, RunStep
+from apps.extraction.reading.stages import closing_stages, separate_stages
 from apps.extraction.runs.operations import request_run, resume_run
 from apps.extraction.runs.queries import latest_run
 from apps.extraction.settings.stores import change_settings
-from apps.extraction.tiers.stages import closing_stages, separate_stages
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import connect as connect
 from tests.extraction.engine.conftest import no_waiting as no_waiting

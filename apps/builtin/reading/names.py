@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from apps.extraction.tiers.memories import UNKNOWN_KIND, NamedEntity
+from apps.extraction.memories.lines import UNKNOWN_KIND, NamedEntity
 
 _WORD = r"[^\W\d_a-zß-öø-ÿ][\w'’-]*"
 _TITLE = r"(?:(?:Mr|Mrs|Ms|Dr|St)\.\s+)?"

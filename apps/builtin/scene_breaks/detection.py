@@ -8,7 +8,7 @@ from apps.builtin.scene_breaks.features import WINDOW, stays_in_scene
 from apps.builtin.scene_breaks.inputs import inputs_of, inputs_without_vectors
 from apps.builtin.scene_breaks.marks import is_marked
 from apps.builtin.scene_breaks.network import Network
-from apps.extraction.tiers.scene_detection import Accept, SceneTurn
+from apps.extraction.steps.scene_detection import Accept, SceneTurn
 from apps.llm.embeddings import EmbeddingUnavailable
 
 WEIGHTS = Path(__file__).with_name("weights.npz")

@@ -10,7 +10,7 @@ from apps.builtin.scene_breaks import words
 from apps.builtin.scene_breaks.marks import is_marked
 from apps.builtin.scene_breaks.parts import parts_of
 from apps.builtin.scene_breaks.words import any_of, words_of
-from apps.extraction.tiers.scene_detection import SceneTurn
+from apps.extraction.steps.scene_detection import SceneTurn
 
 WINDOW = 8  # earlier messages that are read with a message
 COMPARED_MESSAGES = 4  # number of preceding messages whose vectors are compared with that of the opening

@@ -7,7 +7,7 @@ import numpy as np
 from apps.builtin.scene_breaks.features import COMPARED_MESSAGES, SIMILARITY_COUNT, features, similarities
 from apps.builtin.scene_breaks.network import Array
 from apps.builtin.scene_breaks.parts import parts_of
-from apps.extraction.tiers.scene_detection import SceneTurn
+from apps.extraction.steps.scene_detection import SceneTurn
 from apps.llm.embeddings import get_embedder
 
 VECTORS = 4  # number of vectors in a row: of the opening, the first sentence, the message and the one before

@@ -6,7 +6,7 @@ import numpy as np
 
 from apps.builtin.scene_breaks.inputs import DIMENSIONS, VECTORS, inputs_of
 from apps.builtin.scene_breaks.network import Array, Network, sigmoid
-from apps.extraction.tiers.scene_detection import SceneTurn
+from apps.extraction.steps.scene_detection import SceneTurn
 
 COMPONENTS = 128  # number of principal components kept of each vector
 VECTOR_SCALE = 20.0  # about the square root of DIMENSIONS: brings vectors to the size of features

@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Sequence
 
 from apps.builtin.scene_breaks.parts import parts_of
-from apps.extraction.tiers.scene_detection import SceneTurn
+from apps.extraction.steps.scene_detection import SceneTurn
 
 MIN_PAUSE = dt.timedelta(hours=6)  # minimum time between two messages that begins a scene
 HABIT_LENGTH = 2  # messages of an author with a separator, after which another separator is ignored

@@ -7,7 +7,7 @@ from typing import Any
 from apps.english.clauses import split_speaker
 from apps.english.lexicon import stem
 from apps.english.words import STOP_WORDS
-from apps.extraction.tiers.consolidation import MergeLine, format_merge
+from apps.extraction.memories.consolidation import MergeLine, format_merge
 from apps.llm.generation import GenerationRequest
 
 MIN_WORDS = 3

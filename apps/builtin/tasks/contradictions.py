@@ -8,8 +8,8 @@ from apps.builtin.reading.sentences import sentences_of
 from apps.builtin.reading.statements import Statement, statements_of
 from apps.english.comparison import compare
 from apps.english.words import jaccard
+from apps.extraction.memories.pair_questions import format_relation
 from apps.extraction.tiers.continuity import Contradiction, format_contradiction
-from apps.extraction.tiers.judging import format_relation
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.llm.generation import GenerationRequest
 from apps.memories.verdicts.uncertain_pairs import Relation

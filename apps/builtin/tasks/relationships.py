@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from apps.builtin.reading.statements import Statement, resolve_person, statements_of, subjects
-from apps.extraction.tiers.relationships import Descriptor, RelationshipLine, format_relationship
+from apps.extraction.memories.relationships import Descriptor, RelationshipLine, format_relationship
 from apps.llm.generation import GenerationRequest
 
 Magnitudes = dict[str, str]  # magnitudes by descriptor

@@ -11,7 +11,7 @@ from apps.builtin.worth.model import worth_of
 from apps.builtin.worth.salience import LONG_TERM, SESSION, classify, importance
 from apps.builtin.worth.worthwhile import Worthwhile, worthwhile_sentences
 from apps.common.text_languages import ENGLISH
-from apps.extraction.tiers.memories import EXPIRATION, Candidate, format_memory
+from apps.extraction.memories.lines import EXPIRATION, Candidate, format_memory
 from apps.llm.generation import GenerationRequest
 
 FALLBACK_KINDS = {LONG_TERM: "fact", SESSION: "detail"}  # used once a kind is full

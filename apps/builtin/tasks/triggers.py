@@ -5,7 +5,7 @@ import re
 from apps.builtin.reading.names import names_in
 from apps.english.clauses import split_speaker
 from apps.english.words import STOP_WORDS
-from apps.extraction.tiers.triggers import MAX_WORDS, format_triggers
+from apps.extraction.memories.triggers import MAX_WORDS, format_triggers
 from apps.llm.generation import GenerationRequest
 from apps.memories.trigger_words import LENGTHS
 

@@ -56,7 +56,7 @@ class Task:
 
 
 # All tasks by name, in the order of pages. The tiers declare theirs, and are loaded when a task is first looked up.
-TASKS = cast(Mapping[str, Task], SimpleLazyObject(on_demand("apps.extraction.tiers.stages:all_tasks")))
+TASKS = cast(Mapping[str, Task], SimpleLazyObject(on_demand("apps.extraction.reading.stages:all_tasks")))
 
 
 def any_line_of(patterns: Iterable[str]) -> str:

@@ -21,6 +21,7 @@ from apps.common.problems import Missing
 from apps.common.stored_texts import gettext_stored
 from apps.extraction import progress
 from apps.extraction.models import UNUSED, ExtractionProgress, ExtractionRun, RunStep
+from apps.extraction.reading.stages import Stage, closing_stages, reading_stages
 from apps.extraction.runs.waiting import wait_on_failure
 from apps.extraction.runs.windows import next_windows, reading_tiers
 from apps.extraction.settings.plans import ReadingPlan, plan_for
@@ -28,7 +29,6 @@ from apps.extraction.settings.stores import settings_of
 from apps.extraction.steps import recording
 from apps.extraction.steps.asking import Asker
 from apps.extraction.steps.context import Context, StageOutcome, Window
-from apps.extraction.tiers.stages import Stage, closing_stages, reading_stages
 from apps.llm.backends import backend_for
 from apps.llm.generation import Refused, get_backend
 from apps.memories.models import Memory

@@ -8,11 +8,11 @@ from apps.extraction import progress
 from apps.extraction.models import ExtractionRun
 from apps.extraction.progress import end_of_window
 from apps.extraction.prompts.transcript import MAX_TURN
+from apps.extraction.reading.stages import closing_stages, reading_stages
 from apps.extraction.runs.queries import is_read_only
 from apps.extraction.settings.schema import READING_TIERS
 from apps.extraction.steps.context import Context, Window
 from apps.extraction.steps.turns import parts_of
-from apps.extraction.tiers.stages import closing_stages, reading_stages
 from apps.llm.tokens import count_tokens
 from apps.memories.witnesses import learners
 

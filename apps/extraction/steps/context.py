@@ -26,6 +26,8 @@ from apps.memories.witnesses import participant_of, participants_of, witnessed_t
 MIN_EARLIER = 6  # messages before a window
 MIN_TOKEN_BUDGET = 500  # minimum tokens for messages, however small the context
 
+Write = Callable[[], Counter[str]]  # stores rows and returns counts of them
+
 
 @dataclass(frozen=True)
 class Window:
@@ -73,14 +75,18 @@ def turns_material(
 
 @dataclass
 class StageOutcome:
-    """Result of a stage. ``write`` stores it, in the transaction that ends the step, and returns counts of its rows.
+    """Result of a stage. Each of the ``writes`` stores a part of it and returns counts of its rows.
 
     ``unused`` are lines of the reply that could not be used. ``error`` says why the model refused to read the window.
     """
 
-    write: Callable[[], Counter[str]] = Counter
+    writes: Sequence[Write] = ()
     unused: Sequence[str] = ()
     error: str = ""
+
+    def write(self) -> Counter[str]:
+        """Store all parts, in their order. Must be called in the transaction that ends the step."""
+        return sum((write() for write in self.writes), Counter[str]())
 
 
 NO_OUTCOME = StageOutcome()

@@ -36,7 +36,7 @@ def text_outcome(
         write_version(context.chat, kind, character=character, run_id=context.run.pk, **fields)
         return Counter({counted_as: 1})
 
-    return StageOutcome(write)
+    return StageOutcome([write])
 
 
 NEVER = dt.datetime(1, 1, 1, tzinfo=dt.UTC)

@@ -4,20 +4,20 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from apps.extraction.memories.lines import KINDS, parse_memories
+from apps.extraction.memories.plain_notes import Said, parse_plain
+from apps.extraction.memories.relationships import parse_relationships
 from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.prompts.material import PromptContext
+from apps.extraction.reading.reply_parts import divide_reply
 from apps.extraction.suitability.scenarios import ReplyStatement
 from apps.extraction.tiers.arcs import RESOLVED, ArcLine, parse_arcs
 from apps.extraction.tiers.continuity import parse_contradictions
 from apps.extraction.tiers.epistemic import KINDS as KNOWLEDGE_KINDS
 from apps.extraction.tiers.epistemic import RETIRE, parse_knowledge
 from apps.extraction.tiers.ledger import parse_states
-from apps.extraction.tiers.memories import KINDS, parse_memories
-from apps.extraction.tiers.plain_notes import Said, parse_plain
 from apps.extraction.tiers.profiles import SECTIONS as PROFILE_SECTIONS
 from apps.extraction.tiers.profiles import parse_profiles
-from apps.extraction.tiers.relationships import parse_relationships
-from apps.extraction.tiers.reply_parts import divide_reply
 from apps.extraction.tiers.summary import SECTIONS as SUMMARY_SECTIONS
 from apps.extraction.tiers.summary import parse_summary
 

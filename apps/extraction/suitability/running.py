@@ -5,11 +5,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from apps.extraction.memories.lines import KINDS, parse_memories
 from apps.extraction.prompts.rendering import render
 from apps.extraction.prompts.task import TASKS, any_line_of
 from apps.extraction.suitability.scenarios import WAYS, ReplyStatement, Trial, met_expectations, trial_of, trials_for
 from apps.extraction.suitability.scoring import USABLE, TrialResult, failed_result, score_of, score_reply, verdict_of
-from apps.extraction.tiers.memories import KINDS, parse_memories
 from apps.llm.generation import (
     BUILTIN,
     Completion,

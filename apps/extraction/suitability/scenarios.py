@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from apps.extraction.prompts.rendering import join_blocks
-from apps.extraction.tiers.registry import forms_with_lines
-from apps.extraction.tiers.tier import Form
+from apps.extraction.reading.registry import forms_with_lines
+from apps.extraction.tier import Form
 from apps.llm.generation import BUILTIN
 
 MAX_EXACT_CHARS = 2  # longer words match also as the beginning of a word ("drown" matches "drowned")

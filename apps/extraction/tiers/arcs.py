@@ -18,7 +18,7 @@ from apps.extraction.prompts.task import TEXT_PATTERN, Task
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.dictation import Dictation
 from apps.extraction.steps.turns import messages_between, source_of, within_budget
-from apps.extraction.tiers.tier import Form, ShownEntries, Tier
+from apps.extraction.tier import Form, ShownEntries, Tier
 from apps.llm.backends import vectors_if_available
 from apps.memories.models import Arc, Memory, Scene
 from apps.memories.operations.arcs import open_arc, resolve_arc
@@ -113,7 +113,7 @@ def _outcome_of(
         resolved = sum(resolve_arc(arc, message, summary) for arc, message, summary in changes.resolved.values())
         return Counter(arcs=len(changes.opened), resolved=resolved)
 
-    return StageOutcome(write, unused)
+    return StageOutcome([write], unused)
 
 
 def _open_new(

@@ -15,7 +15,7 @@ from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome, Window
 from apps.extraction.steps.texts import backs_off, is_members_turn, tellable, text_outcome
 from apps.extraction.steps.turns import fitting, messages_between
-from apps.extraction.tiers.tier import Tier
+from apps.extraction.tier import Tier
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Arc, Memory, VersionedText
 from apps.memories.queries.arcs import resolved_arcs_of

@@ -19,7 +19,7 @@ from apps.extraction.progress import is_checked
 from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.turns import parts_of
-from apps.extraction.tiers.tier import Tier
+from apps.extraction.tier import Tier
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory, VersionedText
 from apps.memories.operations.texts import replace_current, write_version
@@ -120,7 +120,7 @@ def outcome_of(context: Context, check: ReplyCheck, answer: str) -> StageOutcome
             replace_current(context.chat, VersionedText.Kind.REPAIR)
         return Counter(contradictions=len(issues))
 
-    return StageOutcome(write, parsed.unused)
+    return StageOutcome([write], parsed.unused)
 
 
 def _repair(context: Context, reply: Message, issues: list[dict[str, str]]) -> str:

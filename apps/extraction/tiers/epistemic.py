@@ -20,7 +20,7 @@ from apps.extraction.steps.context import Context, StageOutcome, Window, turns_m
 from apps.extraction.steps.dictation import Dictation
 from apps.extraction.steps.people import canonical_names, known_people
 from apps.extraction.steps.turns import find_source_turn, messages_between, source_of, within_budget
-from apps.extraction.tiers.tier import Form, ShownEntries, Tier
+from apps.extraction.tier import Form, ShownEntries, Tier
 from apps.memories.candidates import KnowledgeLine
 from apps.memories.models import Knowledge
 from apps.memories.operations.knowledge import write_knowledge
@@ -63,11 +63,8 @@ def run(context: Context, window: Window) -> StageOutcome:
             reply = context.ask("epistemic", material)
             offered = {str(entry["number"]): entry["id"] for entry in known}
             outcomes.append(_outcome_of(context, turns, scene[-1], reply, offered))
-
-    def write() -> Counter[str]:
-        return Counter(knowledge=sum(outcome.write()["knowledge"] for outcome in outcomes))
-
-    return StageOutcome(write, [line for outcome in outcomes for line in outcome.unused])
+    writes = [write for outcome in outcomes for write in outcome.writes]
+    return StageOutcome(writes, [line for outcome in outcomes for line in outcome.unused])
 
 
 def run_from_reading(context: Context, window: Window) -> StageOutcome:
@@ -149,7 +146,7 @@ def _outcome_of(
     def write() -> Counter[str]:
         return Counter(knowledge=write_knowledge(context.chat, lines, outdated, context.run.pk))
 
-    return StageOutcome(write, unused)
+    return StageOutcome([write], unused)
 
 
 def _of_one_person(lines: Iterable[KnowledgeLine], names: Mapping[str, str], scene: str) -> Iterator[KnowledgeLine]:

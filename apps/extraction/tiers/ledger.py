@@ -16,7 +16,7 @@ from apps.extraction.prompts.task import NAME_PATTERN, TEXT_PATTERN, Task
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.dictation import Dictation
 from apps.extraction.steps.turns import source_of
-from apps.extraction.tiers.tier import Form, ShownEntries, Tier
+from apps.extraction.tier import Form, ShownEntries, Tier
 from apps.memories.candidates import LEDGER_FIELDS, StateLine
 from apps.memories.models import Entity, LedgerEntry
 from apps.memories.operations.ledger import write_states
@@ -88,7 +88,7 @@ def run(context: Context, window: Window) -> StageOutcome:
                 line, fields={name: quotation(speaker, value) for name, value in line.fields.items()}, cleared=()
             )
         lines.append((line, window.turns[number]))
-    return StageOutcome(lambda: Counter(ledger=write_states(context.chat, lines, context.run.pk)), unused)
+    return StageOutcome([lambda: Counter(ledger=write_states(context.chat, lines, context.run.pk))], unused)
 
 
 def _transcript_of(turns: Mapping[int, Message]) -> str:

@@ -5,16 +5,16 @@ from collections.abc import Mapping
 from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Message
-from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome, Window
-from apps.extraction.tiers import consolidation, judging, plain, relationships, triggers
-from apps.extraction.tiers.memories import (
+from apps.extraction.memories import consolidation, pair_questions, plain, relationships, triggers
+from apps.extraction.memories.lines import (
     MAX_LINE_TOKENS,
     ask_for_memories,
     memory_material,
     memory_task,
 )
-from apps.extraction.tiers.proposals import remember
-from apps.extraction.tiers.tier import Form, Tier
+from apps.extraction.memories.proposals import remember
+from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome, Window
+from apps.extraction.tier import Form, Tier
 from apps.llm.generation import get_backend
 
 NAME = "long_term"
@@ -54,7 +54,7 @@ LONG_TERM = memory_task(
 TIER = Tier(
     NAME,
     run,
-    (LONG_TERM, triggers.TRIGGERS, relationships.RELATIONSHIPS, consolidation.CONSOLIDATE, judging.PAIRS),
+    (LONG_TERM, triggers.TRIGGERS, relationships.RELATIONSHIPS, consolidation.CONSOLIDATE, pair_questions.PAIRS),
     per_member=True,
     merge=merge,
     forms=(

@@ -14,7 +14,7 @@ from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.texts import backs_off, is_members_turn, tellable, text_outcome
 from apps.extraction.steps.turns import messages_between, within_budget
-from apps.extraction.tiers.tier import Tier
+from apps.extraction.tier import Tier
 from apps.memories.models import Memory, Scene, VersionedText
 from apps.memories.queries.arcs import resolved_arcs_of
 from apps.memories.queries.memories import active_memories

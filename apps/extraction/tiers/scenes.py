@@ -14,9 +14,9 @@ from apps.extraction.parsers.text_cleanup import clean_line, clean_reply
 from apps.extraction.prompts import examples
 from apps.extraction.prompts.task import TEXT_PATTERN, Task
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
+from apps.extraction.steps.scene_detection import SceneTurn, scene_starts
 from apps.extraction.steps.turns import messages_between, within_budget
-from apps.extraction.tiers.scene_detection import SceneTurn, scene_starts
-from apps.extraction.tiers.tier import Form, Tier
+from apps.extraction.tier import Form, Tier
 from apps.memories.masking import masked
 from apps.memories.models import Scene
 from apps.memories.operations.scenes import Recap, write_recap, write_recap_of_break, write_scene
@@ -110,7 +110,7 @@ def _outcome_of(
         ]
         return Counter(scenes=sum(new))
 
-    return StageOutcome(write)
+    return StageOutcome([write])
 
 
 def _far_enough(context: Context, shown: Sequence[Message], starts: Sequence[Message]) -> list[int]:

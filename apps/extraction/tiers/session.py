@@ -2,11 +2,11 @@
 
 from django.utils.translation import gettext_lazy as _
 
+from apps.extraction.memories import consolidation
+from apps.extraction.memories.lines import ask_for_memories, memory_task
+from apps.extraction.memories.proposals import remember
 from apps.extraction.steps.context import Context, StageOutcome, Window
-from apps.extraction.tiers import consolidation
-from apps.extraction.tiers.memories import ask_for_memories, memory_task
-from apps.extraction.tiers.proposals import remember
-from apps.extraction.tiers.tier import Form, Tier
+from apps.extraction.tier import Form, Tier
 
 NAME = "session"
 

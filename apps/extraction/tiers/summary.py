@@ -14,7 +14,7 @@ from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.texts import text_outcome
 from apps.extraction.steps.turns import fitting
-from apps.extraction.tiers.tier import Tier
+from apps.extraction.tier import Tier
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory, VersionedText
 from apps.memories.queries.memories import active_memories

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from apps.english.words import jaccard
-from apps.memories.verdicts.statements import Neighbour
+from apps.memories.verdicts.known_statements import Neighbour
 
 Embed = Callable[[Sequence[str]], np.ndarray[Any, Any] | None]  # returns a unit vector per text, as rows, if it can
 

@@ -20,16 +20,14 @@ from apps.english.differences import actuality_differs, contradicts, people_diff
 from apps.english.retelling import brings_back, is_retold
 from apps.english.words import jaccard
 from apps.memories.candidates import Candidate
-from apps.memories.verdicts.statements import (
-    COSINE,
-    JACCARD,
+from apps.memories.verdicts.known_statements import (
     KnownStatement,
     Neighbour,
     Pair,
-    Thresholds,
     comparison_key,
     known_statements,
 )
+from apps.memories.verdicts.thresholds import COSINE, JACCARD, Thresholds
 from apps.memories.verdicts.uncertain_pairs import Relation
 
 Compare = Callable[[Sequence[tuple[str, str, str]]], list[Comparison]]  # compares tuples of (older, newer, kind)

@@ -14,7 +14,7 @@ from pgvector import Vector
 from apps.chats.models import Character, Chat, Message
 from apps.english.words import jaccard
 from apps.memories.models import Inheritance, Memory, MemorySource, RetiredReason
-from apps.memories.verdicts.statements import Neighbour
+from apps.memories.verdicts.known_statements import Neighbour
 from apps.memories.visibility import MemoryQuerySet, named_sql
 
 MAX_NEIGHBOURS = 12

@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 
 from apps.memories.candidates import Candidate
-from apps.memories.verdicts.statements import (
-    COSINE,
-    JACCARD,
+from apps.memories.verdicts.known_statements import (
     Neighbour,
     Pair,
-    Thresholds,
     comparison_key,
     known_statements,
 )
+from apps.memories.verdicts.thresholds import COSINE, JACCARD, Thresholds
 
 # Pairs that a model is asked about for each candidate: those with the most similar statements.
 MAX_PAIRS_PER_CANDIDATE = 3

@@ -10,9 +10,9 @@ from apps.extraction.models import ExtractionProgress, RunStep
 from apps.extraction.prompts.rendering import default_template
 from apps.extraction.prompts.task import TASKS
 from apps.extraction.prompts.transcript import neutralize
+from apps.extraction.reading.registry import TIERS
 from apps.extraction.settings import schema
 from apps.extraction.settings.stores import change_settings
-from apps.extraction.tiers.registry import TIERS
 from apps.memories.models import LedgerEntry
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.story import read, tell

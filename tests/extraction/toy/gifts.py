@@ -7,7 +7,7 @@ from apps.extraction.parsers.records import ParsedLines, Record, has_lines, pars
 from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.turns import source_of
-from apps.extraction.tiers.tier import Form, Tier
+from apps.extraction.tier import Form, Tier
 from apps.memories.candidates import StateLine
 from apps.memories.operations.ledger import write_states
 
@@ -16,7 +16,7 @@ def run(context: Context, window: Window) -> StageOutcome:
     """Ask for gifts, and store who owns them."""
     parsed = parse_gifts(context.ask("gifts", {"turns": turns_material(window.turns)}))
     lines = [(gift, window.turns[source_of(gift.name, window.turns)]) for gift in parsed.items]
-    return StageOutcome(lambda: Counter(gifts=write_states(context.chat, lines, context.run.pk)), parsed.unused)
+    return StageOutcome([lambda: Counter(gifts=write_states(context.chat, lines, context.run.pk))], parsed.unused)
 
 
 def parse_gifts(reply: str) -> ParsedLines[StateLine]:

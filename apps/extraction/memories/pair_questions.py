@@ -1,4 +1,4 @@
-"""Thresholds of verdicts, and whether the model or the learned comparison decides uncertain ones."""
+"""Questions about pairs of statements: which are asked, of whom, how answers are read; and thresholds of verdicts."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,8 @@ from apps.extraction.steps.context import Context
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.llm.generation import BUILTIN
 from apps.memories.verdicts.judging import Compare
-from apps.memories.verdicts.statements import Pair, Thresholds
+from apps.memories.verdicts.known_statements import Pair
+from apps.memories.verdicts.thresholds import Thresholds
 from apps.memories.verdicts.uncertain_pairs import Relation
 
 ANSWER_TOKENS = 20

@@ -16,6 +16,7 @@ from apps.english.clauses import split_speaker
 from apps.english.requests import requests_in
 from apps.english.retelling import takes_back
 from apps.english.words import content_words
+from apps.extraction.memories.triggers import MAX_SUGGESTED
 from apps.extraction.parsers.records import ParsedLines, has_lines, normalize_word, parse_lines, parse_numbers
 from apps.extraction.parsers.text_cleanup import clean_line, tag_safe_name
 from apps.extraction.prompts.task import TEXT_PATTERN, Task
@@ -23,7 +24,6 @@ from apps.extraction.steps.context import Context, turns_material
 from apps.extraction.steps.dictation import Dictation
 from apps.extraction.steps.people import canonical_names, known_people
 from apps.extraction.steps.turns import find_source_turn
-from apps.extraction.tiers.triggers import MAX_SUGGESTED
 from apps.memories.candidates import DEFAULT_IMPORTANCE, ENTITY_KINDS, UNKNOWN_KIND, Candidate, NamedEntity
 from apps.memories.models import Entity, Memory
 from apps.memories.queries.memories import active_memories

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from importlib import import_module
 
 from apps.extraction.settings.schema import tier_names
-from apps.extraction.tiers.tier import Form, Tier
+from apps.extraction.tier import Form, Tier
 
 TIERS: dict[str, Tier] = {name: import_module(f"apps.extraction.tiers.{name}").TIER for name in tier_names()}
 

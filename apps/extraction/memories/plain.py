@@ -12,6 +12,8 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Message
 from apps.english.requests import requests_in
+from apps.extraction.memories.lines import format_memory
+from apps.extraction.memories.plain_notes import EXAMPLE, NOTES, Said, is_enough, parse_plain
 from apps.extraction.models import DOUBTED
 from apps.extraction.prompts import examples
 from apps.extraction.prompts.task import Task
@@ -19,8 +21,6 @@ from apps.extraction.settings.plans import MAX_MESSAGES, MAX_TOKENS
 from apps.extraction.steps.asking import takes_any
 from apps.extraction.steps.context import Context, turns_material
 from apps.extraction.steps.turns import find_source_turn
-from apps.extraction.tiers.memories import format_memory
-from apps.extraction.tiers.plain_notes import EXAMPLE, NOTES, Said, is_enough, parse_plain
 from apps.llm.generation import GenerationBackend
 from apps.llm.tokens import count_tokens
 from apps.memories.candidates import DEFAULT_IMPORTANCE, Candidate

@@ -9,13 +9,13 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from apps.english.words import content_words, jaccard
+from apps.extraction.memories.lines import KINDS
 from apps.extraction.parsers.records import ParsedLines, Record, has_lines, parse_lines, parse_numbers
 from apps.extraction.parsers.text_cleanup import clean_line
 from apps.extraction.prompts.task import Task
 from apps.extraction.settings.schema import Settings
 from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome
 from apps.extraction.steps.dictation import is_dictated
-from apps.extraction.tiers.memories import KINDS
 from apps.memories.models import Memory
 from apps.memories.operations.merging import mark_consolidated, merge_memories
 from apps.memories.queries.memories import active_memories
@@ -68,7 +68,7 @@ def outcome_of(
         mark_consolidated(context.owner_id, shown)
         return Counter(merged=count)
 
-    return StageOutcome(write, unused)
+    return StageOutcome([write], unused)
 
 
 def due_entries(context: Context, tier: str) -> list[list[Memory]]:

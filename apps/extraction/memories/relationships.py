@@ -1,6 +1,7 @@
 """Relationships: changes between characters in the turns of a window, which long-term memories bring along."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +16,7 @@ from apps.extraction.prompts.task import NAME_PATTERN, TEXT_PATTERN, Task
 from apps.extraction.steps.context import Context, turns_material
 from apps.extraction.steps.people import canonical_names, is_named, known_people, known_things
 from apps.extraction.steps.turns import source_of
-from apps.extraction.tiers.tier import Form, ShownEntries
+from apps.extraction.tier import Form, ShownEntries
 from apps.memories.candidates import MAGNITUDES, MEDIUM, Descriptor, RelationshipLine
 from apps.memories.models import Entity, Relationship
 from apps.memories.operations.relationships import write_relationships
@@ -53,8 +54,9 @@ class RelationshipChanges:
     lines: Sequence[tuple[RelationshipLine, Message]]
     run_id: Any
 
-    def write(self) -> int:
-        return write_relationships(self.chat, self.character, self.lines, self.run_id)
+    def write(self) -> Counter[str]:
+        """Write the changes and return their number."""
+        return Counter(relationships=write_relationships(self.chat, self.character, self.lines, self.run_id))
 
 
 def find_relationship_changes(context: Context, batch: VerdictBatch) -> RelationshipChanges | None:

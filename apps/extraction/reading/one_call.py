@@ -1,6 +1,5 @@
 """Read a window for all tiers with one call of the model, and ask about all that is uncertain or due with a second."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,18 +9,20 @@ from django.utils.translation import gettext_lazy as _
 from apps.chats.models import Character, Message
 from apps.common.text_languages import ENGLISH_NAMES, MAX_CHARACTERS, language_of
 from apps.english.words import content_words
+from apps.extraction.memories import consolidation, plain
+from apps.extraction.memories.lines import candidates_from
+from apps.extraction.memories.proposals import Proposals, compare_with_known, outcome_of
 from apps.extraction.progress import window_key
 from apps.extraction.prompts import examples
 from apps.extraction.prompts.rendering import join_blocks
 from apps.extraction.prompts.task import Task, any_line_of
+from apps.extraction.reading import review
+from apps.extraction.reading.registry import forms_of, forms_with_lines, tiers_with_forms
+from apps.extraction.reading.reply_parts import DividedReply, divide_reply, is_reading, parse_reading
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.turns import fitting, messages_between
-from apps.extraction.tiers import consolidation, continuity, long_term, plain, review
-from apps.extraction.tiers.memories import candidates_from
-from apps.extraction.tiers.proposals import Proposals, compare_with_known, outcome_of
-from apps.extraction.tiers.registry import forms_of, forms_with_lines, tiers_with_forms
-from apps.extraction.tiers.reply_parts import DividedReply, divide_reply, is_reading, parse_reading
-from apps.extraction.tiers.tier import Form
+from apps.extraction.tier import Form
+from apps.extraction.tiers import continuity, long_term
 from apps.llm.backends import vectors_if_available
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory
@@ -119,14 +120,10 @@ def _due_check(context: Context, window: Window) -> continuity.ReplyCheck | None
     return continuity.due_check(context, review.MAX_FACT_TOKENS)
 
 
-def _joined(outcomes: Iterable[StageOutcome], unused: Sequence[str]) -> StageOutcome:
+def _joined(outcomes: Sequence[StageOutcome], unused: Sequence[str]) -> StageOutcome:
     """Return one outcome that writes all of them."""
-    outcomes = list(outcomes)
-
-    def write() -> Counter[str]:
-        return sum((outcome.write() for outcome in outcomes), Counter[str]())
-
-    return StageOutcome(write, [*unused, *dict.fromkeys(line for outcome in outcomes for line in outcome.unused)])
+    writes = [write for outcome in outcomes for write in outcome.writes]
+    return StageOutcome(writes, [*unused, *dict.fromkeys(line for outcome in outcomes for line in outcome.unused)])
 
 
 # What is known and matters to a window, within a number of tokens

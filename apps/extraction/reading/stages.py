@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from apps.extraction.memories import plain
 from apps.extraction.prompts.task import Task
+from apps.extraction.reading import one_call, review
+from apps.extraction.reading.registry import TIERS
 from apps.extraction.settings.plans import ReadingPlan, plan_for
 from apps.extraction.settings.schema import READING_TIERS
 from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome, Window
-from apps.extraction.tiers import plain, reading, review
-from apps.extraction.tiers.registry import TIERS
-from apps.extraction.tiers.tier import Run, Tier
+from apps.extraction.tier import Run, Tier
 from apps.llm.backends.builtin import answers
 
 
@@ -49,7 +50,7 @@ def stages_of_one_call() -> list[Stage]:
     """
     apart = [stage for name in READING_TIERS if not TIERS[name].forms for stage in _stages_of(TIERS[name])]
     together = tuple(name for name in READING_TIERS if TIERS[name].forms)
-    return [*apart, Stage("reading", together, reading.run, reading.READING.name)]
+    return [*apart, Stage("reading", together, one_call.run, one_call.READING.name)]
 
 
 def separate_stages() -> list[Stage]:
@@ -73,5 +74,5 @@ def _stages_of(tier: Tier) -> list[Stage]:
 def all_tasks() -> dict[str, Task]:
     """Return the tasks by name in the order of pages: those for all tiers, of memories, then of the other tiers."""
     ordered = sorted(TIERS.values(), key=lambda tier: not tier.has_memories)
-    tasks = [reading.READING, review.REVIEW, *plain.TASKS, *(task for tier in ordered for task in tier.tasks)]
+    tasks = [one_call.READING, review.REVIEW, *plain.TASKS, *(task for tier in ordered for task in tier.tasks)]
     return {task.name: task for task in tasks}

@@ -6,18 +6,19 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
+from apps.extraction.memories import consolidation, pair_questions
+from apps.extraction.memories.proposals import Proposals
 from apps.extraction.parsers.records import ParsedLines, has_lines, is_tagged, iter_records, says_none
 from apps.extraction.prompts import examples
 from apps.extraction.prompts.rendering import join_blocks
 from apps.extraction.prompts.task import Task
+from apps.extraction.reading.reply_parts import DividedReply, divided_reply, first_word, parse_parts
 from apps.extraction.steps.context import Context, StageOutcome
 from apps.extraction.steps.turns import fitting
-from apps.extraction.tiers import consolidation, continuity, judging
-from apps.extraction.tiers.proposals import Proposals
-from apps.extraction.tiers.reply_parts import DividedReply, divided_reply, first_word, parse_parts
+from apps.extraction.tiers import continuity
 from apps.llm.generation import Refused
 from apps.memories.models import Memory
-from apps.memories.verdicts.statements import Pair
+from apps.memories.verdicts.known_statements import Pair
 from apps.memories.verdicts.uncertain_pairs import Relation
 
 MAX_FACT_TOKENS = 600  # facts that the newest reply is compared with
@@ -40,11 +41,12 @@ def ask(
     check: continuity.ReplyCheck | None,
 ) -> Answers:
     """Ask about uncertain pairs, merges of groups of memories, and contradictions; no call if there are none."""
-    pairs = judging.first_pairs(context, list(dict.fromkeys(pair for one in proposals for pair in one.uncertain_pairs)))
+    uncertain = list(dict.fromkeys(pair for one in proposals for pair in one.uncertain_pairs))
+    pairs = pair_questions.first_pairs(context, uncertain)
     groups = fitting(groups, MAX_MERGED, len)
     blocks: list[tuple[Task, int, dict[str, Any]]] = []
     if pairs:
-        blocks.append((judging.PAIRS, 1, {"pairs": judging.pairs_material(pairs)}))
+        blocks.append((pair_questions.PAIRS, 1, {"pairs": pair_questions.pairs_material(pairs)}))
     entries = [entry for group in groups for entry in group]
     if groups:
         blocks.append((consolidation.CONSOLIDATE, 1, {"groups": _groups_material(groups)}))
@@ -57,7 +59,7 @@ def ask(
         reply = context.ask("review", {"questions": join_blocks(blocks)}, max_tokens=limit)
     except Refused as failure:
         # What the model refuses to read may be in a group or in the newest reply: ask about the pairs alone.
-        alone = judging.ask_about(context, pairs) if groups or check else {}
+        alone = pair_questions.ask_about(context, pairs) if groups or check else {}
         considered = consolidation.outcome_of(context, [], groups, [failure.detail])
         return Answers(alone or {}, [considered])
     divided = divide_review(reply)
@@ -67,7 +69,7 @@ def ask(
     context.unused += divided.unused
     if check:
         outcomes.append(continuity.outcome_of(context, check, texts.get("continuity", "NONE")))
-    return Answers(judging.answers_from(context, texts.get("pairs", ""), pairs), outcomes)
+    return Answers(pair_questions.answers_from(context, texts.get("pairs", ""), pairs), outcomes)
 
 
 def _groups_material(groups: Sequence[list[Memory]]) -> list[list[dict[str, Any]]]:
@@ -79,7 +81,7 @@ def _groups_material(groups: Sequence[list[Memory]]) -> list[list[dict[str, Any]
 
 
 # The tasks whose lines a reply to a review may have.
-_ASKED = (judging.PAIRS, consolidation.CONSOLIDATE, continuity.CONTINUITY)
+_ASKED = (pair_questions.PAIRS, consolidation.CONSOLIDATE, continuity.CONTINUITY)
 _TASK_OF_WORD = {word: task.name for task in _ASKED for word in task.words}
 
 
@@ -87,7 +89,7 @@ def divide_review(reply: str) -> DividedReply:
     """Divide a reply to a review by task. Lines without a tag, and with a number as tag, are answers about pairs."""
     lines: dict[str, list[str]] = {}
     unused: list[str] = []
-    for record in iter_records(reply, lambda line: is_tagged(line) or judging.is_relation(line)):
+    for record in iter_records(reply, lambda line: is_tagged(line) or pair_questions.is_relation(line)):
         word = first_word(record.tag or "")
         task = _TASK_OF_WORD.get(word) if word else "pairs"
         if task:
@@ -113,5 +115,5 @@ REVIEW = Task(
     ("questions",),
     is_usable=is_review,
     parse=parse_review,
-    example=lambda: {"questions": join_blocks([(judging.PAIRS, 1, examples.MATERIAL)])},
+    example=lambda: {"questions": join_blocks([(pair_questions.PAIRS, 1, examples.MATERIAL)])},
 )

@@ -5,16 +5,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from uuid import UUID
 
 from apps.chats.models import Message
 from apps.extraction.jobs.embedding_jobs import embed_texts
+from apps.extraction.memories import pair_questions
+from apps.extraction.memories.lines import candidates_from
+from apps.extraction.memories.relationships import find_relationship_changes
+from apps.extraction.memories.triggers import find_triggers
 from apps.extraction.parsers.records import ParsedLines
-from apps.extraction.steps.context import Context, StageOutcome
-from apps.extraction.tiers import judging
-from apps.extraction.tiers.memories import candidates_from
-from apps.extraction.tiers.relationships import find_relationship_changes
-from apps.extraction.tiers.triggers import find_triggers
+from apps.extraction.steps.context import Context, StageOutcome, Write
 from apps.llm.backends import embedder_for, vectors_if_available
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.generation import Refused
@@ -23,6 +24,7 @@ from apps.memories.models import Memory
 from apps.memories.operations.verdicts import Limits, VerdictBatch, hash_of, write_verdicts
 from apps.memories.verdicts.former_texts import open_to_change, with_former_texts
 from apps.memories.verdicts.judging import Outcome, Verdict, judge
+from apps.memories.verdicts.known_statements import Neighbour, Pair
 from apps.memories.verdicts.neighbours import (
     ComparisonScope,
     find_neighbours,
@@ -30,7 +32,7 @@ from apps.memories.verdicts.neighbours import (
     neighbours_by_words,
     unembedded_memories,
 )
-from apps.memories.verdicts.statements import Neighbour, Pair, Thresholds
+from apps.memories.verdicts.thresholds import Thresholds
 from apps.memories.verdicts.uncertain_pairs import Relation, uncertain_pairs
 from apps.memories.witnesses import participants_of
 
@@ -62,7 +64,7 @@ class Proposals:
 def remember(context: Context, turns: Mapping[int, Message], tier: str, reply: str) -> StageOutcome:
     """Return the outcome of a reply that is about the memories of one tier alone."""
     proposals = compare_with_known(context, turns, tier, candidates_from(context, turns, tier, reply))
-    return outcome_of(context, proposals, judging.ask_about(context, proposals.uncertain_pairs))
+    return outcome_of(context, proposals, pair_questions.ask_about(context, proposals.uncertain_pairs))
 
 
 def compare_with_known(
@@ -93,7 +95,7 @@ def compare_with_known(
         batch=batch,
         candidates=list(lines.values()),
         neighbours=_neighbours(context, batch, lines, previous_ids) if lines else [],
-        thresholds=judging.thresholds_of(settings, by_words=vectors is None),
+        thresholds=pair_questions.thresholds_of(settings, by_words=vectors is None),
         times={number: turn.sent_at for number, turn in turns.items()},
         previous_ids=set(previous_ids),
         unused=parsed.unused,
@@ -130,27 +132,22 @@ def outcome_of(context: Context, proposals: Proposals, answers: Mapping[Pair, Re
         proposals.batch.vectors,
         proposals.thresholds,
         answers,
-        judging.comparison_for(context),
+        pair_questions.comparison_for(context),
         proposals.times,
     )
     if context.has_model:
         verdicts = _reject_excess(verdicts, context.settings.new_per_kind, proposals.previous_ids)
     batch = replace(proposals.batch, verdicts=verdicts)
     batch = replace(batch, triggers=find_triggers(context, batch))
-    relationships, error = None, ""
+    writes: list[Write] = [partial(write_verdicts, batch)]
+    error = ""
     if batch.tier == Memory.Tier.LONG_TERM:
         try:
-            relationships = find_relationship_changes(context, batch)
+            if relationships := find_relationship_changes(context, batch):
+                writes.append(relationships.write)
         except Refused as failure:
             error = failure.detail  # the memories are stored without, and the turns can be read again
-
-    def write() -> Counter[str]:
-        counts = write_verdicts(batch)
-        if relationships:
-            counts["relationships"] = relationships.write()
-        return counts
-
-    return StageOutcome(write, proposals.unused, error)
+    return StageOutcome(writes, proposals.unused, error)
 
 
 def _reject_excess(verdicts: Sequence[Verdict], per_kind: int, previous_ids: Set[UUID]) -> list[Verdict]:

@@ -71,28 +71,6 @@ class KnownStatement:
         return self.memory is not None and self.memory.same_hash
 
 
-@dataclass(frozen=True)
-class Thresholds:
-    """Minimum similarities of repetitions, within one kind and across two, and of statements on the same topic.
-
-    Statements below ``same_topic`` are never repetitions or changes of each other.
-    """
-
-    duplicate: float
-    cross_kind_duplicate: float
-    same_topic: float
-
-    def is_on_topic(self, known: KnownStatement) -> bool:
-        """Return whether a statement is similar enough to a candidate to be on its topic."""
-        return known.similarity >= (self.same_topic if known.same_kind else self.cross_kind_duplicate)
-
-
-# For hardware profile A (small local models; the built-in backend). ``same_topic`` is low because the learned
-# comparison itself recognises statements on different topics (figures in docs/weights.md).
-COSINE = Thresholds(duplicate=0.82, cross_kind_duplicate=0.88, same_topic=0.40)
-JACCARD = Thresholds(duplicate=0.65, cross_kind_duplicate=0.75, same_topic=0.40)
-
-
 def known_statements(
     candidates: Sequence[Candidate],
     neighbours: Iterable[Neighbour],

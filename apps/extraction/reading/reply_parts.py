@@ -17,8 +17,8 @@ from apps.extraction.parsers.records import (
     unused_report,
 )
 from apps.extraction.parsers.text_cleanup import halfwidth
-from apps.extraction.tiers.registry import forms_with_lines
-from apps.extraction.tiers.tier import Form, Parse
+from apps.extraction.reading.registry import forms_with_lines
+from apps.extraction.tier import Form, Parse
 
 MAX_RECORDS = 500
 _HEAD = re.compile(r"[^:=#(/\d]+")

@@ -1,0 +1,7 @@
+"""What session and long-term memories share, below the tiers.
+
+``lines.py`` has what a model is asked for, and which lines of its reply count; ``proposals.py`` what becomes of them;
+``pair_questions.py`` asks whether a memory replaces or repeats another one. ``consolidation.py`` merges memories,
+``relationships.py`` and ``triggers.py`` ask about those that are new; ``plain.py`` and ``plain_notes.py`` ask small
+models.
+"""
