@@ -10,6 +10,11 @@ from apps.common.scoping import OwnedManager, OwnedQuerySet
 LAST_TEXT_LENGTH = 400  # characters
 
 
+def is_told(message: str = "") -> models.Q:
+    """Return the condition of messages that may go into a prompt. ``message`` leads to them, such as "message__"."""
+    return models.Q((f"{message}is_system", False), (f"{message}withheld", False))
+
+
 class ChatQuerySet(OwnedQuerySet["Chat"]):  # type: ignore[name-defined]
     def matching(self, words: str) -> Self:
         """Filter chats that contain ``words`` in their title or in a text of a message."""
@@ -59,7 +64,7 @@ class MessageQuerySet(OwnedQuerySet["Message"]):  # type: ignore[name-defined]
 
     def told(self) -> Self:
         """Filter messages that may go into a prompt."""
-        return self.filter(is_system=False, withheld=False)
+        return self.filter(is_told())
 
     def with_swipes(self) -> Self:
         """Prefetch all swipes, in one more query."""

@@ -15,7 +15,8 @@ from urllib.parse import quote, urlencode
 PREFIX = "/api/v1/"
 MAX_ERRORS = 5  # of those that a refusal lists
 # What is passed on of the request to /mcp: who asks, from where, under which name of this server.
-PASSED_ON = ("host", "authorization", "user-agent", "forwarded", "x-forwarded-", "x-request-id")
+PASSED_ON = ("host", "authorization", "user-agent", "forwarded", "x-request-id")
+PASSED_ON_PREFIX = "x-forwarded-"
 
 
 class Refused(Exception):
@@ -66,7 +67,9 @@ class Api:
 
     def _headers(self, content: bytes, key: str | None) -> list[tuple[bytes, bytes]]:
         passed = {
-            name: value for name, value in self.headers.items() if name in PASSED_ON or name[:11] == "x-forwarded"
+            name: value
+            for name, value in self.headers.items()
+            if name in PASSED_ON or name.startswith(PASSED_ON_PREFIX)
         }
         own = {"accept": "application/json", "content-type": "application/json", "content-length": str(len(content))}
         own |= {} if key is None else {"idempotency-key": key}

@@ -12,6 +12,7 @@ from django.db.models import F, QuerySet
 
 from apps.chats.models import Character, Chat, Message, Swipe
 from apps.chats.queries.keys import keys_of
+from apps.chats.querysets import is_told
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.extraction.settings.schema import Settings
 from apps.extraction.settings.stores import settings_of
@@ -143,9 +144,8 @@ def _visible_newest_first(chat: Chat, end: int) -> Iterator[SpokenTurn]:
 def _spoken(owner_id: Any, chat_id: Any, start: Any, end: Any) -> QuerySet[Swipe, Any]:
     """Return the visible messages from index ``start`` to before ``end`` as rows of SpokenTurn, newest first."""
     active = Swipe.objects.for_owner(owner_id).filter(position=F("message__swipe_id"), message__chat=chat_id)
-    told = active.filter(message__is_system=False, message__withheld=False)
-    visible = told.filter(message__index__gte=start, message__index__lt=end).order_by("-message__index")
-    rows: QuerySet[Swipe, Any] = visible.values_list(
+    told = active.filter(is_told("message__"), message__index__gte=start, message__index__lt=end)
+    rows: QuerySet[Swipe, Any] = told.order_by("-message__index").values_list(
         "message__name", "message__is_user", "mes", "extra", "message__participant", "message"
     )
     return rows

@@ -2,7 +2,7 @@
 
 import re
 
-from apps.text.languages import ENGLISH, likeliest_languages
+from apps.text.languages import ENGLISH, likeliest_configurations
 
 _FIRST = {
     ENGLISH: "i me my mine myself we us our ours",
@@ -39,7 +39,7 @@ _NO_PRONOUN = re.compile(r"-t-|\brendez-vous\b")  # "t" and "vous" of French: "a
 
 def persons_in(text: str) -> tuple[bool, bool]:
     """Return whether a text has pronouns of the first person, and of the second."""
-    languages = likeliest_languages(text) or [ENGLISH]
+    languages = likeliest_configurations(text) or [ENGLISH]
     words = set(_WORD.findall(_NO_PRONOUN.sub(" ", text.lower())))
     first, second = (any(not words.isdisjoint(forms.get(each, ())) for each in languages) for forms in _FORMS)
     return first or bool(_UNSPACED_FIRST.search(text)), second or bool(_UNSPACED_SECOND.search(text))

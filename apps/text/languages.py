@@ -21,12 +21,12 @@ _CONFIGURATIONS = {
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-def language_of(text: str) -> str | None:
+def configuration_of(text: str) -> str | None:
     """Return the name of the configuration of Postgres for a text; None where nothing tells its language."""
     return _CONFIGURATIONS.get(text_languages.language_of(text, "", among=_CONFIGURATIONS))
 
 
-def likeliest_languages(text: str) -> list[str]:
+def likeliest_configurations(text: str) -> list[str]:
     """Return the names of all configurations that are as likely for a text, such as a question of a few words."""
     codes = text_languages.likeliest_languages(text, among=_CONFIGURATIONS)
     return list(dict.fromkeys(_CONFIGURATIONS[code] for code in codes))
@@ -42,4 +42,4 @@ def script_or_language_of(text: str) -> str:
             return "japanese"
         script = names.most_common(1)[0][0]
         return {"cjk": "chinese", "hangul": "korean"}.get(script, script)
-    return language_of(text) or "other"
+    return configuration_of(text) or "other"

@@ -18,7 +18,7 @@ from django.db.models import Expression
 
 from apps.common.database.replica import reading_connection
 from apps.text.dates import date_lexemes
-from apps.text.languages import ENGLISH, language_of, likeliest_languages
+from apps.text.languages import ENGLISH, configuration_of, likeliest_configurations
 from apps.text.words import characters, codes, divided, folded, pairs
 
 MAX_CHARACTERS = 200_000  # a tsvector may take 1 MB
@@ -43,7 +43,7 @@ class Lexemes(Expression):
 
     def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[str, ...]]:
         """Return the SQL and its parameters."""
-        return _joined(_parts(self.text, [language_of(self.text) or ENGLISH], self.day))
+        return _joined(_parts(self.text, [configuration_of(self.text) or ENGLISH], self.day))
 
 
 def lexemes_of(text: str) -> list[str]:
@@ -51,7 +51,7 @@ def lexemes_of(text: str) -> list[str]:
 
     A few words that don't tell their language, such as a name, are taken as English and as they are written.
     """
-    languages = likeliest_languages(text)
+    languages = likeliest_configurations(text)
     if len(text) > FEW_WORDS:
         languages = languages[:1]
     parts = list(_parts(text, languages or [ENGLISH]))

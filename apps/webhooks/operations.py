@@ -34,7 +34,7 @@ ANNOUNCE = """
         SELECT told.id, webhook.owner_id, webhook.id, %(event)s, told.subject, %(data)s::jsonb || told.data, 'pending',
             0, now(), '', now()
         FROM webhooks_webhook AS webhook,
-            unnest(%(ids)s::uuid[], %(subjects)s::uuid[], %(datas)s::jsonb[]) AS told (id, subject, data)
+            unnest(%(delivery_ids)s::uuid[], %(subjects)s::uuid[], %(datas)s::jsonb[]) AS told (id, subject, data)
         WHERE webhook.owner_id = %(owner)s AND webhook.active AND %(event)s = ANY (webhook.events)
         ON CONFLICT (webhook_id, event, subject) WHERE state = 'pending' AND attempts = 0
             DO UPDATE SET due_at = EXCLUDED.due_at
@@ -102,20 +102,20 @@ def send_test(webhook: Webhook) -> Delivery:
     return delivery
 
 
-def announce(owner_id: UUID, event: str, subjects: Sequence[UUID], ids: Mapping[str, Any]) -> None:
-    """Note an event for the webhooks that want to be told of it. Without ``ids``, a subject is a memory."""
+def announce(owner_id: UUID, event: str, subjects: Sequence[UUID], data: Mapping[str, Any]) -> None:
+    """Note an event for the webhooks that want to be told of it. Without ``data``, a subject is a memory."""
     subjects = sorted(set(subjects))  # one order of locks
     if not subjects:
         return
     parameters: dict[str, Any] = {
         "owner": owner_id,
         "event": str(event),
-        "data": json.dumps(ids, default=str),
-        "ids": [uuid7() for _ in subjects],
+        "data": json.dumps(data, default=str),
+        "delivery_ids": [uuid7() for _ in subjects],
         "subjects": list(subjects),
-        "datas": [json.dumps({} if ids else {"memory": str(subject)}) for subject in subjects],
+        "datas": [json.dumps({} if data else {"memory": str(subject)}) for subject in subjects],
         "channel": CHANNEL,
-        "word": _word(owner_id, event, ids),
+        "word": _word(owner_id, event, data),
     }
     with connection.cursor() as cursor:
         cursor.execute(ANNOUNCE, parameters)
@@ -123,15 +123,15 @@ def announce(owner_id: UUID, event: str, subjects: Sequence[UUID], ids: Mapping[
     send_soon(webhooks)
 
 
-def _word(owner_id: UUID, event: str, ids: Mapping[str, Any]) -> str:
+def _word(owner_id: UUID, event: str, data: Mapping[str, Any]) -> str:
     """Return what streams are told of an event: of runs nothing, of which they are told already."""
     if event == Event.RUN_ENDED:
         return ""
-    chat = ids.get("chat")
-    data: dict[str, Any] = {"event": str(event), "chat": str(chat) if chat else None}
+    chat = data.get("chat")
+    told: dict[str, Any] = {"event": str(event), "chat": str(chat) if chat else None}
     if event == Event.RECALL_MADE:
-        data["message"] = str(ids["message"]) if ids["message"] else None
-    return payload(owner_id, str(event).partition(".")[0], data)
+        told["message"] = str(data["message"]) if data["message"] else None
+    return payload(owner_id, str(event).partition(".")[0], told)
 
 
 def send_soon(webhook_ids: Any) -> None:

@@ -23,8 +23,8 @@ def on_memory_saved(
     if raw or not (created or update_fields is None or TOLD & set(update_fields)):
         return
     event = Event.MEMORY_ADDED if created else Event.MEMORY_CHANGED
-    ids = {"memory": instance.pk, "chat": instance.chat_id, "character": instance.character_id}
-    announce(instance.owner_id, event, [instance.pk], ids)
+    data = {"memory": instance.pk, "chat": instance.chat_id, "character": instance.character_id}
+    announce(instance.owner_id, event, [instance.pk], data)
 
 
 def on_memories_written(owner_id: UUID, ids: Iterable[UUID], created: bool = False, **kwargs: Any) -> None:
@@ -49,5 +49,5 @@ def on_recall_saved(
 ) -> None:
     """Announce a recall that was made for a turn."""
     if not raw and (created or "message" in (update_fields or ())):  # its message may come later
-        ids = {"recall": instance.pk, "message": instance.message_id, "chat": instance.chat_id}
-        announce(instance.owner_id, Event.RECALL_MADE, [instance.pk], ids)
+        data = {"recall": instance.pk, "message": instance.message_id, "chat": instance.chat_id}
+        announce(instance.owner_id, Event.RECALL_MADE, [instance.pk], data)

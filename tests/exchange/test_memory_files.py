@@ -1,5 +1,6 @@
 """Lorebooks become memories, memories become lorebooks and Markdown."""
 
+import io
 import json
 from typing import Any
 
@@ -9,6 +10,8 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from apps.chats.models import Character, Chat, Lorebook
+from apps.common.problems import Invalid
+from apps.exchange.memories.importing import import_file
 from apps.memories.models import Memory
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_character, make_chat, make_memory
@@ -44,6 +47,11 @@ def chat(api: APIClient, mira: Character) -> Chat:
 def post_file(api: APIClient, url: str, value: Any) -> Any:
     content = value if isinstance(value, bytes) else json.dumps(value).encode()
     return api.post(url, {"file": SimpleUploadedFile("memories.json", content)}, format="multipart")
+
+
+def test_a_file_is_read_before_its_chat_is_locked(api: APIClient, chat: Chat, django_assert_num_queries: Any) -> None:
+    with django_assert_num_queries(0), pytest.raises(Invalid):
+        import_file(api.user, io.BytesIO(b'{"no": "memories"}'), chat=chat)
 
 
 def test_the_keys_of_a_lorebook_recall_its_entries(api: APIClient, chat: Chat) -> None:

@@ -102,6 +102,23 @@ def test_suspensions_of_before_the_desk_end_when_they_were_to_end(alice: User, m
     assert client_of(alice).post("/api/v1/chats/", {"title": "Another"}, format="json").status_code == 201
 
 
+@pytest.mark.parametrize("days", [(10, 3), (3, 10)])
+@pytest.mark.parametrize("also_hide", [False, True])
+def test_the_reason_told_is_that_of_the_suspension_that_runs(
+    alice: User, moderator: User, days: tuple[int, int], also_hide: bool
+) -> None:
+    made = [make_character(alice, name) for name in ("Mira", "Bo")]
+    cases = [report(alice, find_target(alice, "character", one.pk), reason="other").case for one in made]
+    for case, length, reason in zip(cases, days, ("First.", "Second."), strict=True):
+        decide(moderator, case.pk, "suspend", reason=reason, days=length, also_hide=also_hide)
+    longer, shorter = (0, 1) if days[0] > days[1] else (1, 0)
+    refused = client_of(alice).post("/api/v1/chats/", {"title": "Another"}, format="json").json()
+    assert refused["reason"] == ("First.", "Second.")[longer]
+    reverse(moderator, cases[longer].pk, reason="It was a quotation.")
+    refused = client_of(alice).post("/api/v1/chats/", {"title": "Another"}, format="json").json()
+    assert refused["reason"] == ("First.", "Second.")[shorter]
+
+
 def test_it_ends_by_itself(suspended: User, chat: Chat) -> None:
     assert suspended.suspended_until is not None
     with time_machine.travel(suspended.suspended_until + dt.timedelta(seconds=1)):

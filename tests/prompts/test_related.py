@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from apps.accounts.models import User
+from apps.chats.models import Message
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
-from apps.prompts.retrieval.related import SEARCH_LIMIT, search_related
+from apps.prompts.retrieval.related import SEARCH_LIMIT, VISIBLE_MESSAGES, search_related
 from apps.prompts.turns import find_turn
 from apps.search import scan, service
 from apps.search.indexing import index_messages
@@ -26,6 +27,17 @@ def test_where_all_talk_is_of_one_thing_memories_of_it_are_found_too(alice):
     related = search_related(find_turn(chat, "Where is the old violin?"), chat.character)
     assert {result.memory.text for result in related.results if result.memory} == set(texts)
     assert any(result.message for result in related.results)
+
+
+def test_a_message_that_moderators_withheld_takes_no_place_in_the_history(alice: User) -> None:
+    """What stands in the prompt anyway is not recalled: of the visible messages, as many as ever."""
+    talk = ["The old violin lacks a string.", *(f"It rains, day {number}." for number in range(VISIBLE_MESSAGES))]
+    chat = make_chat(alice, *talk, character=make_character(alice))
+    index_messages(alice, chat)
+    turn = find_turn(chat, "What does the old violin lack, which string?")
+    assert [result.message.index for result in search_related(turn, chat.character).results] == [0]
+    Message.objects.for_owner(alice).filter(chat=chat, index=VISIBLE_MESSAGES).update(withheld=True)
+    assert search_related(turn, chat.character).results == []
 
 
 def without_model(owner_id: Any) -> Any:

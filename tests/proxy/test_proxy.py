@@ -177,8 +177,11 @@ def test_a_call_that_the_client_makes_for_itself_is_passed_on_untouched(
     assert upstream.requests[-1].messages == [{"role": "user", "content": "Name this chat."}]
 
 
-def test_a_request_for_a_title_that_quotes_the_chat_is_not_stored(ask: Ask, alice: User) -> None:
+@pytest.mark.parametrize("withheld", [False, True])
+def test_a_request_for_a_title_that_quotes_the_chat_is_not_stored(ask: Ask, alice: User, withheld: bool) -> None:
+    """Clients quote what moderators have withheld too: they keep texts of their own."""
     ask("Tell me about the lighthouse keeper.")
+    Message.objects.for_owner(alice).filter(index=1).update(withheld=withheld)
     ask("Write a title for:\nUSER: Tell me about the lighthouse keeper.\nASSISTANT: Hello.")
     assert texts_of(alice) == [["Tell me about the lighthouse keeper.", "Hello."]]
 

@@ -14,7 +14,7 @@ from apps.search.indexing import index_messages
 from apps.search.presets import PRESETS
 from apps.search.questions import Speaker, parse_query, subjects_of
 from apps.search.service import SearchQuery, find
-from apps.text.languages import language_of
+from apps.text.languages import configuration_of
 from apps.text.lexemes import Lexemes
 from apps.text.words import folded, word_count, words_of
 from tests.factories import UserFactory, make_chat, make_memory
@@ -153,7 +153,7 @@ def test_messages_that_were_indexed_otherwise_are_indexed_again_in_the_backgroun
     ],
 )
 def test_the_language_of_a_text_is_told_by_its_function_words(text, language):
-    assert language_of(text) == language
+    assert configuration_of(text) == language
 
 
 def test_words_are_folded_and_counted_as_their_script_demands():

@@ -7,8 +7,10 @@ from apps.accounts.signals import token_revoked
 
 
 def suspend(user: User, *, until: dt.datetime, reason: str) -> None:
-    """Let a user read but not write until a time. A longer suspension is not made shorter."""
-    user.suspended_until = max(until, user.suspended_until or until)
+    """Let a user read but not write until a time. A longer suspension stays as it is, with its reason."""
+    if user.suspended_until and user.suspended_until > until:
+        return
+    user.suspended_until = until
     user.suspension_reason = reason
     user.save(update_fields=["suspended_until", "suspension_reason"])
 

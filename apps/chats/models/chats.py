@@ -55,7 +55,7 @@ class Chat(OwnedModel):
     )
     metadata = OrderedJSONField(default=dict, blank=True)
     header_layout = models.TextField(
-        blank=True, default="", help_text="Layout of the imported header (see formats.layout)."
+        blank=True, default="", help_text="Layout of the imported header (see message_data.layout)."
     )
     integrity = models.UUIDField(default=uuid.uuid4, editable=False)
     rev = models.PositiveBigIntegerField(default=0, editable=False)

@@ -36,7 +36,9 @@ class Message(OwnedModel):
     withheld = models.BooleanField(
         default=False, editable=False, help_text="Moderators have hidden it: models never get it."
     )
-    layout = models.TextField(blank=True, default="", help_text="Layout of the imported line (see formats.layout).")
+    layout = models.TextField(
+        blank=True, default="", help_text="Layout of the imported line (see message_data.layout)."
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now)
 

@@ -1,7 +1,9 @@
 """Import a file or a lorebook into the memories of a chat or of a character."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, BinaryIO
 
 from django.db import transaction
@@ -21,6 +23,7 @@ from apps.exchange.memories.writing import write
 from apps.exchange.memories.writing.target import ImportTarget
 
 MAX_FILE_BYTES = 64 * 2**20
+LOREBOOK = "lorebook"
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,18 @@ class ImportedMemories:
     warnings: list[str]
 
 
-@transaction.atomic
+@dataclass(frozen=True)
+class _Reading:
+    """A file that was read. ``found_for`` returns what is in it for a target, which some formats read by its names.
+
+    ``linked``: positions in it are those of the target's chat.
+    """
+
+    program: str
+    found_for: Callable[[ImportTarget], Found]
+    linked: bool = True
+
+
 def import_file(
     owner: Owner, file: BinaryIO, *, chat: Chat | None = None, character: Character | None = None
 ) -> ImportedMemories:
@@ -43,7 +57,15 @@ def import_file(
     ST-BME, an export of another memory system, or a text with a list. Raise Invalid if it is none of these, TooLarge
     beyond MAX_FILE_BYTES, Missing if the target was deleted.
     """
-    target = _locked_target(owner, chat, character)
+    reading = _read(file)  # before the lock, for which all writes to the chat would wait meanwhile
+    with transaction.atomic():
+        target = _locked_target(owner, chat, character)
+        target.program, target.linked = reading.program, reading.linked
+        return _write(reading.found_for(target), target)
+
+
+def _read(file: BinaryIO) -> _Reading:
+    """Tell the format of a file, and read it. Raise Invalid, TooLarge."""
     if file.seek(0, os.SEEK_END) > MAX_FILE_BYTES:
         raise TooLarge(
             gettext("The file is larger than %(max_file_bytes)s bytes.") % {"max_file_bytes": MAX_FILE_BYTES}
@@ -52,18 +74,22 @@ def import_file(
     content = file.read()
     value = _json(content)
     if listed := memory_lists.read_list(value):
-        target.program, found = listed
-        return _write(found, target)
+        program, found = listed
+        return _Reading(program, lambda target: found)
     if isinstance(value, dict) and (graph := st_bme.graph_in(value)) is not None:
-        target.program = "ST-BME"
-        return _write(st_bme.read_graph(graph), target)
+        read_graph = st_bme.read_graph(graph)
+        return _Reading("ST-BME", lambda target: read_graph)
     if isinstance(value, dict) and (characters := smart_memory.characters_in(value)):
-        target.program = "Smart Memory"
-        target.linked = False  # its positions are those of many chats
-        return _write(smart_memory.read_character(_document_of(target, characters)), target)
+        # Its positions are those of many chats.
+        return _Reading("Smart Memory", partial(_of_smart_memory, characters), linked=False)
     if value is None and (text := _plain_text(content)):
-        target.program = "text"
-        return _write(memory_lists.read_text(text), target)
+        read_text = memory_lists.read_text(text)
+        return _Reading("text", lambda target: read_text)
+    return _Reading(LOREBOOK, partial(_of_book, *_book_in(content)))
+
+
+def _book_in(content: bytes) -> tuple[dict[str, Any], list[str]]:
+    """Return the document of a lorebook, or of a card's, and the warnings. Raise Invalid."""
     try:
         parsed = cards.read(content)
     except cards.UnreadableCard as error:
@@ -73,7 +99,7 @@ def import_file(
     book = parsed.card.book if parsed.card else parsed.book
     if book is None:
         raise Invalid.at("/file", gettext("There is no lorebook in this card."))
-    return _write_book(book.document, target, parsed.warnings)
+    return book.document, parsed.warnings
 
 
 @transaction.atomic
@@ -83,7 +109,8 @@ def import_lorebook(
     """Write the entries of a stored lorebook into the memories of a chat or of a character. Raise Missing, Conflict."""
     if lorebook.withheld:
         raise Conflict(gettext("Moderators have hidden this. You can answer their decision in the settings."))
-    return _write_book(lorebook.document, _locked_target(owner, chat, character), [])
+    target = _locked_target(owner, chat, character)
+    return _write(_of_book(lorebook.document, [], target), target)
 
 
 def _locked_target(owner: Owner, chat: Chat | None, character: Character | None) -> ImportTarget:
@@ -94,7 +121,7 @@ def _locked_target(owner: Owner, chat: Chat | None, character: Character | None)
     if person is not None:
         rows = Character.objects.for_owner(owner).filter(pk=person.pk)
         person = first_or_missing(rows.select_for_update(), gettext("There is no such character."))
-    return ImportTarget(owner_id_of(owner), chat, person, "lorebook")
+    return ImportTarget(owner_id_of(owner), chat, person, LOREBOOK)
 
 
 def _json(content: bytes) -> Any:
@@ -113,8 +140,8 @@ def _plain_text(content: bytes) -> str:
     return "" if "\0" in text or text[:1] in "{[<" else text
 
 
-def _document_of(target: ImportTarget, characters: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return the document of the target's character. Raise Invalid if the settings have none."""
+def _of_smart_memory(characters: dict[str, dict[str, Any]], target: ImportTarget) -> Found:
+    """Return what the settings have of the target's character. Raise Invalid if they have nothing."""
     name = target.character.name if target.character else ""
     by_name = {key.casefold(): document for key, document in characters.items()}
     if name.casefold() not in by_name:
@@ -124,10 +151,11 @@ def _document_of(target: ImportTarget, characters: dict[str, dict[str, Any]]) ->
             gettext("These settings have memories of %(others)s, and none of “%(name)s”.")
             % {"others": others, "name": name},
         )
-    return by_name[name.casefold()]
+    return smart_memory.read_character(by_name[name.casefold()])
 
 
-def _write_book(document: dict[str, Any], target: ImportTarget, warnings: list[str]) -> ImportedMemories:
+def _of_book(document: dict[str, Any], warnings: list[str], target: ImportTarget) -> Found:
+    """Return what a lorebook holds, with the target's names in it."""
     names = {
         "char": target.character.name if target.character else "",
         "user": target.chat.user_name if target.chat else "",
@@ -135,7 +163,7 @@ def _write_book(document: dict[str, Any], target: ImportTarget, warnings: list[s
     found = read_book(document, names)
     for warning in warnings:
         found.warn(warning)
-    return _write(found, target)
+    return found
 
 
 def _write(found: Found, target: ImportTarget) -> ImportedMemories:

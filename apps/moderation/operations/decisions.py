@@ -1,10 +1,10 @@
 """Decide cases, and take decisions back."""
 
 import datetime as dt
+import re
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -12,7 +12,7 @@ from apps.accounts.models import User
 from apps.accounts.operations import ban, end_suspension, lift_ban, suspend
 from apps.common.problems import Conflict, Invalid
 from apps.common.scoping import system_scope
-from apps.moderation.models import Case, Decision
+from apps.moderation.models import Action, Case, Decision
 from apps.moderation.operations.audit import record, require
 from apps.moderation.operations.cases import decided_already, lock_case_for, refuse_claimed, refuse_own, save_case
 from apps.moderation.operations.notices import tell_owner, tell_reporters
@@ -20,6 +20,7 @@ from apps.moderation.operations.withholding import give_back, withhold
 
 MAX_DAYS = 3650
 UNDO_TIME = dt.timedelta(minutes=10)
+DAYS_IN_AUDIT = re.compile(r" \[\d+ days\]\Z")  # after the reason of a suspension in the audit log
 PERMISSIONS: dict[str, str] = {Decision.SUSPEND: "suspend_user", Decision.BAN: "ban_user"}
 
 
@@ -122,16 +123,21 @@ def _take_back(case: Case, decision: str) -> None:
     """Undo what a decision did, as far as no other one still asks for it."""
     owner = _locked_owner(case)
     give_back(case)
-    with system_scope():
-        others = Case.objects.filter(owner=owner, decision=decision).exclude(pk=case.pk)
+    others = Case.objects.for_owner(owner).filter(decision=decision).exclude(pk=case.pk)
     if decision == Decision.SUSPEND:
-        running = others.filter(suspended_until__gt=timezone.now()).aggregate(until=Max("suspended_until"))
-        reason = owner.suspension_reason
+        longest = others.filter(suspended_until__gt=timezone.now()).order_by("-suspended_until").first()
         end_suspension(owner)
-        if running["until"]:
-            suspend(owner, until=running["until"], reason=reason)
+        if longest is not None and longest.suspended_until is not None:
+            suspend(owner, until=longest.suspended_until, reason=_reason_of_suspension(longest))
     elif decision == Decision.BAN and not others.exists():
         lift_ban(owner)
+
+
+def _reason_of_suspension(case: Case) -> str:
+    """Return the reason with which a case suspended its owner: the audit log keeps it, with the days."""
+    entries = Action.objects.filter(case_id=case.pk, verb__in=(Decision.SUSPEND, f"{Decision.SUSPEND} + hide"))
+    latest = entries.order_by("-at", "-pk").values_list("reason", flat=True).first()
+    return DAYS_IN_AUDIT.sub("", latest or "")
 
 
 @transaction.atomic

@@ -99,8 +99,8 @@ KNOWN_IDS: CompiledQuery[Any] = CompiledQuery(_known_ids)
 
 def _in_history(turn: UserTurn) -> set[UUID]:
     """Return the ids of the messages just before the turn that stand in the prompt anyway."""
-    earlier = Message.objects.for_owner(turn.owner_id).filter(chat=turn.chat, is_system=False, index__lt=turn.index)
-    return set(earlier.order_by("-index").values_list("pk", flat=True)[:VISIBLE_MESSAGES])
+    earlier = Message.objects.for_owner(turn.owner_id).filter(chat=turn.chat, index__lt=turn.index)
+    return set(earlier.told().order_by("-index").values_list("pk", flat=True)[:VISIBLE_MESSAGES])
 
 
 def _best(hits: Sequence[RankedHit], memories: int, messages: int) -> list[RankedHit]:

@@ -170,6 +170,7 @@ def _is_apart(
     recent = ProxiedChat.objects.for_owner(owner).filter(is_found()).order_by("-updated_at")
     texts = []
     for chat_id in recent.values_list("chat_id", flat=True)[:RECENT_CHATS]:
+        # Not those that are ``told`` alone: the client quotes what moderators have withheld too. Nothing is told of it.
         messages = Message.objects.for_owner(owner).filter(chat=chat_id, is_system=False).with_swipes()
         texts.append([message.mes for message in messages.order_by("-index")[:2]])
     return quotes_a_chat(turns, texts)
