@@ -178,11 +178,11 @@ def _plan(
     """Return the plan of the slots, which share ``room`` tokens with the conversation."""
 
     def shown_beside(used: int) -> Collection[UUID]:
-        return history.ids_within(room - used) if has_history else request.sent or ()
+        return history.ids_within(room - used) if has_history else request.sent_ids or ()
 
     holding = holding_of(state, turn, settings)
     has_history = request.reply is not None or request.has_history
-    shown = shown_beside if has_history or request.sent is not None else None
+    shown = shown_beside if has_history or request.sent_ids is not None else None
     context = room
     if request.reply:
         # The newest message goes before what is remembered: without it there is no prompt.
@@ -195,5 +195,5 @@ def _plan(
 
 def _texts_with_macros(request: PromptRequest, speaker: Character | None, frame: Frame) -> Iterable[str]:
     """Return the texts in which macros of memory may stand. A client that sends its own card looks at that itself."""
-    fields = MACRO_FIELDS if speaker and request.sent is None else ()
+    fields = MACRO_FIELDS if speaker and request.sent_ids is None else ()
     return [*(getattr(speaker, name) for name in fields), *request.texts, *(part.text for part in frame.parts)]

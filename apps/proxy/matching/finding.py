@@ -44,8 +44,9 @@ def find_chat(owner: Owner, request: KeyedRequest, *, story: UUID | None = None)
     A chat of another character than the client names is none of them. Of two that share as much, one is chosen only if
     the request changes nothing in it.
     """
-    is_chosen = request.sent.is_named and not request.sent.company.is_group  # in a group, it is who speaks next
-    character = request.sent.character if is_chosen else None
+    asked = request.client_request
+    is_chosen = asked.is_named and not asked.company.is_group  # in a group, it is who speaks next
+    character = asked.character if is_chosen else None
     sought = set(request.fingerprints)
     latest = LATEST.rows(owner_id_of(owner), list(request.fingerprints), story, character.pk if character else None)
     rows = sorted(latest, key=lambda row: -len(sought & set(row.fingerprints)))

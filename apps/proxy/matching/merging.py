@@ -62,7 +62,7 @@ def plan_changes(messages: Sequence[ComparedMessage], request: KeyedRequest, sho
 def _pair(messages: Sequence[ComparedMessage], request: KeyedRequest, matched: Pairs, shown: ShownTexts) -> _Pairing:
     """Pair the turns with messages, and tell which messages the client has dropped."""
     turns, keys = request.turns, request.keys
-    pairs, kept = pair_turns(messages, turns, matched, follows=request.sent.follows, texts=shown.of)
+    pairs, kept = pair_turns(messages, turns, matched, follows=request.client_request.follows, texts=shown.of)
     asked = {number: place for place, number in pairs}.get(len(turns) - 1)
     pairs = [pair for pair in pairs if not _is_gone(messages[pair[0]], pair[1], turns, keys)]
     last = max((place for place, _ in matched + pairs), default=-1)

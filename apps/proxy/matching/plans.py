@@ -40,7 +40,7 @@ class KeyedRequest:
     nobody says, ``ends`` those of paragraphs of turns that may have such in them.
     """
 
-    sent: ClientRequest
+    client_request: ClientRequest
     turns: Sequence[Turn]
     keys: Sequence[int]
     opening: int = 0
@@ -55,7 +55,7 @@ class KeyedRequest:
     @property
     def asked(self) -> str:
         """Return the name of who is asked for a reply to another reply, or nothing."""
-        return self.sent.company.speaker if self.sent.is_nudged else ""
+        return self.client_request.company.speaker if self.client_request.is_nudged else ""
 
     @property
     def fingerprints(self) -> list[int]:
