@@ -28,7 +28,8 @@ class Compared:
 
     @property
     def score(self) -> tuple[int, int]:
-        return self.plan.equal - self.plan.cut - self.plan.changes, -self.plan.changes
+        plan = self.plan
+        return plan.equal - plan.dropped_end.user_messages - plan.changes, -plan.changes
 
 
 def keyed_request(owner: Owner, client_request: ClientRequest) -> KeyedRequest:

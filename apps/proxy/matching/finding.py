@@ -80,12 +80,12 @@ def is_same_chat(turns: Sequence[Turn], plan: ChangePlan, *, same_opening: bool)
     compared, but one equal user message is not enough then: many conversations begin with the same greetings.
     """
     numbers = {number for _, number in plan.matched}
-    changes = plan.changes - plan.tail
+    changes = plan.changes - plan.dropped_end.stored
     if changes * (1 if same_opening else 5) >= max(plan.equal, 1):
         return False
     user_turns = sum(turns[number].is_user for number in numbers)
     if user_turns >= 2:
         return True
-    if user_turns == 0 or 0 not in numbers or plan.cut:
+    if user_turns == 0 or 0 not in numbers or plan.dropped_end.user_messages:
         return False
     return plan.equal >= 2 or same_opening

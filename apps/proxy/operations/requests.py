@@ -99,7 +99,7 @@ def _find(owner: Owner, request: KeyedRequest, named: UUID | None) -> Compared |
         return compared
     # The client went on in a branch before, and still names the chat that it began with.
     branch = find_chat(owner, request, story=compared.chat.story)
-    return branch if branch and not branch.plan.cut else compared
+    return branch if branch and not branch.plan.dropped_end.user_messages else compared
 
 
 def _is_earlier(compared: Compared, request: KeyedRequest, named: UUID | None) -> bool:
@@ -107,14 +107,15 @@ def _is_earlier(compared: Compared, request: KeyedRequest, named: UUID | None) -
 
     What a client that sends new lines alone leaves out, it has not deleted.
     """
-    if not named or not compared.plan.cut:
-        return bool(compared.plan.cut)
+    dropped = compared.plan.dropped_end.user_messages
+    if not named or not dropped:
+        return bool(dropped)
     if request.client_request.follows:
         return False
     chat, client = compared.chat, request.client_request.client
     rows = ProxiedChat.objects.for_owner(chat.owner_id).filter(chat=chat, client=client)
     sends_history = request.has_history or rows.filter(sends_history=True).exists()
-    return compared.plan.cut > (1 if sends_history else 0)
+    return dropped > (1 if sends_history else 0)
 
 
 def _created(owner: Owner, request: KeyedRequest) -> Chat:
@@ -128,13 +129,14 @@ def _created(owner: Owner, request: KeyedRequest) -> Chat:
 
 def _branch(owner: Owner, chat: Chat, plan: ChangePlan, request: KeyedRequest) -> Chat:
     """Branch a chat after what the client has kept. The client knows of the branch what it knew of the chat."""
-    if plan.last_kept is None:
+    last_kept = plan.dropped_end.last_kept
+    if last_kept is None:
         return _created(owner, request)
     messages = messages_of(chat, request.client_request.client)
-    at = Message.objects.for_owner(owner).get(pk=plan.last_kept).index
+    at = Message.objects.for_owner(owner).get(pk=last_kept).index
     branch = branch_chat(owner, chat.pk, at)
     copies = Message.objects.for_owner(owner).filter(chat=branch).order_by("index").values_list("pk", flat=True)
-    kept = messages[: 1 + next(place for place, one in enumerate(messages) if one.id == plan.last_kept)]
+    kept = messages[: 1 + next(place for place, one in enumerate(messages) if one.id == last_kept)]
     ids = iter(copies)
     pairs = [(next(ids) if one.is_stored else one.id, one) for one in kept]
     known = [(pk, one.key) for pk, one in pairs if one.is_known]
