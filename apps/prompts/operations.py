@@ -20,7 +20,7 @@ from apps.common.problems import Conflict, Invalid, Missing
 from apps.common.scoping import Owner
 from apps.prompts.filling.fill import plan_for
 from apps.prompts.models import Recall, is_for
-from apps.prompts.retrieval.service import RetrievalResult, retrieve
+from apps.prompts.retrieval.service import retrieve
 from apps.prompts.settings.stores import settings_of
 from apps.prompts.signals import recall_changed
 from apps.prompts.turns import UserTurn, text_hash, turn_from_message
@@ -63,7 +63,7 @@ def recall_turn(chat: Chat, message: Message, *, overwrite: bool = False) -> Rec
     turn = turn_from_message(chat, message)
     character = speaker_or_default(chat, None)
     plan = plan_for(chat, character, turn.turn_class, settings_of(chat))
-    return store_recall(retrieve(turn, character, plan), overwrite=overwrite)
+    return store_recall(turn, retrieve(turn, character, plan).recall, overwrite=overwrite)
 
 
 def rerun_recall(owner: Owner, chat_id: UUID, message_id: UUID) -> Recall:
@@ -121,13 +121,12 @@ def adopt_recall(event: ChatChanged, **kwargs: Any) -> None:
 
 
 @transaction.atomic
-def store_recall(retrieved: RetrievalResult, *, overwrite: bool = False) -> Recall:
+def store_recall(turn: UserTurn, new_recall: Recall, *, overwrite: bool = False) -> Recall:
     """Store the recall of a turn, also of one that is not yet appended: a chat has at most one of these.
 
     Without ``overwrite``, keep what the user edited, and for the same text what they deleted, or a text if the new one
     is empty. Raise Missing if the message was deleted.
     """
-    turn, new_recall = retrieved.turn, retrieved.unstored_recall()
     message_id = lock_turn(turn)
     recall = LOCKED_RECALL.first(turn.owner_id, turn.chat.pk, message_id)
     if recall is None:

@@ -51,8 +51,10 @@ def messages_with_memory(
         return messages, "off"
     try:
         room = context_with_room(connection.context_tokens, room_for_memory(connection, body) - reserved)
-        text, sent = _text_of_turn(chat, stored.anchor), _newest_ids(chat, stored.sent)
-        prompt = assemble(PromptRequest(chat=chat, text=text, character=speaker, context_tokens=room, sent=sent))
+        text, sent_ids = _text_of_turn(chat, stored.anchor), _newest_ids(chat, stored.sent_count)
+        prompt = assemble(
+            PromptRequest(chat=chat, text=text, character=speaker, context_tokens=room, sent_ids=sent_ids)
+        )
         return with_slots(messages, prompt.slots, prompt.macros), "on"
     except Exception:
         # A reply without memory is better than none, whatever failed.

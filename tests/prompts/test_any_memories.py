@@ -12,7 +12,7 @@ from apps.llm.tokens import count_tokens
 from apps.prompts.assembly.placement import place
 from apps.prompts.filling.budgets import adapted_budgets, divided
 from apps.prompts.filling.fill import SlotPlan as Plan
-from apps.prompts.filling.fill import fit_in_order, fit_triggered, slot_of_entries
+from apps.prompts.filling.fill import filled_slot, fit_in_order, fit_related
 from apps.prompts.settings.schema import MAX_TEMPLATE_LENGTH, resolve, validate
 from apps.prompts.slots.definitions import ALL_SLOTS, ENTRIES, MACROS, RECALLED, SLOTS, UNIFIED_ORDER
 from apps.prompts.slots.entries import Entry
@@ -51,7 +51,7 @@ def plan_of(document, context_tokens=None):
 
 
 def slots_of_entries(plan, fitted, budgets):
-    return [slot_of_entries(plan.slots[name], fitted[name], budgets[name]) for name in NAMES]
+    return [filled_slot(plan.slots[name], fitted[name], budgets[name]) for name in NAMES]
 
 
 def filled(document, candidates, context_tokens=None):
@@ -92,11 +92,11 @@ def test_what_stands_in_the_history_is_not_quoted(candidates, history, budget):
             ids.add(pk)
         return ids
 
-    fitted = fit_triggered(replace(plan, shown=shown), {}, candidates, budget)
+    fitted = fit_related(replace(plan, shown=shown), {}, candidates, budget)
     assert fitted.tokens == count_tokens(fitted.text) <= budget
     in_history = shown(fitted.tokens)
     assert not in_history & {entry.id for entry in fitted.kept}
-    assert fitted == fit_triggered(replace(plan, shown=shown), {}, candidates, budget)
+    assert fitted == fit_related(replace(plan, shown=shown), {}, candidates, budget)
 
 
 def wrongly_left_out(plan, candidates, budgets, fitted):

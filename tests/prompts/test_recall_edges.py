@@ -202,7 +202,7 @@ def test_a_card_deleted_during_a_search_stays_deleted(chat, turn):
     found = turn_from_message(chat, turn)
     result = retrieve(found, chat.character, plan_for(chat, chat.character, "dialogue", settings_of(chat)))
     operations.delete_recall(recall)
-    assert store_recall(result).deleted
+    assert store_recall(found, result.recall).deleted
 
 
 def test_a_deleted_card_comes_back_by_a_rerun_or_for_another_text(api, alice, chat, turn, url):
@@ -235,7 +235,7 @@ def test_an_edit_that_commits_during_a_search_is_kept(chat, turn):
     stored = []
 
     def store():
-        stored.append(store_recall(result))
+        stored.append(store_recall(found, result.recall))
         connection.close()
 
     with transaction.atomic():

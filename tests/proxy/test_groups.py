@@ -46,7 +46,7 @@ def told(group: Chat, character: Character | None, *instructions: str) -> tuple[
     messages: list[dict[str, Any]] = [{"role": "user", "content": QUESTION}]
     messages += [{"role": "system", "content": text} for text in instructions]
     connection = Connection(model="scripted-small", context_tokens=8000)
-    stored = StoredRequest(group, group.messages.get().pk, sent=1)
+    stored = StoredRequest(group, group.messages.get().pk, sent_count=1)
     sent, memory = messages_with_memory(stored, connection, {"messages": messages}, character)
     return any(SECRET in message["content"] for message in sent), memory
 

@@ -15,6 +15,7 @@ from apps.proxy.matching.finding import is_same_chat
 from apps.proxy.matching.keys import keys_of
 from apps.proxy.matching.plans import ChangePlan as Plan
 from apps.proxy.matching.plans import ComparedMessage as Entry
+from apps.proxy.matching.plans import DroppedEnd
 from apps.proxy.memory import room_for_memory
 from apps.proxy.requests.turns import Turn, turns_of
 from tests.durations import takes_at_most
@@ -281,7 +282,7 @@ def test_a_turn_that_is_rewritten_early_in_a_long_chat_is_of_that_chat(turn: int
     sent = turns(*[text.shown for text in stored[: 2 * turn]], "Let us talk about something else.")
     plan = planned(stored, sent)
     assert is_same_chat(sent, plan, same_opening=True)
-    assert plan.cut >= 2  # so that a branch is made
+    assert plan.dropped_end.user_messages >= 2  # so that a branch is made
 
 
 def test_a_rewritten_turn_deletes_no_exchange_before_the_one_whose_text_it_is_like() -> None:
@@ -292,7 +293,7 @@ def test_a_rewritten_turn_deletes_no_exchange_before_the_one_whose_text_it_is_li
     entries = [turn.entry for turn in stored]
     plan = plan_changes(entries, sent, keys_of(OWNER, sent), texts=lambda ids: texts)
     assert [entry.id for entry, _ in plan.edits] == [stored[2].id]
-    assert plan.cut == 2
+    assert plan.dropped_end.user_messages == 2
 
 
 def test_a_chat_with_one_equal_turn_is_not_continued_from_there() -> None:
@@ -301,8 +302,29 @@ def test_a_chat_with_one_equal_turn_is_not_continued_from_there() -> None:
     assert not is_same_chat(sent, planned(stored, sent), same_opening=True)
 
 
+def test_the_plan_of_the_packages_example() -> None:
+    said = ["Hello?", "Who is there?", "A friend.", "Which one?", "It is Mira.", "Come in.\nSit down."]
+    stored = stored_chat(*said)
+    sent = turns("Hello?", "Who is it?", "It is Mira.", "Come in. Sit down.", "Is it late?")
+    m1, m2, m3, m4, m5, m6 = (message.id for message in stored)
+    keys = keys_of(OWNER, sent)
+    assert planned(stored, sent) == Plan(
+        matched=[(0, 0), (4, 2), (5, 3)],
+        edits=[(stored[1].entry, sent[1])],
+        respaced=[(stored[5].entry, sent[3])],
+        deletions=[m3, m4],
+        dropped_end=DroppedEnd(0, 0, m6),
+        appended=[sent[4]],
+        anchor=None,
+        known=list(zip([m1, m2, m5, m6, None], keys, strict=True)),
+    )
+    plan = planned(stored, turns(*said[:3]))
+    assert [pk for pk, _ in plan.known] == [m1, m2, m3, m4]
+    assert (plan.anchor, plan.deletions, plan.dropped_end) == (m3, [m5, m6], DroppedEnd(1, 2, m4))
+
+
 def test_turns_dropped_from_the_end_are_counted() -> None:
-    assert planned(stored_chat("a", "b", "c", "d", "e", "f"), turns("a", "b", "c")).cut == 1
+    assert planned(stored_chat("a", "b", "c", "d", "e", "f"), turns("a", "b", "c")).dropped_end.user_messages == 1
 
 
 def test_calls_of_tools_and_their_results_are_one_turn_with_the_reply() -> None:

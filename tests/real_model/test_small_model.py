@@ -181,7 +181,7 @@ def test_memory_answers_what_the_history_no_longer_has(owner: User, connection: 
                 character=None,
                 context_tokens=1500,
                 with_history=False,
-                sent=still_there,
+                sent_ids=still_there,
                 leave_trace=False,
             )
             known = "\n".join(slot.text for slot in assembled.slots if slot.text)

@@ -7,7 +7,7 @@ besides. What the user asks to remember comes first; what is only imagined is le
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 from apps.builtin.reading.names import is_only_addressed, known_names, names_in, typed_entity
 from apps.builtin.reading.sentences import MAX_WORDS, Sentence, instructions_of, sentences_of, wanted_sentences
@@ -53,23 +53,38 @@ class Worthwhile:
     language: str = ENGLISH
 
 
-def worthwhile_sentences(turns: Sequence[Mapping[str, Any]], participants: Iterable[str]) -> Iterator[Worthwhile]:
-    """Yield what is worth remembering of each turn, however much that is."""
+@dataclass(frozen=True)
+class _Turn:
+    """A turn as it is read. ``is_user``: the person wrote it."""
+
+    number: int
+    speaker: str
+    text: str
+    is_user: bool = False
+
+    @classmethod
+    def from_material(cls, item: Mapping[str, Any]) -> Self:
+        return cls(item["number"], item["speaker"], item["text"], bool(item.get("is_user")))
+
+
+def worthwhile_sentences(material: Sequence[Mapping[str, Any]], participants: Iterable[str]) -> Iterator[Worthwhile]:
+    """Yield what is worth remembering of each turn, as the material of a task has them, however much that is."""
+    turns = [_Turn.from_material(item) for item in material]
     participants = list(participants)
-    known = known_names((turn["text"] for turn in turns), participants)
+    known = known_names((turn.text for turn in turns), participants)
     turn_sentences = [
         [] if _is_work(turn, before) else _telling_sentences(turn)
         for before, turn in zip([None, *turns], turns, strict=False)
     ]
     narrated = sum(any(not sentence.spoken for sentence in sentences) for sentences in turn_sentences)
     minimum = MIN_SCORE_IN_STORY if narrated > STORY_SHARE * len(turns) else MIN_SCORE
-    previous: Mapping[str, Any] = {"speaker": "", "text": ""}
+    previous = _Turn(0, "", "")
     named_by: dict[str, list[str]] = {}
     seen: set[str] = set()
     for turn, sentences in zip(turns, turn_sentences, strict=True):
-        answers = previous["speaker"] != turn["speaker"] and is_question(previous["text"])
-        reading = _Reading(turn["speaker"], language_of(turn["text"]), known, ANSWER * answers)
-        recent = named_by.get(previous["speaker"]) or named_by.get(turn["speaker"]) or []
+        answers = previous.speaker != turn.speaker and is_question(previous.text)
+        reading = _Reading(turn.speaker, language_of(turn.text), known, ANSWER * answers)
+        recent = named_by.get(previous.speaker) or named_by.get(turn.speaker) or []
         items = [reading.scored(one, last) for last, one in zip([None, *sentences], sentences, strict=False)]
         found = [*_together(sentences, items, minimum, known, recent)]
         found += _instructions(turn, sentences, minimum - reading.bonus, known)
@@ -78,35 +93,34 @@ def worthwhile_sentences(turns: Sequence[Mapping[str, Any]], participants: Itera
             if said not in seen:  # else it is a repetition
                 seen.add(said)
                 yield item
-        named_by[turn["speaker"]] = _people_in(turn["text"], known, participants)
+        named_by[turn.speaker] = _people_in(turn.text, known, participants)
         previous = turn
 
 
-def _is_work(turn: Mapping[str, Any], before: Mapping[str, Any] | None) -> bool:
+def _is_work(turn: _Turn, before: _Turn | None) -> bool:
     """Return whether a turn is a text that the one before handed over, translated or summarised: nobody says that."""
-    if before is None or before["speaker"] == turn["speaker"] or not before.get("is_user"):
+    if before is None or before.speaker == turn.speaker or not before.is_user:
         return False
-    return without_handed_over(before["text"]) != before["text"]
+    return without_handed_over(before.text) != before.text
 
 
-def _telling_sentences(turn: Mapping[str, Any]) -> list[Sentence]:
+def _telling_sentences(turn: _Turn) -> list[Sentence]:
     """Return the sentences of a turn without requests to forget, what is only imagined, and what a character retells.
 
     The user's own words say that already, and a person may have corrected what was remembered of them. What the user
     asks to remember stands without the asking.
     """
-    number, speaker = turn["number"], turn["speaker"]
-    text = turn["text"] if turn.get("is_user") else _without_recalled(turn["text"])
-    wanted = list(wanted_sentences(number, speaker, text)) if turn.get("is_user") else []
+    text = turn.text if turn.is_user else _without_recalled(turn.text)
     said = [
         sentence
-        for sentence in sentences_of(number, speaker, text, min_words=MIN_SIZE)
-        if not (turn.get("is_user") and asked_to_remember(sentence.text))
-        and not takes_back(sentence.text)
-        and (turn.get("is_user") or not retells(sentence.text))
+        for sentence in sentences_of(turn.number, turn.speaker, text, min_words=MIN_SIZE)
+        if not takes_back(sentence.text)
     ]
-    if turn.get("is_user"):
-        said = [replace(one, wanted=True) if asks_to_remember(one.text) else one for one in said]
+    if not turn.is_user:
+        return list(_without_imagined(one for one in said if not retells(one.text)))
+    wanted = wanted_sentences(turn.number, turn.speaker, text)
+    said = [one for one in said if not asked_to_remember(one.text)]
+    said = [replace(one, wanted=True) if asks_to_remember(one.text) else one for one in said]
     return [*(one for one in wanted if not is_imagined(one.text)), *_without_imagined(said)]
 
 
@@ -204,13 +218,11 @@ def _people_in(text: str, known: set[str], participants: Sequence[str]) -> list[
     return [name for name in names if typed_entity(name, text, participants).kind == "unknown"]
 
 
-def _instructions(
-    turn: Mapping[str, Any], sentences: Sequence[Sentence], minimum: float, known: set[str]
-) -> Iterator[Worthwhile]:
+def _instructions(turn: _Turn, sentences: Sequence[Sentence], minimum: float, known: set[str]) -> Iterator[Worthwhile]:
     """Yield what reads like an instruction to a model and is worth remembering as something that was said."""
     wanted = {sentence.text for sentence in sentences if sentence.wanted}
-    for sentence in instructions_of(turn["number"], turn["speaker"], turn["text"]):
-        said = asked_to_remember(sentence.text) if turn.get("is_user") else ""
+    for sentence in instructions_of(turn.number, turn.speaker, turn.text):
+        said = asked_to_remember(sentence.text) if turn.is_user else ""
         names = names_in(sentence.text, known)
         value = salience(sentence, names)
         if said and said not in wanted:

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from apps.chats.macros import macros_in, resolve_macros
-from apps.prompts.filling.fill import FilledSlot
 from apps.prompts.filling.fitting import CountFunction, fit
 from apps.prompts.settings.schema import BY_MACROS, ONE_BLOCK, PromptSettings
 from apps.prompts.slots.blocks import SEPARATOR_TOKENS, join_blocks
 from apps.prompts.slots.definitions import IN_PROMPT, MACROS, UNIFIED, UNIFIED_ORDER
+from apps.prompts.slots.entries import FilledSlot
 
 
 @dataclass(frozen=True)

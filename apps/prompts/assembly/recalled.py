@@ -19,25 +19,17 @@ from apps.memories.models import Memory
 from apps.memories.quotations import inside, quoted_speaker
 from apps.prompts.assembly.requests import PromptRequest
 from apps.prompts.filling.fill import SlotPlan
-from apps.prompts.filling.fitting import CountFunction, FittedItems
+from apps.prompts.filling.fitting import CountFunction, Fitted
 from apps.prompts.models import Recall, is_for
 from apps.prompts.operations import mark_reused, store_recall
 from apps.prompts.retrieval.excerpts import ELLIPSIS
 from apps.prompts.retrieval.known import is_current, memories_of_tier
-from apps.prompts.retrieval.service import RetrievalResult, retell, retrieve, secrets_of
+from apps.prompts.retrieval.service import retell, retrieve, secrets_of
 from apps.prompts.slots.blocks import join_blocks, one_line
 from apps.prompts.slots.definitions import LONG_TERM, RECALLED, SESSION, TRIGGERED
 from apps.prompts.slots.entries import MESSAGES_TIER, Entry, FilledSlot
 from apps.prompts.turns import UserTurn
 from apps.prompts.witnessing import Viewpoint
-
-
-@dataclass(frozen=True)
-class Fresh:
-    """What was retrieved for the turn just now, and the recall made of it."""
-
-    recall: Recall
-    retrieved: RetrievalResult
 
 
 @dataclass(frozen=True)
@@ -66,20 +58,19 @@ class Recalled:
 
     recall: Recall | None
     slots: list[FilledSlot]
-    fitted: Mapping[str, FittedItems[Entry]] | None = None
+    fitted: Mapping[str, Fitted[Entry]] | None = None
 
 
 def recall_for(turn: UserTurn, character: Character | None, plan: SlotPlan, request: PromptRequest) -> Recalled:
     """Fill the slots for a turn, and store what was recalled if the request leaves a trace."""
     chosen = _choose(turn, character, plan, request)
-    if isinstance(chosen, Fresh):
-        filling = chosen.retrieved.filling
-        return Recalled(chosen.recall if chosen.recall.text else None, filling.slots, filling.fitted)
+    if isinstance(chosen, Recalled):
+        return chosen
     if isinstance(chosen, Edited):
         retold = retell(turn, character, plan, {}, text=chosen.recall.text if chosen.recall else "")
     else:
         retold = retell(turn, character, plan, current_entries(turn, character, chosen.recall))
-    slots = retold.filling.slots
+    slots = retold.slots
     if chosen.recall is None:
         return Recalled(None, slots)
     used = mark_reused(chosen.recall) if request.leave_trace else chosen.recall
@@ -94,8 +85,8 @@ def recall_for(turn: UserTurn, character: Character | None, plan: SlotPlan, requ
 
 def _choose(
     turn: UserTurn, character: Character | None, plan: SlotPlan, request: PromptRequest
-) -> Fresh | Kept | Edited:
-    """Return a recall that the user edited, or deleted for this text, else a fresh one.
+) -> Recalled | Kept | Edited:
+    """Return a recall that the user edited, or deleted for this text, else the slots with a fresh one.
 
     If retrieval fails, had no embeddings or finds nothing, return the stored recall for this text. A request for
     another reply gets the stored one, too.
@@ -114,15 +105,16 @@ def _choose(
             retrieved = retrieve(turn, character, plan)
     except (EmbeddingUnavailable, OperationalError):
         return _as_stored(stored)
-    if stored is not None and not (retrieved.has_vectors and retrieved.text):
+    new = retrieved.recall
+    if stored is not None and not (retrieved.has_vectors and new.text):
         return _as_stored(stored)
-    recall = store_recall(retrieved) if is_stored else retrieved.unstored_recall()
+    recall = store_recall(turn, new) if is_stored else new
     if recall.edited and not is_kept_for(turn, character, recall):
-        recall = retrieved.unstored_recall()
+        recall = new
     # During retrieval the user may have edited or deleted it, or another prompt may have stored more than nothing.
-    if recall.edited or recall.deleted or recall.text != retrieved.text:
+    if recall.edited or recall.deleted or recall.text != new.text:
         return _as_stored(recall)
-    return Fresh(recall, retrieved)
+    return Recalled(recall if recall.text else None, retrieved.filled.slots, retrieved.filled.fitted)
 
 
 def _as_stored(recall: Recall | None) -> Kept | Edited:

@@ -35,7 +35,7 @@ class PromptRequest:
     """A prompt for the turn with ``text``, or for the last one, of at most ``context_tokens`` tokens.
 
     ``character`` speaks. Without ``settings``, those of the chat apply. What stands in it besides memory: with a
-    ``reply`` all that a model reads, else with ``has_history`` the conversation. ``sent`` are the ids of the messages
+    ``reply`` all that a model reads, else with ``has_history`` the conversation. ``sent_ids`` are those of the messages
     that a client sends itself, with a card of its own; ``texts`` are further texts of the caller in which macros may
     stand. ``again``: the reply takes the place of the last message, which is left out, and what was recalled for
     the first one is used again. Without ``leave_trace`` nothing is stored.
@@ -48,7 +48,7 @@ class PromptRequest:
     settings: PromptSettings | None = None
     reply: Reply | None = None
     has_history: bool = False
-    sent: Collection[UUID] | None = None
+    sent_ids: Collection[UUID] | None = None
     texts: Sequence[str] = ()
     again: bool = False
     leave_trace: bool = True

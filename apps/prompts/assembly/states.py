@@ -16,7 +16,7 @@ from apps.chats.models import Character, Chat
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.database.ids import uuid7
 from apps.prompts.filling.fill import SlotPlan
-from apps.prompts.filling.fitting import FittedItems
+from apps.prompts.filling.fitting import Fitted
 from apps.prompts.models import PromptState
 from apps.prompts.settings.schema import PromptSettings
 from apps.prompts.slots.entries import Entry, FilledSlot, Holding
@@ -76,7 +76,7 @@ def holding_of(state: PromptState, turn: UserTurn, settings: PromptSettings) -> 
 
 
 def store_state(
-    state: PromptState, beginning: Beginning, plan: SlotPlan, fitted: Mapping[str, FittedItems[Entry]] | None
+    state: PromptState, beginning: Beginning, plan: SlotPlan, fitted: Mapping[str, Fitted[Entry]] | None
 ) -> None:
     """Store what the next prompt is compared with, and what it holds. Of two prompts at once, the last one counts.
 

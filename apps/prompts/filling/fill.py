@@ -1,4 +1,9 @@
-"""Plan the slots of a prompt, and fill them with what may stand in them, each within its budget."""
+"""Plan the slots of a prompt, and fill them with what may stand in them, each within its budget.
+
+The words for this, here and in what calls it: a ``SlotPlan`` has the slots and their budgets. The ``Candidates`` are
+the entries that may stand in the slots. To fit is to take into one slot those of its candidates for which its budget
+has room, which makes a ``Fitted``. To fill is to fit all slots of a prompt, of which each is then a ``FilledSlot``.
+"""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -10,7 +15,7 @@ from apps.chats.languages import catalogue_of
 from apps.chats.models import Character, Chat
 from apps.chats.queries.replying import reply_token_counter
 from apps.prompts.filling.budgets import BudgetStep, budget_steps, room_in_context, within_context
-from apps.prompts.filling.fitting import CountFunction, FittedItems, fit
+from apps.prompts.filling.fitting import CountFunction, Fitted, fit
 from apps.prompts.filling.statistics import demands_of
 from apps.prompts.settings.schema import PromptSettings
 from apps.prompts.slots.blocks import blocks_of_text, one_line, render_block
@@ -60,12 +65,12 @@ class SlotPlan:
         """Return the text of a slot with these entries."""
         return render_block(self.slots[name], [entry.line for entry in entries], self.names)
 
-    def fit(self, name: str, entries: Sequence[Entry], budget: int) -> FittedItems[Entry]:
+    def fit(self, name: str, entries: Sequence[Entry], budget: int) -> Fitted[Entry]:
         """Return the entries of a slot that fit into its budget."""
         return fit(entries, budget, partial(render_block, self.slots[name], names=self.names), self.count)
 
-    def candidates(self, name: str, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """Return the entries that may go into a slot now. Blocks before the conversation may be held."""
+    def not_held_back(self, name: str, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Return the candidates that may go into a slot now: a block before the conversation may be held as it is."""
         if self.holding is None or name not in self.held_slots:
             return entries
         return self.holding.entries(name, entries)
@@ -96,7 +101,7 @@ def plan_for(
 
 
 @dataclass(frozen=True)
-class SlotCandidates:
+class Candidates:
     """What may stand in the slots of a prompt: entries by slot name.
 
     ``related`` are those for the slot of what is related to the turn, best first, if the search has just found them:
@@ -109,15 +114,16 @@ class SlotCandidates:
 
 
 @dataclass(frozen=True)
-class Filling:
-    """All slots of a prompt, the entries that they were fitted with by name, and the budgets of these."""
+class FilledSlots:
+    """All slots of a prompt, filled with what of the candidates was fitted into them, and their budgets, by name."""
 
     slots: list[FilledSlot]
-    fitted: Mapping[str, FittedItems[Entry]]
+    candidates: Candidates
+    fitted: Mapping[str, Fitted[Entry]]
     budgets: Mapping[str, int]
 
 
-def fill(plan: SlotPlan, candidates: SlotCandidates) -> Filling:
+def fill(plan: SlotPlan, candidates: Candidates) -> FilledSlots:
     """Fill the slots that are switched on. What is related to the turn comes last: it repeats none of the others."""
     entries = {name: items if plan.slots[name].enabled else [] for name, items in candidates.entries.items()}
     budgets = plan.budgets_for(entries)
@@ -125,16 +131,16 @@ def fill(plan: SlotPlan, candidates: SlotCandidates) -> Filling:
     by_name: dict[str, FilledSlot] = {}
     if candidates.text is None:
         fitted = fit_in_order(plan, entries, budgets)
-        fitted[TRIGGERED.name] = fit_triggered(plan, fitted, related, budgets[TRIGGERED.name])
+        fitted[TRIGGERED.name] = fit_related(plan, fitted, related, budgets[TRIGGERED.name])
     else:
         fitted = fit_in_order(plan, entries, budgets, candidates.text.splitlines())
         by_name = {item.slot.name: item for item in _slots_of_text(plan, candidates.text, budgets)}
-    by_name |= {name: slot_of_entries(plan.slots[name], items, budgets[name]) for name, items in fitted.items()}
-    return Filling([by_name[slot.name] for slot in SLOTS], fitted, budgets)
+    by_name |= {name: filled_slot(plan.slots[name], items, budgets[name]) for name, items in fitted.items()}
+    return FilledSlots([by_name[slot.name] for slot in SLOTS], candidates, fitted, budgets)
 
 
-def slot_of_entries(slot: Slot, fitted: FittedItems[Entry], budget: int) -> FilledSlot:
-    """Return a slot filled with entries."""
+def filled_slot(slot: Slot, fitted: Fitted[Entry], budget: int) -> FilledSlot:
+    """Return a slot with the entries that were fitted into it."""
     return FilledSlot(
         slot, fitted.text, fitted.tokens, fitted.full_tokens, fitted.trimmed, budget, tuple(fitted.left_out)
     )
@@ -154,16 +160,16 @@ def _slots_of_text(plan: SlotPlan, text: str, budgets: Mapping[str, int]) -> lis
 
 def fit_in_order(
     plan: SlotPlan, entries: Mapping[str, Sequence[Entry]], budgets: Mapping[str, int], lines: Collection[str] = ()
-) -> dict[str, FittedItems[Entry]]:
+) -> dict[str, Fitted[Entry]]:
     """Fit the entries into their slots. Leave out those that an earlier slot, or one of ``lines``, says already.
 
     Slots that the turn does not change come first, so that they don't change for what others say.
     """
     seen = {_compared(line) for line in lines}
-    fitted: dict[str, FittedItems[Entry]] = {}
+    fitted: dict[str, Fitted[Entry]] = {}
     kept: list[Entry] = []
     for name in sorted(entries, key=_SLOT_NAMES.index):
-        items = _unrepeated(plan.candidates(name, entries[name]), seen)
+        items = _unrepeated(plan.not_held_back(name, entries[name]), seen)
         if name == SESSION.name:
             items = _without_repetitions(items, kept)
         fitted[name] = plan.fit(name, items, budgets[name])
@@ -172,9 +178,9 @@ def fit_in_order(
     return fitted
 
 
-def fit_triggered(
-    plan: SlotPlan, others: Mapping[str, FittedItems[Entry]], entries: Sequence[Entry], budget: int
-) -> FittedItems[Entry]:
+def fit_related(
+    plan: SlotPlan, others: Mapping[str, Fitted[Entry]], entries: Sequence[Entry], budget: int
+) -> Fitted[Entry]:
     """Fit what is related to the turn, without what other slots say already.
 
     Leave out passages of messages that stand in the prompt's history anyway.

@@ -22,7 +22,7 @@ Item = TypeVar("Item", bound=SlotItem)
 
 
 @dataclass(frozen=True)
-class FittedItems(Generic[Item]):
+class Fitted(Generic[Item]):
     """The items kept, in the given order, and their rendered text.
 
     ``tokens`` is the number of tokens of ``text``, ``full_tokens`` that of all items. ``left_out`` are the items that
@@ -40,7 +40,7 @@ class FittedItems(Generic[Item]):
         return len(self.left_out)
 
 
-def fit(items: Sequence[Item], budget: int, render: RenderFunction, count: CountFunction) -> FittedItems[Item]:
+def fit(items: Sequence[Item], budget: int, render: RenderFunction, count: CountFunction) -> Fitted[Item]:
     """Return the items of highest priority whose rendered text has at most ``budget`` tokens.
 
     Try the items by priority and keep each one that still fits: a short item of low priority may fit after a longer
@@ -49,7 +49,7 @@ def fit(items: Sequence[Item], budget: int, render: RenderFunction, count: Count
     full = render([item.line for item in items])
     full_tokens = count(full)
     if full_tokens <= budget:
-        return FittedItems(list(items), full, full_tokens, full_tokens, [])
+        return Fitted(list(items), full, full_tokens, full_tokens, [])
     kept: list[int] = []
     left_out: list[int] = []
     text, tokens = "", 0
@@ -67,4 +67,4 @@ def fit(items: Sequence[Item], budget: int, render: RenderFunction, count: Count
                 left_out.append(position)
         # What did not fit before may fit between lines that were kept later, since tokens span lines.
         waiting = left_out if len(left_out) < len(waiting) else []
-    return FittedItems([items[i] for i in kept], text, tokens, full_tokens, [items[i] for i in sorted(left_out)])
+    return Fitted([items[i] for i in kept], text, tokens, full_tokens, [items[i] for i in sorted(left_out)])

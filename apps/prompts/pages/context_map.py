@@ -10,7 +10,6 @@ from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from apps.common.words import Words
 from apps.prompts.assembly.prompt import Prompt
-from apps.prompts.filling.fill import FilledSlot
 from apps.prompts.lorebooks.lorebook import (
     LORE_AFTER,
     LORE_AFTER_EXAMPLES,
@@ -21,6 +20,7 @@ from apps.prompts.lorebooks.lorebook import (
     LORE_BEFORE_NOTE,
 )
 from apps.prompts.reasons import shown_reasons
+from apps.prompts.slots.entries import FilledSlot
 
 BAR_WIDTH = 1000  # in units of the picture
 LABEL_LENGTH = 60  # characters of a message that stands alone

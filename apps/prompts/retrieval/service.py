@@ -1,4 +1,7 @@
-"""Find what may be told in a turn's prompt, of active memories and of search results, and fill the slots with it."""
+"""Find the candidates for the slots of a turn, which are what its prompt may tell, and fill the slots with them.
+
+``retrieve`` searches, and makes a new recall; ``retell`` takes what a stored recall has.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,8 +11,7 @@ from apps.chats.models import Character
 from apps.common.database.concurrent_reads import read_concurrently
 from apps.memories.secrets import Secrets, secrets_kept_from
 from apps.memories.witnesses import participants_of
-from apps.prompts.filling.fill import Filling, SlotCandidates, SlotPlan, fill
-from apps.prompts.filling.fitting import FittedItems
+from apps.prompts.filling.fill import Candidates, FilledSlots, SlotPlan, fill
 from apps.prompts.models import Recall
 from apps.prompts.retrieval.active import ActiveMemory, active_memories
 from apps.prompts.retrieval.found import found_entries
@@ -26,54 +28,18 @@ PROTECTED_KINDS = {LONG_TERM.name: ("relationship", "preference", "fact"), SESSI
 
 
 @dataclass(frozen=True)
-class RetrievalResult:
-    """The slots of a turn by their plan, filled with what was retrieved for it now or stored by a recall.
+class Retrieved:
+    """The slots of a turn, filled with what was found for it, and the recall that this makes, which isn't stored.
 
     Without vectors, only words were searched.
     """
 
-    turn: UserTurn
-    plan: SlotPlan
-    candidates: SlotCandidates
-    filling: Filling
-    has_vectors: bool = True
-
-    @property
-    def fitted(self) -> Mapping[str, FittedItems[Entry]]:
-        return self.filling.fitted
-
-    @property
-    def text(self) -> str:
-        """Return the text that a recall stores."""
-        return join_blocks(self.fitted[slot.name].text for slot in RECALLED)
-
-    def unstored_recall(self) -> Recall:
-        """Return the recall of the turn, which isn't saved: what of the slots is found anew for each turn."""
-        text = self.text
-        kept = [(entry, slot.name) for slot in RECALLED for entry in self.fitted[slot.name].kept]
-        # Triggered ones first, then by score.
-        kept.sort(key=lambda pair: (not pair[0].triggered, -pair[0].score, str(pair[0].id)))
-        ids = {entry.id for entry, _ in kept}  # what another slot has room for is not left out
-        left_out = [
-            {**entry.document(slot.name), "budget": self.filling.budgets[slot.name]}
-            for slot in RECALLED
-            for entry in sorted(self.fitted[slot.name].left_out, key=lambda entry: -entry.priority)
-            if entry.id not in ids
-        ]
-        return Recall(
-            owner_id=self.turn.owner_id,
-            chat=self.turn.chat,
-            message=self.turn.message,
-            text=text,
-            memories=[entry.document(name) for entry, name in kept],
-            left_out=left_out[:MAX_LEFT_OUT],
-            left_out_count=len(left_out),
-            tokens=self.plan.count(text),
-            turn_hash=self.turn.hash,
-        )
+    filled: FilledSlots
+    recall: Recall
+    has_vectors: bool
 
 
-def retrieve(turn: UserTurn, character: Character | None, plan: SlotPlan) -> RetrievalResult:
+def retrieve(turn: UserTurn, character: Character | None, plan: SlotPlan) -> Retrieved:
     """Find what was known just before a turn, and fill the slots with it within the budgets of ``plan``.
 
     Raise EmbeddingUnavailable, OperationalError.
@@ -85,10 +51,38 @@ def retrieve(turn: UserTurn, character: Character | None, plan: SlotPlan) -> Ret
     tiers = (LONG_TERM.name, SESSION.name)
     memories = active_memories(turn, tiers, character, required, related.vectors, related.near)
     told = tellable(turn, character, {**layers, **found_entries(turn, related.results, memories)})
-    return _filled(turn, plan, _candidates(told, memories), has_vectors=not related.lacks_vectors)
+    filled = fill(plan, _candidates(told, memories))
+    return Retrieved(filled, _recall_of(turn, plan, filled), has_vectors=not related.lacks_vectors)
 
 
-def _candidates(told: Mapping[str, Sequence[Entry]], memories: Mapping[str, Sequence[ActiveMemory]]) -> SlotCandidates:
+def _recall_of(turn: UserTurn, plan: SlotPlan, filled: FilledSlots) -> Recall:
+    """Return the recall of the turn: of the filled slots, those that are found anew for each turn."""
+    fitted = filled.fitted
+    text = join_blocks(fitted[slot.name].text for slot in RECALLED)
+    kept = [(entry, slot.name) for slot in RECALLED for entry in fitted[slot.name].kept]
+    # Triggered ones first, then by score.
+    kept.sort(key=lambda pair: (not pair[0].triggered, -pair[0].score, str(pair[0].id)))
+    ids = {entry.id for entry, _ in kept}  # what another slot has room for is not left out
+    left_out = [
+        {**entry.document(slot.name), "budget": filled.budgets[slot.name]}
+        for slot in RECALLED
+        for entry in sorted(fitted[slot.name].left_out, key=lambda entry: -entry.priority)
+        if entry.id not in ids
+    ]
+    return Recall(
+        owner_id=turn.owner_id,
+        chat=turn.chat,
+        message=turn.message,
+        text=text,
+        memories=[entry.document(name) for entry, name in kept],
+        left_out=left_out[:MAX_LEFT_OUT],
+        left_out_count=len(left_out),
+        tokens=plan.count(text),
+        turn_hash=turn.hash,
+    )
+
+
+def _candidates(told: Mapping[str, Sequence[Entry]], memories: Mapping[str, Sequence[ActiveMemory]]) -> Candidates:
     """Return what may stand in the slots, of the entries that may be told.
 
     Related to the turn are the passages, and those of the memories that the search or a trigger word found, best first.
@@ -100,7 +94,7 @@ def _candidates(told: Mapping[str, Sequence[Entry]], memories: Mapping[str, Sequ
     always = {active.id for active in memories[LONG_TERM.name] if active.always}
     entries[LONG_TERM.name] = [entry for entry in entries[LONG_TERM.name] if entry.id in always]
     protected = {name: _protect(items, PROTECTED_KINDS.get(name, ())) for name, items in entries.items()}
-    return SlotCandidates(protected, sorted(related, key=lambda entry: -entry.score))
+    return Candidates(protected, sorted(related, key=lambda entry: -entry.score))
 
 
 def _protect(entries: Sequence[Entry], kinds: Sequence[str]) -> list[Entry]:
@@ -118,7 +112,7 @@ def retell(
     plan: SlotPlan,
     recalled: Mapping[str, Sequence[Entry]],
     text: str | None = None,
-) -> RetrievalResult:
+) -> FilledSlots:
     """Fill the slots with what a recall stored, by slot name, or with a ``text`` that stands for all of it.
 
     What needs no search is read for each prompt.
@@ -127,12 +121,7 @@ def retell(
     if text is not None:
         stored = {slot.name for slot in RECALLED}
         layers = {name: entries for name, entries in layers.items() if name not in stored}
-    return _filled(turn, plan, SlotCandidates(tellable(turn, character, {**layers, **recalled}), text=text))
-
-
-def _filled(turn: UserTurn, plan: SlotPlan, candidates: SlotCandidates, *, has_vectors: bool = True) -> RetrievalResult:
-    """Fill the slots: of all prompts, they are filled here alone."""
-    return RetrievalResult(turn, plan, candidates, fill(plan, candidates), has_vectors)
+    return fill(plan, Candidates(tellable(turn, character, {**layers, **recalled}), text=text))
 
 
 def layer_entries(turn: UserTurn, character: Character | None, plan: SlotPlan) -> dict[str, list[Entry]]:

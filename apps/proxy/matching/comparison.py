@@ -28,19 +28,20 @@ class Compared:
 
     @property
     def score(self) -> tuple[int, int]:
-        return self.plan.equal - self.plan.cut - self.plan.changes, -self.plan.changes
+        plan = self.plan
+        return plan.equal - plan.dropped_end.user_messages - plan.changes, -plan.changes
 
 
-def keyed_request(owner: Owner, sent: ClientRequest) -> KeyedRequest:
+def keyed_request(owner: Owner, client_request: ClientRequest) -> KeyedRequest:
     """Return a request with the keys of what it has, which are made once for all chats that it is compared with."""
     owner_id = owner_id_of(owner)
     return KeyedRequest(
-        sent,
-        sent.turns,
-        keys_of(owner_id, sent.turns),
-        opening=key_of(owner_id, is_user=False, text=sent.opening),
-        instructions=instruction_keys(owner_id, sent.instructions)[-KEPT_INSTRUCTIONS // 2 :],
-        ends=end_keys(owner_id, sent.turns),
+        client_request,
+        client_request.turns,
+        keys_of(owner_id, client_request.turns),
+        opening=key_of(owner_id, is_user=False, text=client_request.opening),
+        instructions=instruction_keys(owner_id, client_request.instructions)[-KEPT_INSTRUCTIONS // 2 :],
+        ends=end_keys(owner_id, client_request.turns),
     )
 
 
@@ -49,9 +50,9 @@ def compare(chat: Chat, request: KeyedRequest) -> Compared:
 
     A message that somebody else has changed since the client had it is not deleted by the client.
     """
-    as_stored = messages_of(chat, request.sent.client)
+    as_stored = messages_of(chat, request.client_request.client)
     shown = _ShownTexts(chat)
-    rows = ProxiedChat.objects.for_owner(chat.owner_id).filter(chat=chat, client=request.sent.client)
+    rows = ProxiedChat.objects.for_owner(chat.owner_id).filter(chat=chat, client=request.client_request.client)
     known = rows.values_list("instructions", flat=True).first() or []
     request = divided_request(chat.owner_id, as_stored, request, shown.of)
     said = unfolded_request(chat.owner_id, as_stored, request, known, shown.of)

@@ -44,8 +44,9 @@ def find_chat(owner: Owner, request: KeyedRequest, *, story: UUID | None = None)
     A chat of another character than the client names is none of them. Of two that share as much, one is chosen only if
     the request changes nothing in it.
     """
-    is_chosen = request.sent.is_named and not request.sent.company.is_group  # in a group, it is who speaks next
-    character = request.sent.character if is_chosen else None
+    asked = request.client_request
+    is_chosen = asked.is_named and not asked.company.is_group  # in a group, it is who speaks next
+    character = asked.character if is_chosen else None
     sought = set(request.fingerprints)
     latest = LATEST.rows(owner_id_of(owner), list(request.fingerprints), story, character.pk if character else None)
     rows = sorted(latest, key=lambda row: -len(sought & set(row.fingerprints)))
@@ -79,12 +80,12 @@ def is_same_chat(turns: Sequence[Turn], plan: ChangePlan, *, same_opening: bool)
     compared, but one equal user message is not enough then: many conversations begin with the same greetings.
     """
     numbers = {number for _, number in plan.matched}
-    changes = plan.changes - plan.tail
+    changes = plan.changes - plan.dropped_end.stored
     if changes * (1 if same_opening else 5) >= max(plan.equal, 1):
         return False
     user_turns = sum(turns[number].is_user for number in numbers)
     if user_turns >= 2:
         return True
-    if user_turns == 0 or 0 not in numbers or plan.cut:
+    if user_turns == 0 or 0 not in numbers or plan.dropped_end.user_messages:
         return False
     return plan.equal >= 2 or same_opening

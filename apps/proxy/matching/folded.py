@@ -130,13 +130,13 @@ def unfolded_request(
     """
     turns, keys = request.turns, request.keys
     stored = {unspaced_key(message.key) for message in messages}
-    sent = {unspaced_key(key) for key in keys}
+    sent_keys = {unspaced_key(key) for key in keys}
     new = [number for number, key in enumerate(keys) if unspaced_key(key) not in stored]
     instructions = _Instructions(owner_id, [*known, *request.instructions], stored)
     places = [
         place
         for place, message in enumerate(messages)
-        if message.is_known and message.is_stored and unspaced_key(message.key) not in sent
+        if message.is_known and message.is_stored and unspaced_key(message.key) not in sent_keys
     ][-COMPARED:]
     cleaned: dict[int, int] = {}
     if new and places:
@@ -147,10 +147,10 @@ def unfolded_request(
                 del changed[place]  # somebody else has changed it
         cleaned = _learn_stored(messages, request, new, changed, instructions)
         _learn_moved(messages, request, changed, instructions)
-    counts = Counter(key for turn in turns for key in instructions.keys_of(turn.text)) + Counter(sent)
+    counts = Counter(key for turn in turns for key in instructions.keys_of(turn.text)) + Counter(sent_keys)
     kept = list(turns)
     for number in new:
-        is_asked = number == len(turns) - 1 and not request.sent.is_nudged
+        is_asked = number == len(turns) - 1 and not request.client_request.is_nudged
         kept[number] = instructions.cut_from(turns[number], counts, may_be_nothing=not is_asked)
     said = [number for number, turn in enumerate(kept) if turn.text.strip() or turn.tools] or list(range(len(turns)))
     said_keys = [

@@ -60,13 +60,13 @@ def _joined_runs(messages: Sequence[ComparedMessage], keys: Sequence[int]) -> li
     Between replies, there may be a message of the user's that is none of the turns either: an instruction that has
     moved, or one that was deleted.
     """
-    sent = set(map(unspaced_key, keys))
+    sent_keys = set(map(unspaced_key, keys))
     runs: list[list[ComparedMessage]] = [[]]
     replies: list[list[ComparedMessage]] = [[]]
     for message in messages:
         if not message.is_known:
             continue
-        if not message.is_stored or unspaced_key(message.key) in sent:
+        if not message.is_stored or unspaced_key(message.key) in sent_keys:
             runs.append([])
             replies.append([])
         elif message.is_user:

@@ -7,7 +7,7 @@ from uuid import UUID
 from apps.proxy.matching.alignment import Pairs, align
 from apps.proxy.matching.keys import unspaced_key
 from apps.proxy.matching.pairing import pair_turns
-from apps.proxy.matching.plans import ChangePlan, ComparedMessage, KeyedRequest, ShownTexts
+from apps.proxy.matching.plans import ChangePlan, ComparedMessage, DroppedEnd, KeyedRequest, ShownTexts
 from apps.proxy.requests.turns import Turn
 
 
@@ -46,9 +46,12 @@ def plan_changes(messages: Sequence[ComparedMessage], request: KeyedRequest, sho
         pairing = _pair(messages, request, plan.matched, shown)
     dropped, last = pairing.dropped, pairing.last
     plan.deletions = [messages[place].id for place in dropped if messages[place].is_stored]
-    plan.cut = sum(messages[place].is_user for place in dropped if place > last)
-    plan.tail = sum(messages[place].is_stored for place in dropped if place > last)
-    plan.last_kept = next((one.id for one in reversed(messages[: last + 1]) if one.is_stored), None)
+    end = [messages[place] for place in dropped if place > last]
+    plan.dropped_end = DroppedEnd(
+        user_messages=sum(one.is_user for one in end),
+        stored=sum(one.is_stored for one in end),
+        last_kept=next((one.id for one in reversed(messages[: last + 1]) if one.is_stored), None),
+    )
     for number, place in sorted(pairing.by_turn.items()):
         _change(plan, messages[place], turns[number], keys[number])
     has_reply = pairing.asked is not None and last > pairing.asked and messages[last].is_stored
@@ -62,7 +65,7 @@ def plan_changes(messages: Sequence[ComparedMessage], request: KeyedRequest, sho
 def _pair(messages: Sequence[ComparedMessage], request: KeyedRequest, matched: Pairs, shown: ShownTexts) -> _Pairing:
     """Pair the turns with messages, and tell which messages the client has dropped."""
     turns, keys = request.turns, request.keys
-    pairs, kept = pair_turns(messages, turns, matched, follows=request.sent.follows, texts=shown.of)
+    pairs, kept = pair_turns(messages, turns, matched, follows=request.client_request.follows, texts=shown.of)
     asked = {number: place for place, number in pairs}.get(len(turns) - 1)
     pairs = [pair for pair in pairs if not _is_gone(messages[pair[0]], pair[1], turns, keys)]
     last = max((place for place, _ in matched + pairs), default=-1)

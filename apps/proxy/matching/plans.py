@@ -40,7 +40,7 @@ class KeyedRequest:
     nobody says, ``ends`` those of paragraphs of turns that may have such in them.
     """
 
-    sent: ClientRequest
+    client_request: ClientRequest
     turns: Sequence[Turn]
     keys: Sequence[int]
     opening: int = 0
@@ -55,7 +55,7 @@ class KeyedRequest:
     @property
     def asked(self) -> str:
         """Return the name of who is asked for a reply to another reply, or nothing."""
-        return self.sent.company.speaker if self.sent.is_nudged else ""
+        return self.client_request.company.speaker if self.client_request.is_nudged else ""
 
     @property
     def fingerprints(self) -> list[int]:
@@ -78,32 +78,50 @@ class ShownTexts(Protocol):
         """Return the ids of those messages that somebody else has changed since the client had them."""
 
 
+@dataclass(frozen=True)
+class DroppedEnd:
+    """What the client no longer has at the end of a chat, since it went on from an earlier message.
+
+    ``last_kept`` is the last message before that. ``user_messages`` counts those of the user, ``stored`` all that
+    nobody else has deleted.
+    """
+
+    user_messages: int = 0
+    stored: int = 0
+    last_kept: UUID | None = None
+
+
 @dataclass
 class ChangePlan:
     """What a client has changed since its last request, to be applied to the stored messages.
 
-    ``matched`` are positions of equal messages and turns, of which ``respaced`` differ in white space, and ``cleaned``
-    are stored with an instruction of the client. ``edits`` are messages with the turns that replace their texts. Of
-    these, ``selected`` have the text as one of their swipes already. ``insertions`` are turns with the message that
-    they precede. ``anchor`` is the message of the last turn, None if that is new. ``known`` are afterwards the
-    messages that the client has, with their keys; None stands for a new message. ``cut`` counts user messages that the
-    client dropped from the end, ``tail`` all messages there, ``last_kept`` is the last message before them.
+    The package's description has an example.
     """
 
+    # Positions of equal messages and turns.
     matched: list[tuple[int, int]] = field(default_factory=list)
-    respaced: list[tuple[ComparedMessage, Turn]] = field(default_factory=list)
-    cleaned: list[tuple[ComparedMessage, Turn]] = field(default_factory=list)
+
+    # Messages that stay, with the turns whose texts they get: another one, which ``selected`` have as one of their
+    # swipes already; one that differs in white space; and one without an instruction that is stored with it. Calls of
+    # tools come with any of them.
     edits: list[tuple[ComparedMessage, Turn]] = field(default_factory=list)
     selected: set[UUID] = field(default_factory=set)
+    respaced: list[tuple[ComparedMessage, Turn]] = field(default_factory=list)
+    cleaned: list[tuple[ComparedMessage, Turn]] = field(default_factory=list)
     tools: dict[UUID, Turn] = field(default_factory=dict)
+
+    # Messages that go, and which of them are the end.
     deletions: list[UUID] = field(default_factory=list)
+    dropped_end: DroppedEnd = DroppedEnd()
+
+    # New turns: with the message that they precede, and after the last one.
     insertions: list[tuple[UUID, Turn]] = field(default_factory=list)
     appended: list[Turn] = field(default_factory=list)
+
+    # Afterwards: the message of the last turn, None if it is new, and the messages that the client has, with their
+    # keys; None stands for a new one.
     anchor: UUID | None = None
     known: list[tuple[UUID | None, int]] = field(default_factory=list)
-    cut: int = 0
-    tail: int = 0
-    last_kept: UUID | None = None
 
     @property
     def equal(self) -> int:

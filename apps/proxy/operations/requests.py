@@ -35,8 +35,8 @@ class StoredRequest:
     """The chat of a request, and the message that the reply follows.
 
     ``continued`` is the text that the reply continues, None if the reply is a message of its own. ``client`` is a hash
-    of the token's id, ``speaker`` the name of who replies, if the client tells, ``sent`` the number of messages that
-    the client has sent.
+    of the token's id, ``speaker`` the name of who replies, if the client tells, ``sent_count`` the number of messages
+    that the client has sent.
     """
 
     chat: Chat
@@ -44,21 +44,21 @@ class StoredRequest:
     continued: str | None = None
     client: str = ""
     speaker: str = ""
-    sent: int = 0
+    sent_count: int = 0
 
 
-def store_request(owner: Owner, sent: ClientRequest) -> StoredRequest:
+def store_request(owner: Owner, client_request: ClientRequest) -> StoredRequest:
     """Apply to the stored chat what the client has changed. Return it; a repeated request stores nothing twice.
 
     The chat is the named one, else the one that the turns continue, else a new one. If they continue an earlier point,
     the chat is kept, and they continue a branch; in a named chat one exchange at the end may be deleted, any number if
     the client follows deletions. Raise Missing.
     """
-    request = keyed_request(owner, replace(sent, turns=_without_placeholder(owner, sent.turns)))
+    request = keyed_request(owner, replace(client_request, turns=_without_placeholder(owner, client_request.turns)))
     try:
-        return _store(owner, request, sent.named)
+        return _store(owner, request, client_request.named)
     except Missing:
-        if sent.named is not None:
+        if client_request.named is not None:
             raise
     return _store(owner, request, None)  # the chat that was found was put into the bin before it was locked
 
@@ -99,7 +99,7 @@ def _find(owner: Owner, request: KeyedRequest, named: UUID | None) -> Compared |
         return compared
     # The client went on in a branch before, and still names the chat that it began with.
     branch = find_chat(owner, request, story=compared.chat.story)
-    return branch if branch and not branch.plan.cut else compared
+    return branch if branch and not branch.plan.dropped_end.user_messages else compared
 
 
 def _is_earlier(compared: Compared, request: KeyedRequest, named: UUID | None) -> bool:
@@ -107,32 +107,36 @@ def _is_earlier(compared: Compared, request: KeyedRequest, named: UUID | None) -
 
     What a client that sends new lines alone leaves out, it has not deleted.
     """
-    if not named or not compared.plan.cut:
-        return bool(compared.plan.cut)
-    if request.sent.follows:
+    dropped = compared.plan.dropped_end.user_messages
+    if not named or not dropped:
+        return bool(dropped)
+    if request.client_request.follows:
         return False
-    rows = ProxiedChat.objects.for_owner(compared.chat.owner_id).filter(chat=compared.chat, client=request.sent.client)
+    chat, client = compared.chat, request.client_request.client
+    rows = ProxiedChat.objects.for_owner(chat.owner_id).filter(chat=chat, client=client)
     sends_history = request.has_history or rows.filter(sends_history=True).exists()
-    return compared.plan.cut > (1 if sends_history else 0)
+    return dropped > (1 if sends_history else 0)
 
 
 def _created(owner: Owner, request: KeyedRequest) -> Chat:
     first = next((turn.text for turn in request.turns if turn.is_user), "")
     title = " ".join(first.strip().split(GAP)[0].split())[:TITLE_LENGTH]  # what follows may be an instruction
-    character = None if request.sent.company.is_group else request.sent.character
-    title = ", ".join(request.sent.company.members)[:TITLE_LENGTH] or (character.name if character else title)
-    return create_chat(owner, title=title, character=character, user_name=request.sent.company.user)
+    company = request.client_request.company
+    character = None if company.is_group else request.client_request.character
+    title = ", ".join(company.members)[:TITLE_LENGTH] or (character.name if character else title)
+    return create_chat(owner, title=title, character=character, user_name=company.user)
 
 
 def _branch(owner: Owner, chat: Chat, plan: ChangePlan, request: KeyedRequest) -> Chat:
     """Branch a chat after what the client has kept. The client knows of the branch what it knew of the chat."""
-    if plan.last_kept is None:
+    last_kept = plan.dropped_end.last_kept
+    if last_kept is None:
         return _created(owner, request)
-    messages = messages_of(chat, request.sent.client)
-    at = Message.objects.for_owner(owner).get(pk=plan.last_kept).index
+    messages = messages_of(chat, request.client_request.client)
+    at = Message.objects.for_owner(owner).get(pk=last_kept).index
     branch = branch_chat(owner, chat.pk, at)
     copies = Message.objects.for_owner(owner).filter(chat=branch).order_by("index").values_list("pk", flat=True)
-    kept = messages[: 1 + next(place for place, one in enumerate(messages) if one.id == plan.last_kept)]
+    kept = messages[: 1 + next(place for place, one in enumerate(messages) if one.id == last_kept)]
     ids = iter(copies)
     pairs = [(next(ids) if one.is_stored else one.id, one) for one in kept]
     known = [(pk, one.key) for pk, one in pairs if one.is_known]
@@ -148,18 +152,21 @@ def _lock_owner(owner: Owner) -> None:
 
 def _apply(owner: Owner, compared: Compared) -> StoredRequest:
     """Write the changes of a request to a locked chat."""
-    chat, plan, request, sent = compared.chat, compared.plan, compared.request, compared.request.sent
-    _add_members(owner, chat, sent.company)
-    new = _write(owner, chat, plan, Guard(optional=True, instance=sent.instance))
+    chat, plan, request = compared.chat, compared.plan, compared.request
+    client_request = request.client_request
+    _add_members(owner, chat, client_request.company)
+    new = _write(owner, chat, plan, Guard(optional=True, instance=client_request.instance))
     ids = iter(new)
     remember(chat, request, [(pk or next(ids), key) for pk, key in plan.known])
     anchor = plan.anchor or new[-1]
     chat.refresh_from_db()
     count = len(request.turns)
-    if request.turns[-1].is_user or sent.is_nudged:
-        return StoredRequest(chat, anchor, client=sent.client, speaker=sent.speaker, sent=count)
+    if request.turns[-1].is_user or client_request.is_nudged:
+        return StoredRequest(
+            chat, anchor, client=client_request.client, speaker=client_request.speaker, sent_count=count
+        )
     continued = Message.objects.for_owner(owner).filter(chat=chat).with_swipes().get(pk=anchor)
-    return StoredRequest(chat, anchor, continued.mes, sent.client, sent=count)
+    return StoredRequest(chat, anchor, continued.mes, client_request.client, sent_count=count)
 
 
 def _add_members(owner: Owner, chat: Chat, company: Company) -> None:
@@ -233,10 +240,10 @@ def _edit(message: Message, compared: ComparedMessage, turn: Turn, plan: ChangeP
 def remember(chat: Chat, request: KeyedRequest, known: Sequence[tuple[UUID, int]]) -> None:
     """Store what the client knows of a chat, and by what its next request is recognised."""
     rows = ProxiedChat.objects.for_owner(chat.owner_id).filter(chat=chat).order_by("-updated_at")
-    row = rows.filter(client=request.sent.client).first()
+    row = rows.filter(client=request.client_request.client).first()
     if row is None:
         rows.filter(pk__in=rows.values_list("pk", flat=True)[MAX_CLIENTS - 1 :]).delete()
-        row = ProxiedChat(owner_id=chat.owner_id, chat=chat, client=request.sent.client)
+        row = ProxiedChat(owner_id=chat.owner_id, chat=chat, client=request.client_request.client)
     row.opening = request.opening
     row.fingerprints = list(dict.fromkeys([*row.fingerprints[:1], *request.fingerprints]))
     row.known_messages = [pk for pk, _ in known]

@@ -101,14 +101,14 @@ def prepare_call(request: HttpRequest) -> UpstreamCall:
     connection = connection_of(owner)
     check_limit(owner)
     policy, url = call_policy_of(connection), f"{base_url(connection)}/chat/completions"
-    sent = {**body, "model": model_of(connection, body.get("model"))}
+    upstream_body = {**body, "model": model_of(connection, body.get("model"))}
     if connection.backend == Connection.Backend.OPENAI:
-        sent = merge_patch.apply(sent, connection.extra_body)
+        upstream_body = merge_patch.apply(upstream_body, connection.extra_body)
     read = conversation_in(body["messages"], character_name(request.headers))
     client = writer_of(request)
     nudge = nudge_of(read.messages, read.turns, lambda _: has_sent(owner, client, read.post_history))
     if _is_apart(owner, request.headers, {**body, "messages": read.messages}, read.turns, nudge):
-        return UpstreamCall(owner.pk, policy, url, sent)
+        return UpstreamCall(owner.pk, policy, url, upstream_body)
     character = character_of(owner, request.headers, read.opening)
     stored = store_request(
         owner,
@@ -126,12 +126,12 @@ def prepare_call(request: HttpRequest) -> UpstreamCall:
             instance=instance_of(request),
         ),
     )
-    sent["messages"] = without_blanks(sent["messages"])
-    toolbox = _toolbox(stored, connection, sent, character)
-    sent["messages"], memory = messages_with_memory(
-        stored, connection, sent, character, reserved=_needed(toolbox, connection)
+    upstream_body["messages"] = without_blanks(upstream_body["messages"])
+    toolbox = _toolbox(stored, connection, upstream_body, character)
+    upstream_body["messages"], memory = messages_with_memory(
+        stored, connection, upstream_body, character, reserved=_needed(toolbox, connection)
     )
-    return UpstreamCall(owner.pk, policy, url, sent, stored, memory, toolbox if memory == "on" else None)
+    return UpstreamCall(owner.pk, policy, url, upstream_body, stored, memory, toolbox if memory == "on" else None)
 
 
 def _toolbox(

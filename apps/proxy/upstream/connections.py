@@ -56,8 +56,8 @@ def models_of(connection: Connection) -> list[str]:
     return list(dict.fromkeys([connection.model, *names]))
 
 
-def model_of(connection: Connection, sent: Any) -> str:
+def model_of(connection: Connection, asked_model: Any) -> str:
     """Return the model to ask: the one that the client names if the server lists it, else the connection's."""
-    if isinstance(sent, str) and sent != connection.model and sent in models_of(connection):
-        return sent
+    if isinstance(asked_model, str) and asked_model != connection.model and asked_model in models_of(connection):
+        return asked_model
     return connection.model
