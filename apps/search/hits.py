@@ -15,11 +15,12 @@ from django.utils import timezone
 
 from apps.chats.queries.keys import ChatOrKeys
 from apps.common.database.compiled_queries import CompiledQuery
+from apps.common.database.named_parameters import named_sql
 from apps.common.database.replica import reading_connection
 from apps.common.scoping import OWN_NAMESPACE
 from apps.memories.journal.periods import Granularity
 from apps.memories.models import Memory
-from apps.memories.visibility import MemoryQuerySet, named_sql
+from apps.memories.visibility import MemoryQuerySet
 from apps.memories.witnesses import is_known_to
 from apps.search.presets import SearchPreset
 from apps.search.questions import ParsedQuery, Speaker, mentions
