@@ -14,12 +14,12 @@ import numpy as np
 from django.db import connection
 
 from apps.accounts.models import User
+from apps.journal.entries import new_entry
 from apps.journal.tasks import keep
 from apps.llm.embeddings import get_embedder
 from apps.memories.journal.bullets import chats_in
 from apps.memories.journal.periods import ancestors, day
 from apps.memories.models import JournalEntry
-from apps.memories.operations.journal import new_entry
 from apps.search.hits import JOURNAL
 from apps.search.service import SearchQuery, search
 from apps.text.lexemes import Lexemes

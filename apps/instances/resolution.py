@@ -36,8 +36,11 @@ class ResolutionReason(StrEnum):
 
 
 @dataclass(frozen=True)
-class Version:
-    """One version of an item. Without ``text`` it is deleted. Ties are won by ``priority``, then by ``instance``."""
+class Contender:
+    """One of the two versions between which is decided: the stored or the pushed one.
+
+    Without ``text`` it is deleted. Ties are won by ``priority``, then by ``instance``.
+    """
 
     text: str | None
     clock: Clock
@@ -54,7 +57,7 @@ class Decision:
     reason: ResolutionReason | None = None
 
 
-def resolve(stored: Version, pushed: Version, rule: Rule) -> Decision:
+def resolve(stored: Contender, pushed: Contender, rule: Rule) -> Decision:
     """Return what becomes of ``pushed``.
 
     Equal clocks with different texts, which no honest instance sends, are treated as concurrent, so that nothing is
@@ -80,7 +83,7 @@ def resolve(stored: Version, pushed: Version, rule: Rule) -> Decision:
     )
 
 
-def _last_write(stored: Version, pushed: Version) -> Decision:
+def _last_write(stored: Contender, pushed: Contender) -> Decision:
     if pushed.at != stored.at:
         return Decision(
             PushOutcome.ADOPT if pushed.at > stored.at else PushOutcome.KEEP, ResolutionReason.LAST_WRITE_WINS

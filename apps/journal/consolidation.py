@@ -14,13 +14,13 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.common import jobs
+from apps.journal.entries import entry_of, mark_ancestors_stale, new_entry, period_of, set_content
 from apps.journal.quoting import quote
 from apps.llm.queries import generation_connection
 from apps.memories.journal.bullets import Bullet, append_bullets, parse_bullets
 from apps.memories.journal.periods import CONSOLIDATED, SOURCE_OF, Granularity, Period, ancestors, due_at
 from apps.memories.models import JournalEntry
 from apps.memories.models.journal import JournalQuerySet
-from apps.memories.operations.journal import entry_of, mark_ancestors_stale, new_entry, period_of, set_content
 
 # Characters of an entry without a model.
 MAX_LENGTH = {Granularity.WEEKLY: 1500, Granularity.MONTHLY: 2500, Granularity.YEARLY: 4000}

@@ -9,12 +9,12 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.common import jobs
+from apps.journal.entries import merge_daily
 from apps.journal.models import JournalProgress
 from apps.journal.quoting import within
 from apps.llm.queries import generation_connection
 from apps.memories.journal.bullets import Bullet, append_bullets
 from apps.memories.models import JournalEntry, Memory
-from apps.memories.operations.journal import merge_daily
 from apps.memories.visibility import MemoryQuerySet
 
 MAX_BULLET_LENGTH = 400  # characters of what is quoted of one chat
@@ -49,7 +49,7 @@ def _write_next_day(owner: User, today: dt.datetime) -> int | None:
     is_begun = progress is not None and _midnight(day, owner.zone) < progress.until
     texts = _texts(memories.filter(created_at__lt=until))
     for instance, text in texts.items():
-        entry = merge_daily(owner, period=day, instance=instance, text=text, extends=is_begun)
+        entry, _ = merge_daily(owner, period=day, instance=instance, text=text, extends=is_begun)
         _ask_model(entry)
     JournalProgress.objects.bulk_create(
         [JournalProgress(owner=owner, until=until)],

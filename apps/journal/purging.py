@@ -9,10 +9,10 @@ from django.utils import timezone
 from apps.chats.models import Chat
 from apps.extraction.jobs.embedding_jobs import on_embedding_changed
 from apps.journal.consolidation import consolidate
+from apps.journal.entries import delete_entry, entry_of, mark_ancestors_stale, period_of
 from apps.memories.journal.bullets import without_chat
 from apps.memories.journal.periods import CONSOLIDATED, Period, ancestors
 from apps.memories.models import JournalEntry
-from apps.memories.operations.journal import delete_entry, entry_of, mark_ancestors_stale, period_of
 from apps.text.lexemes import Lexemes
 
 

@@ -11,10 +11,10 @@ from apps.chats.models import Chat
 from apps.common.scoping import Owner
 from apps.journal.calendar import title_of
 from apps.journal.consolidation import sources_of
+from apps.journal.entries import period_of
 from apps.memories.journal.bullets import Bullet, has_bullets, parse_bullets
 from apps.memories.journal.periods import CONSOLIDATED, Granularity, Period
 from apps.memories.models import JournalEntry
-from apps.memories.operations.journal import period_of
 
 MAX_LINES = 3  # of an entry of the level below
 

@@ -10,6 +10,7 @@ from django.db.models import F
 from apps.common import jobs
 from apps.extraction.steps.dictation import with_quotations
 from apps.journal.consolidation import MAX_LENGTH, bullets_of
+from apps.journal.entries import mark_ancestors_stale, set_content
 from apps.journal.quoting import quote, words_of
 from apps.llm.backends import backend_for
 from apps.llm.generation import GenerationFailed, GenerationRequest, ServerSilent
@@ -17,7 +18,6 @@ from apps.llm.queries import generation_connection
 from apps.memories.journal.bullets import Bullet, append_bullets, parse_bullets
 from apps.memories.journal.periods import CONSOLIDATED, Granularity
 from apps.memories.models import JournalEntry
-from apps.memories.operations.journal import mark_ancestors_stale, set_content
 
 BATCH_SIZE = 20  # entries that one task has written
 RETRY_AFTER = dt.timedelta(hours=6)

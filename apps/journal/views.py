@@ -26,12 +26,12 @@ from apps.journal.calendar import (
     weekdays_of,
     weeks_of,
 )
+from apps.journal.entries import delete_entry, edit_entry, period_of, restore_entry, write_significant
 from apps.journal.forms import EntryForm, SignificantForm
 from apps.journal.operations import request_consolidation
 from apps.journal.queries import WeekDay, journal_page, newest_day, written_days
 from apps.memories.journal.periods import CONSOLIDATED, Granularity, Period, month_of, week_of
 from apps.memories.models import JournalEntry
-from apps.memories.operations.journal import delete_entry, edit_entry, period_of, restore_entry, write_significant
 
 
 @login_required

@@ -19,21 +19,27 @@ What a reader is shown is decided in this order:
    (``secrets``). Models are told nothing that is ``hidden``, as all is that moderators have ``withheld``.
 
 Whoever reads memories narrows a ``MemoryQuerySet``; statements in SQL begin with one, too, by ``named_sql``.
+What the branches of a story say twice or apart is told by ``other_branches``.
 """
 
-import re
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 from uuid import UUID
 
 from django.db import models
-from django.db.models import Case, Count, Exists, F, FilteredRelation, OuterRef, Q, Subquery, Value, When
-from django.db.models.expressions import RawSQL
+from django.db.models import Case, Exists, F, FilteredRelation, OuterRef, Q, Subquery, Value, When
 from django.db.models.functions import Coalesce, Now
 
-from apps.chats.models import Chat, Message
+from apps.chats.models import Message
 from apps.chats.queries.keys import ChatOrKeys
+from apps.common.database.named_parameters import ids_of
 from apps.common.scoping import OwnedManager, OwnedQuerySet, Owner, owner_id_of
+from apps.memories.other_branches import (
+    SAID_IN_OTHER_BRANCHES_SQL,
+    SUPERSEDED_BY_ANOTHER_STORY_SQL,
+    has_earlier_copy,
+    stories_with_branches,
+)
 
 
 class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
@@ -88,7 +94,7 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
 
         Positions count only within the chat: memories of other chats are always known.
         """
-        is_superseded_later = Q(state_here="superseded", ends_with__in=_messages_after(chat, index))
+        is_superseded_later = Q(state_here="superseded", ends_message_id__in=_messages_after(chat, index))
         return self.as_in(chat).filter(_has_begun(chat, index), Q(state_here="active") | is_superseded_later)
 
     def begun_at(self, chat: ChatOrKeys, index: int) -> Self:
@@ -104,7 +110,7 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         superseded_elsewhere &= ~is_inherited_by(chat)
         if _is_branch(chat):
             superseded_elsewhere |= Q(inherited__state="active", state_here="superseded")
-        is_superseded_later = Q(state_here="superseded", ends_with__in=_messages_after(chat, index))
+        is_superseded_later = Q(state_here="superseded", ends_message_id__in=_messages_after(chat, index))
         not_ended = Q(state_here="active") | is_superseded_later | superseded_elsewhere
         return self.begun_at(chat, index).filter(not_ended)
 
@@ -115,8 +121,8 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
 
         ``inherited`` is the chat's Inheritance, or null. ``state_here``, ``reason_here`` and ``confidence_here`` are
         its values, else the memory's own. What another story replaced is superseded if the chat sees a successor, else
-        active. ``begins_here`` and ``ends_here`` are indexes of messages of the chat, null if unknown or in another
-        chat; ``begins_with`` and ``ends_with`` are ids of messages of any chat.
+        active. ``begins_index`` is the index of a message of the chat, null if unknown or in another chat;
+        ``begins_message_id`` and ``ends_message_id`` are ids of messages of any chat.
         """
         if "state_here" in self.query.annotations:
             return self
@@ -129,10 +135,9 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
             state_here=self._state_here(chat, Q()),
             reason_here=F("retired_reason"),
             confidence_here=F("confidence"),
-            begins_here=Case(When(valid_from__chat=chat.pk, then=F("valid_from__index"))),
-            ends_here=Case(When(valid_to__chat=chat.pk, then=F("valid_to__index"))),
-            begins_with=F("valid_from_id"),
-            ends_with=F("valid_to_id"),
+            begins_index=Case(When(valid_from__chat=chat.pk, then=F("valid_from__index"))),
+            begins_message_id=F("valid_from_id"),
+            ends_message_id=F("valid_to_id"),
         )
 
     def _as_in_branch(self, chat: ChatOrKeys) -> Self:
@@ -143,16 +148,12 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
             state_here=self._state_here(chat, Q(inherited=None)),
             reason_here=Coalesce("inherited__retired_reason", "retired_reason"),
             confidence_here=Coalesce("inherited__confidence", "confidence"),
-            begins_here=Case(
+            begins_index=Case(
                 When(is_inherited, then=F("inherited__valid_from__index")),
                 When(valid_from__chat=chat.pk, then=F("valid_from__index")),
             ),
-            ends_here=Case(
-                When(is_inherited, then=F("inherited__valid_to__index")),
-                When(valid_to__chat=chat.pk, then=F("valid_to__index")),
-            ),
-            begins_with=Case(When(is_inherited, then=F("inherited__valid_from_id")), default=F("valid_from_id")),
-            ends_with=Case(When(is_inherited, then=F("inherited__valid_to_id")), default=F("valid_to_id")),
+            begins_message_id=Case(When(is_inherited, then=F("inherited__valid_from_id")), default=F("valid_from_id")),
+            ends_message_id=Case(When(is_inherited, then=F("inherited__valid_to_id")), default=F("valid_to_id")),
         )
 
     def _state_here(self, chat: ChatOrKeys, is_own: Q) -> Case:
@@ -188,22 +189,12 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
 
         Told is also the owner of all of the rows, since few stories have branches: only in those is looked.
         """
-        return self.filter(~self._has_earlier_copy(owner_id_of(owner)))
+        return self.filter(~has_earlier_copy(self.model, owner_id_of(owner)))
 
     def copies(self, owner: Owner) -> Self:
         """Return what ``without_copies`` excludes. No row is read of an owner of whose stories none has branches."""
-        has_branches = Exists(self._stories_with_branches(owner_id_of(owner)))
-        return self.filter(has_branches, self._has_earlier_copy(owner_id_of(owner)))
-
-    def _has_earlier_copy(self, owner_id: UUID) -> Exists:
-        first = self.model._base_manager.filter(is_copy(), pk__lt=OuterRef("pk"), deleted_at=None, in_bin=False)
-        return Exists(first.filter(story__in=self._stories_with_branches(owner_id)))
-
-    def _stories_with_branches(self, owner_id: UUID) -> models.QuerySet[Any, Any]:
-        """Return the stories of several chats, and those that had more: a memory is left of a chat that is gone."""
-        chats = Chat._base_manager.filter(owner=owner_id).order_by().values("story").alias(chats=Count("pk"))
-        left = self.model._base_manager.filter(owner=owner_id, chat=None, story__isnull=False).order_by()
-        return chats.filter(chats__gt=1).values("story").union(left.values("story"))
+        has_branches = Exists(stories_with_branches(self.model, owner_id_of(owner)))
+        return self.filter(has_branches, has_earlier_copy(self.model, owner_id_of(owner)))
 
     def comparable(self, hashes: Sequence[str], previous_ids: Sequence[UUID]) -> Self:
         """Return the memories of ``as_in`` with which new candidates are compared.
@@ -287,16 +278,6 @@ def is_inherited_by(chat: ChatOrKeys) -> Q:
     return Q(inherited__isnull=False) if _is_branch(chat) else Q(pk__in=[])
 
 
-def is_copy() -> Q:
-    """Return the condition of memories that another branch of the outer memory's story learnt in the same words.
-
-    Each branch reads the messages that both have, so that what was not learnt yet when it was made is learnt twice.
-    """
-    same = {name: OuterRef(name) for name in ("owner", "story", "tier", "kind", "text", "state", "hidden")}
-    is_of_same = Q(character=OuterRef("character")) | Q(character=None)
-    return Q(**same) & is_of_same & ~Q(chat=OuterRef("chat"))
-
-
 def _is_branch(chat: ChatOrKeys) -> bool:
     """Return whether the chat may inherit memories. Statements about other chats can do without the join."""
     return chat.parent_index is not None
@@ -304,7 +285,7 @@ def _is_branch(chat: ChatOrKeys) -> bool:
 
 def _has_begun(chat: ChatOrKeys, index: int) -> Q:
     """Return the condition of memories of ``as_in`` that were known after the message at ``index`` of the chat."""
-    return Q(begins_with=None) | ~Q(begins_with__in=_messages_after(chat, index))
+    return Q(begins_message_id=None) | ~Q(begins_message_id__in=_messages_after(chat, index))
 
 
 def _messages_after(chat: ChatOrKeys, index: int) -> models.QuerySet[Message]:
@@ -314,50 +295,3 @@ def _messages_after(chat: ChatOrKeys, index: int) -> models.QuerySet[Message]:
     joining the message of each memory.
     """
     return Message.objects.for_owner(chat.owner_id).filter(chat=chat.pk, index__gt=index).order_by()
-
-
-# Statements in SQL
-
-# The ids of memories whose row is superseded by another story.
-SUPERSEDED_BY_ANOTHER_STORY_SQL = """
-SELECT link.memory_id FROM memories_supersession AS link
-JOIN memories_memory AS replaced ON replaced.id = link.memory_id AND replaced.superseded_by_id = link.successor_id
-WHERE link.owner_id = %(owner)s
-"""
-# The ids of a character's memories from deleted chats that only other branches of the chat's story still say, with the
-# parameters ``owner``, ``character`` and ``chat``.
-SAID_IN_OTHER_BRANCHES_SQL = """
-SELECT memory.id FROM chats_chat AS here
-JOIN memories_memory AS memory ON memory.owner_id = here.owner_id AND memory.story <> here.story
-LEFT JOIN chats_chat AS own ON own.id = memory.chat_id
-WHERE here.id = %(chat)s AND here.owner_id = %(owner)s AND memory.character_id = %(character)s
-  AND NOT memory.in_bin AND NOT memory.kept
-  AND (own.id IS NULL OR own.deleted_at IS NOT NULL AND NOT own.keeps_memories)
-  AND EXISTS (SELECT 1 FROM chats_chat AS branch WHERE branch.story = here.story AND branch.id <> here.id)
-  AND NOT EXISTS (
-      SELECT 1 FROM chats_chat AS seen
-      WHERE (seen.id = here.id OR seen.story <> here.story) AND (seen.deleted_at IS NULL OR seen.keeps_memories)
-        AND seen.id IN (
-            SELECT message.chat_id FROM memories_memorysource AS source
-            JOIN chats_message AS message ON message.id = source.message_id
-            WHERE source.memory_id = memory.id AND NOT source.lost
-            UNION ALL
-            SELECT inheritance.chat_id FROM memories_inheritance AS inheritance
-            WHERE inheritance.memory_id = memory.id
-        )
-  )
-"""
-
-
-def ids_of(sql: str, **parameters: UUID) -> RawSQL:
-    """Return a statement with named parameters for lookups such as ``pk__in``."""
-    values = [parameters[name] for name in re.findall(r"%\((\w+)\)s", sql)]
-    return RawSQL(re.sub(r"%\(\w+\)s", "%s", sql), values)  # noqa: S611 - composed of our own constants
-
-
-def named_sql(rows: models.QuerySet[Any], prefix: str) -> tuple[str, dict[str, Any]]:
-    """Return the statement of a queryset with named parameters, and their values, for use within other statements."""
-    sql, values = rows.query.sql_with_params()
-    parameters = {f"{prefix}_{number}": value for number, value in enumerate(values)}
-    names = iter(parameters)
-    return re.sub("%s", lambda _: f"%({next(names)})s", sql), parameters

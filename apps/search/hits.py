@@ -15,16 +15,17 @@ from django.utils import timezone
 
 from apps.chats.queries.keys import ChatOrKeys
 from apps.common.database.compiled_queries import CompiledQuery
+from apps.common.database.named_parameters import named_sql
 from apps.common.database.replica import reading_connection
 from apps.common.scoping import OWN_NAMESPACE
 from apps.memories.journal.periods import Granularity
 from apps.memories.models import Memory
-from apps.memories.visibility import MemoryQuerySet, named_sql
+from apps.memories.visibility import MemoryQuerySet
 from apps.memories.witnesses import is_known_to
 from apps.search.presets import SearchPreset
 from apps.search.questions import ParsedQuery, Speaker, mentions
 from apps.search.ranking import Hit, TurnPosition, recency, relative_length
-from apps.search.scan import SearchTable, best_rows
+from apps.search.scan import ALL_FIRST, RowsToScan, SearchTable, best_rows
 from apps.text.lexemes import match_any_query, match_names_query
 from apps.text.periods import day_lexemes
 
@@ -34,7 +35,7 @@ PASSAGES = SearchTable(
     table="memories_passage",
     vectors={"vector": "embedding", "window_vector": "window_embedding"},
     words={"lexical": ("", "p.length"), "window_lexical": ("window_", "p.window_length")},
-    sampled="p.chat_id DESC",  # those of the newest chat
+    sampled_first="p.chat_id DESC",  # those of the newest chat
     columns="m.id, p.chat_id, p.session, m.index, p.speaker, p.is_user, p.is_question, p.length,"
     " p.lexemes @@ %(names)s::tsquery AS names_subject, p.lexemes @@ %(times)s::tsquery AS names_time,"
     " extract(epoch FROM now() - coalesce(m.sent_at, m.created_at))::float / 86400 AS age",
@@ -44,7 +45,7 @@ MEMORIES = SearchTable(
     table="memories_memory",
     vectors={"vector": "embedding"},
     words={"lexical": ("", "length(p.lexemes)")},
-    sampled="p.namespace, p.id DESC",  # of a namespace, the newest first
+    sampled_first="p.namespace, p.id DESC",  # of a namespace, the newest first
     columns="p.id, p.tier, p.text, p.importance, p.pinned, p.source_instance, p.participating_instances,"
     " p.lexemes @@ %(times)s::tsquery AS names_time, coalesce(v.sent_at, p.created_at)::date AS day,"
     " extract(epoch FROM now() - p.created_at)::float / 86400 AS age",
@@ -52,11 +53,11 @@ MEMORIES = SearchTable(
 )
 SCANNED = ("id", "embedding", "embedding_model", "lexemes", "terms")  # columns of memories that a scan reads
 TERMS = RawSQL('"memories_memory"."terms"', ())  # no field of the model: nothing else reads them
-# Which of the memories ``first`` of a scan are copies, as those of one chat never are. Its only parameter is the owner.
+# Which of the first memories of a scan are copies, as those of one chat never are. Its only parameter is the owner.
 COPIES: CompiledQuery[Memory] = CompiledQuery(
     lambda owner: (
         Memory.objects.for_owner(owner)
-        .filter(pk__in=RawSQL("SELECT id FROM first", ()))
+        .filter(pk__in=RawSQL(ALL_FIRST, ()))  # noqa: S611 - our own constant
         .copies(owner)
         .order_by()
         .values("pk")
@@ -66,7 +67,7 @@ ENTRIES = SearchTable(
     table="memories_journalentry",
     vectors={"vector": "embedding"},
     words={"lexical": ("", "length(p.lexemes)")},
-    sampled="p.id DESC",
+    sampled_first="p.id DESC",
     columns="p.id, p.granularity, p.text, p.instance, p.starts, p.ends, p.lexemes @@ %(times)s::tsquery AS names_time",
 )
 
@@ -99,7 +100,7 @@ class SearchScope:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Return the parameters of the statement."""
+        """Return the parameters of the rows to scan."""
         return {
             "owner": self.owner_id,
             "chat": self.chat.pk if self.chat else None,
@@ -127,7 +128,7 @@ class EncodedQuery:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Return the parameters of the statement."""
+        """Return the parameters of the scores."""
         texts = ["[" + ",".join(map(str, vector.tolist())) + "]" for vector in self.vectors]
         sentences = {f"sentence_{number}": text for number, text in enumerate(texts[1:])}
         common = {"lexemes": list(self.lexemes), "any": match_any_query(self.lexemes), "model": self.model}
@@ -139,7 +140,7 @@ def speakers_in(scope: SearchScope) -> list[Speaker]:
     """Return the speakers in the messages of the scope, those with most messages first."""
     sql = f"""
         SELECT p.speaker, p.is_user, count(*), sum(p.length)
-        FROM memories_passage p WHERE {_passages_condition(scope)} GROUP BY p.speaker, p.is_user ORDER BY 3 DESC
+        FROM {PASSAGES.rows_where(_passages_condition(scope))} GROUP BY p.speaker, p.is_user ORDER BY 3 DESC
     """  # noqa: S608 - composed of our own constants
     with reading_connection().cursor() as cursor:
         cursor.execute(sql, scope.parameters)
@@ -147,15 +148,15 @@ def speakers_in(scope: SearchScope) -> list[Speaker]:
 
 
 def find_messages(
-    scope: SearchScope, terms: EncodedQuery, preset: SearchPreset, parsed: ParsedQuery, speakers: Sequence[Speaker]
+    scope: SearchScope, encoded: EncodedQuery, preset: SearchPreset, parsed: ParsedQuery, speakers: Sequence[Speaker]
 ) -> list[Hit]:
     """Return the messages of the scope that any retriever finds."""
     if MESSAGES not in scope.tiers or scope.only_memories:
         return []
     mean_lengths = _mean_turn_lengths(speakers)
-    scanned = f"memories_passage p WHERE {_messages_condition(scope)}"
-    sampled = f"memories_passage p WHERE {_chats_condition(scope)}"
-    rows = best_rows(PASSAGES, scanned, preset, scope.parameters | terms.parameters, sampled=sampled)
+    scanned = PASSAGES.rows_where(_messages_condition(scope))
+    to_scan = RowsToScan(scanned, scope.parameters, sampled=PASSAGES.rows_where(_chats_condition(scope)))
+    rows = best_rows(PASSAGES, to_scan, preset, encoded.parameters)
     return [_message_hit(row, parsed, mean_lengths) for row in rows]
 
 
@@ -182,7 +183,7 @@ def _message_hit(row: dict[str, Any], parsed: ParsedQuery, mean_lengths: dict[bo
 
 
 def find_memories(
-    scope: SearchScope, terms: EncodedQuery, preset: SearchPreset, parsed: ParsedQuery, text: str
+    scope: SearchScope, encoded: EncodedQuery, preset: SearchPreset, parsed: ParsedQuery, text: str
 ) -> list[Hit]:
     """Return the memories of the scope that any retriever finds.
 
@@ -191,11 +192,11 @@ def find_memories(
     if not set(scope.tiers) & set(Memory.Tier.values):
         return []
     scanned, values = named_sql(_memories_in(scope).annotate(terms=TERMS).order_by().values(*SCANNED), "scope")
-    sampled = f"memories_memory p WHERE {_namespace_condition(scope)}"
+    sampled = MEMORIES.rows_where(_namespace_condition(scope))
     copies = COPIES.sql(scope.owner_id)[0].replace("%s", "%(owner)s")
-    shown = "" if scope.chat else f"SELECT id FROM first WHERE id NOT IN ({copies})"  # noqa: S608
-    parameters = scope.parameters | terms.parameters | values
-    rows = best_rows(MEMORIES, f"({scanned}) p", preset, parameters, sampled=sampled, shown=shown)
+    shown = ALL_FIRST if scope.chat else f"{ALL_FIRST} WHERE id NOT IN ({copies})"
+    to_scan = RowsToScan(f"({scanned}) p", scope.parameters | values, sampled, shown)
+    rows = best_rows(MEMORIES, to_scan, preset, encoded.parameters)
     entity_shares = _entity_shares(scope, text, [row["id"] for row in rows])
     return [_memory_hit(row, parsed, entity_shares.get(row["id"], 0.0), scope.instance) for row in rows]
 
@@ -215,7 +216,7 @@ def _memory_hit(row: dict[str, Any], parsed: ParsedQuery, entity_share: float, i
     return Hit(row["id"], row["tier"], row["retrievers"] | window_retrievers, traits)
 
 
-def find_entries(scope: SearchScope, terms: EncodedQuery, preset: SearchPreset, parsed: ParsedQuery) -> list[Hit]:
+def find_entries(scope: SearchScope, encoded: EncodedQuery, preset: SearchPreset, parsed: ParsedQuery) -> list[Hit]:
     """Return the journal entries of the scope that any retriever finds.
 
     None name a character, and none tell of an end user of the owner's application.
@@ -224,8 +225,8 @@ def find_entries(scope: SearchScope, terms: EncodedQuery, preset: SearchPreset, 
         return []
     if scope.namespace != OWN_NAMESPACE and not scope.chat:
         return []
-    scanned = f"memories_journalentry p WHERE {_entries_condition(scope)}"
-    rows = best_rows(ENTRIES, scanned, preset, scope.parameters | terms.parameters)
+    to_scan = RowsToScan(ENTRIES.rows_where(_entries_condition(scope)), scope.parameters)
+    rows = best_rows(ENTRIES, to_scan, preset, encoded.parameters)
     return [_entry_hit(row, parsed, scope.instance) for row in rows]
 
 

@@ -39,7 +39,7 @@ from apps.search.presets import SearchPreset
 
 HITS_PER_RETRIEVER = 100  # more hits didn't change the results in conversations of 700 turns
 FIRST_ROWS = 200  # of each retriever, where not all of them may be found
-ALL_FIRST = "SELECT id FROM first"
+ALL_FIRST = "SELECT id FROM first"  # the ids of the first rows of all retrievers, within the statement
 SAMPLE = 1000  # rows; where there are no more, document frequencies are exact
 K1 = 1.2  # BM25's saturation of repeated words, at its usual value; the database's function search_terms has it too
 
@@ -50,41 +50,65 @@ class SearchTable:
 
     ``vectors``: the column of each retriever. ``words``: for each retriever the prefix of its columns ``lexemes`` and
     ``terms``, and SQL for the length of its text. The prefix is empty for those of the text, "window_" for those of the
-    text with the turns around it. ``sampled`` is an order in which an index yields the rows of an owner.
+    text with the turns around it. ``sampled_first`` is an order in which an index yields the rows of an owner.
     ``columns`` are of ``p`` and ``joins``.
     """
 
     table: str
     vectors: Mapping[str, str]
     words: Mapping[str, tuple[str, str]]
-    sampled: str
+    sampled_first: str
     columns: str
     joins: str = ""
 
+    def rows_where(self, condition: str) -> str:
+        """Return what follows FROM for the rows of the table, named ``p``, that meet a condition."""
+        return f"{self.table} p WHERE {condition}"
+
+
+@dataclass(frozen=True)
+class RowsToScan:
+    """Which rows of a table the statement reads: its three parts in braces. This is its skeleton, with the steps above:
+
+        WITH sampled AS (SELECT p.lexemes, … FROM {sampled} ORDER BY … LIMIT …),      -- 1
+             …,                                                                       -- 2, 3
+             scanned AS (SELECT p.id, SCORE AS NAME, … FROM {scanned}),               -- 4
+             first_NAME AS (SELECT * FROM scanned ORDER BY NAME DESC, id LIMIT …), …  -- 5
+             first AS (SELECT id FROM first_NAME UNION …),
+             shown (id) AS ({shown}),                                                 -- 6
+             best AS (SELECT * FROM first_NAME WHERE id IN (SELECT id FROM shown) …)  -- 7
+        SELECT … FROM best JOIN TABLE p ON p.id = best.id …
+
+    ``scanned`` and ``sampled`` name rows of the table ``p``, as ``rows_where`` does; without ``sampled``, the sample is
+    of the rows scanned. ``shown`` selects the ids of those of ALL_FIRST that may be found. ``parameters`` are those of
+    the three.
+    """
+
+    scanned: str
+    parameters: Mapping[str, Any]
+    sampled: str = ""
+    shown: str = ALL_FIRST
+
+    @property
+    def are_hidden_in_part(self) -> bool:
+        """Return whether not all of the first rows may be found, so that more of them are needed."""
+        return self.shown != ALL_FIRST
+
 
 def best_rows(
-    table: SearchTable,
-    rows: str,
-    preset: SearchPreset,
-    parameters: Mapping[str, Any],
-    *,
-    sampled: str = "",
-    shown: str = "",
+    table: SearchTable, rows: RowsToScan, preset: SearchPreset, encoded: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """Return the rows that a retriever ranks among its best, by column, with their scores under ``retrievers``.
 
-    ``rows`` is what follows FROM, and names some rows of the table ``p``; likewise ``sampled``, by default the same
-    rows. ``shown`` selects the ids of those of the rows ``first`` that may be shown, by default all. ``parameters`` are
-    those of the rows, ``owner``, ``lexemes``, ``any`` (a tsquery that matches any of them), ``model``, ``whole``,
-    ``sentence_0`` and so on.
+    Among the parameters of ``rows`` is ``owner``. ``encoded`` are those of the query: ``lexemes``, ``any`` (a tsquery
+    that matches any of them), ``model``, ``whole``, ``sentence_0`` and so on.
     """
-    scores = _scores(table, preset, parameters)
+    scores = _scores(table, preset, encoded)
     if not scores:
         return []
-    weights = _word_weights_sql(table, sampled or rows) if any(name in table.words for name in scores) else ""
-    sql = best_rows_sql(table, rows, scores, weights, shown or ALL_FIRST)
-    values = {**parameters, "hits": HITS_PER_RETRIEVER, "sample": SAMPLE}
-    best = _fetch(sql, {**values, "first": FIRST_ROWS if shown else HITS_PER_RETRIEVER})
+    sql = best_rows_sql(table, rows, scores)
+    values = {**rows.parameters, **encoded, "hits": HITS_PER_RETRIEVER, "sample": SAMPLE}
+    best = _fetch(sql, {**values, "first": FIRST_ROWS if rows.are_hidden_in_part else HITS_PER_RETRIEVER})
     if best[0]["are_too_few"]:
         best = _fetch(sql, {**values, "first": None})  # LIMIT NULL is none
     return [row | {"retrievers": {name: row[f"score_{name}"] or 0.0 for name in scores}} for row in best if row["id"]]
@@ -97,12 +121,13 @@ def _fetch(sql: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
-def best_rows_sql(table: SearchTable, rows: str, scores: Mapping[str, str], weights: str, shown: str) -> str:
+def best_rows_sql(table: SearchTable, rows: RowsToScan, scores: Mapping[str, str]) -> str:
     """Return the statement. ``scores`` are the SQL of each retriever's score; null if it doesn't find the row.
 
     Each row tells whether too few of the first rows may be found; where none may, one without an id tells it.
-    ``weights`` are the first steps, or empty where no words are searched.
     """
+    has_words = any(name in table.words for name in scores)
+    weights = _word_weights_sql(table, rows.sampled or rows.scanned) if has_words else ""
     values = ", ".join(f"{sql} AS {name}" for name, sql in scores.items())
     # A score exceeds 1 if the row has a lexeme that is in no sampled row, which may outweigh all others, or if it is
     # short and repeats words of the query. Then the best row has 1, and the others their share of it.
@@ -125,11 +150,11 @@ def best_rows_sql(table: SearchTable, rows: str, scores: Mapping[str, str], weig
     return f"""
         WITH {weights}
         -- 4. the scores of all rows of the scope
-        scanned AS MATERIALIZED (SELECT p.id, {values} FROM {rows}),
+        scanned AS MATERIALIZED (SELECT p.id, {values} FROM {rows.scanned}),
         -- 5. the first rows of each retriever{first}
         first AS MATERIALIZED ({each_first}),
         -- 6. those of them that may be found
-        shown (id) AS MATERIALIZED ({shown}),
+        shown (id) AS MATERIALIZED ({rows.shown}),
         -- 7. the best of these for each retriever, with their columns
         best AS MATERIALIZED ({best})
         SELECT are_too_few, {returned}, {table.columns}
@@ -138,8 +163,8 @@ def best_rows_sql(table: SearchTable, rows: str, scores: Mapping[str, str], weig
         ) ON true"""
 
 
-def _word_weights_sql(table: SearchTable, rows: str) -> str:
-    """Return the first three steps. The rows are those that an index yields first, so that no others are read.
+def _word_weights_sql(table: SearchTable, sampled: str) -> str:
+    """Return the first three steps. Sampled are the rows that an index yields first, so that no others are read.
 
     With the query's lexemes alone, unnest() takes a third of the time: setweight() gives these the weight A, and
     ts_filter() keeps what has it. Weights belong to positions, so that a row without positions is taken whole.
@@ -150,7 +175,7 @@ def _word_weights_sql(table: SearchTable, rows: str) -> str:
     return f"""
         -- 1. a sample, which tells how common words are
         sampled AS MATERIALIZED (
-            SELECT p.lexemes, {lengths} FROM {rows} ORDER BY {table.sampled} LIMIT %(sample)s
+            SELECT p.lexemes, {lengths} FROM {sampled} ORDER BY {table.sampled_first} LIMIT %(sample)s
         ),
         mean AS MATERIALIZED (SELECT count(*) AS rows, {means} FROM sampled),
         found AS (
@@ -177,25 +202,25 @@ def _word_weights_sql(table: SearchTable, rows: str) -> str:
         ),"""
 
 
-def _scores(table: SearchTable, preset: SearchPreset, parameters: Mapping[str, Any]) -> dict[str, str]:
+def _scores(table: SearchTable, preset: SearchPreset, encoded: Mapping[str, Any]) -> dict[str, str]:
     """Return the SQL of the scores of the preset's retrievers that can run."""
     scores = {}
     for name in preset.retrievers:
-        if "whole" in parameters and name in table.vectors:
-            scores[name] = _similarity_sql(table.vectors[name], preset, parameters)
-        elif parameters["lexemes"] and name in table.words:
+        if "whole" in encoded and name in table.vectors:
+            scores[name] = _similarity_sql(table.vectors[name], preset, encoded)
+        elif encoded["lexemes"] and name in table.words:
             bm25 = preset.word_score == "bm25"
             scores[name] = _bm25_sql(*table.words[name], preset.b) if bm25 else _ts_rank_sql(table.words[name][0])
     return scores
 
 
-def _similarity_sql(column: str, preset: SearchPreset, parameters: Mapping[str, Any]) -> str:
+def _similarity_sql(column: str, preset: SearchPreset, encoded: Mapping[str, Any]) -> str:
     """Return the cosine with the query, mixed with that of its best sentence; null without a vector of the model.
 
     ``<#>`` is the negative dot product.
     """
     similarity = f"-(p.{column} <#> %(whole)s::halfvec)"
-    sentences = [name for name in parameters if name.startswith("sentence_")]
+    sentences = [name for name in encoded if name.startswith("sentence_")]
     if sentences and preset.whole_query_share < 1:
         share = preset.whole_query_share
         each = ", ".join(f"-(p.{column} <#> %({name})s::halfvec)" for name in sentences)

@@ -172,14 +172,14 @@ def find(owner_id: UUID, query: SearchQuery) -> FoundHits:
     if len(parsed.times) == 1:  # a day, or a month of any year: also a text of it without a word of the query is found
         lexemes += parsed.times - {*lexemes}
     names = [lexemes_of(name) for name in parsed.subjects] if parsed.is_dialogue else []
-    terms = EncodedQuery(lexemes, vectors.model, vectors.rows, names, parsed.times)
+    encoded = EncodedQuery(lexemes, vectors.model, vectors.rows, names, parsed.times)
     memories, others = read_concurrently(
-        partial(find_memories, scope, terms, preset, parsed, query.query),
-        lambda: (find_messages(scope, terms, preset, parsed, speakers), find_entries(scope, terms, preset, parsed)),
+        partial(find_memories, scope, encoded, preset, parsed, query.query),
+        lambda: (find_messages(scope, encoded, preset, parsed, speakers), find_entries(scope, encoded, preset, parsed)),
     )
     messages, entries = others
     hits = [*messages, *memories, *entries]
-    method = "text" if not terms.vectors else "hybrid" if terms.lexemes else "vector"
+    method = "text" if not encoded.vectors else "hybrid" if encoded.lexemes else "vector"
     ranked = rank(hits, preset, vector_preference(speakers))
     return FoundHits(method, ranked, vectors, small_talk_in(parsed.text))
 

@@ -36,6 +36,7 @@ from apps.common.scoping import UnscopedQuery, system_scope
 from apps.extraction.models import ExtractionRun, ModelTest
 from apps.instances.models import Conflict, Item
 from apps.instances.operations.registration import register
+from apps.journal.entries import merge_daily
 from apps.llm.browser.calls import create_call
 from apps.llm.generation import GenerationRequest
 from apps.llm.operations import create_connection
@@ -53,7 +54,6 @@ from apps.memories.models import (
 )
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.entity_merges import merge_entities
-from apps.memories.operations.journal import merge_daily
 from apps.moderation.models import Case, Notice, Report
 from apps.prompts.models import Recall
 from apps.proxy.models import ProxiedChat
@@ -195,7 +195,7 @@ def things_of_alice() -> dict[str, Any]:
         "entry_id": LedgerEntry.objects.create(**told, entity=mira, field="mood", value="calm").pk,
         "word_id": word.pk,
         "found_scene_id": Scene.objects.create(**told).pk,
-        "journal_id": merge_daily(alice, period=dt.date(2026, 11, 21), instance="", text="- A key was lost.").pk,
+        "journal_id": merge_daily(alice, period=dt.date(2026, 11, 21), instance="", text="- A key was lost.")[0].pk,
         "notice_id": notice.pk,
         "webhook_id": webhook.pk,
         "delivery_id": webhook.deliveries.create(owner_id=alice.pk, event="memory.added", subject=mira.pk).pk,

@@ -10,8 +10,8 @@ from pytest_django.live_server_helper import LiveServer
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
+from apps.journal.entries import merge_daily, write_significant
 from apps.journal.tasks import keep
-from apps.memories.operations.journal import merge_daily, write_significant
 from tests.factories import UserFactory, make_chat
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]

@@ -8,9 +8,9 @@ from rest_framework.test import APIClient
 
 from apps.chats.operations import purge_chat
 from apps.journal.consolidation import consolidate
+from apps.journal.entries import edit_entry, entry_of, merge_daily
 from apps.memories.journal.periods import ancestors, day
 from apps.memories.models import JournalEntry
-from apps.memories.operations.journal import edit_entry, entry_of, merge_daily
 from apps.memories.operations.memories import edit_memory
 from tests.factories import make_chat, make_memory
 from tests.instances.conftest import KEY, daily, memory, pull, push

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from apps.accounts.models import User
 from apps.journal.consolidation import periods_to_make, restore_deleted
+from apps.journal.entries import delete_entry, edit_entry, merge_daily
 from apps.journal.tasks import keep
 from apps.memories.journal.periods import Granularity, ancestors, day, parse_period, week_of
 from apps.memories.models import JournalEntry
-from apps.memories.operations.journal import delete_entry, edit_entry, merge_daily
 from tests.factories import UserFactory
 from tests.properties import WITH_DATABASE
 
@@ -28,7 +28,8 @@ def owner(db: None) -> User:
 
 
 def daily(owner: User, date: dt.date, text: str = "", instance: str = "desk") -> JournalEntry:
-    return merge_daily(owner, period=date, instance=instance, text=text or f"- On {date} Ana rang. [chat:{date}]")
+    text = text or f"- On {date} Ana rang. [chat:{date}]"
+    return merge_daily(owner, period=date, instance=instance, text=text)[0]
 
 
 def rows(owner: User, *levels: str) -> dict[tuple[str, str], Any]:

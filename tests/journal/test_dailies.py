@@ -7,8 +7,8 @@ import pytest
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.journal.dailies import write_dailies
+from apps.journal.entries import delete_entry, edit_entry
 from apps.memories.models import JournalEntry, Memory
-from apps.memories.operations.journal import delete_entry, edit_entry
 from tests.factories import UserFactory, make_chat, make_memory
 
 

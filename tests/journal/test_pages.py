@@ -13,11 +13,11 @@ from apps.accounts.models import User
 from apps.chats.operations import delete_chat, purge_chat
 from apps.extraction.models import EmbeddingJob
 from apps.journal.calendar import at_each_level, neighbours, period_named, title_of, weekdays_of, weeks_of
+from apps.journal.entries import edit_entry, merge_daily
 from apps.journal.tasks import keep
 from apps.llm.backends import selection
 from apps.memories.journal.periods import month_of
 from apps.memories.models import JournalEntry
-from apps.memories.operations.journal import edit_entry, merge_daily
 from tests.factories import UserFactory, make_chat
 
 NOW = dt.datetime(2031, 1, 1, 12, tzinfo=dt.UTC)
@@ -55,7 +55,7 @@ def test_a_deleted_chat_is_named_while_it_is_in_the_bin_and_leaves_the_journal_f
     text = f"- Ana\n  rang. [chat:{heist.pk}]\n\nA note.\n- Tom slept. [chat:{tea.pk}]"
     merge_daily(owner, period=day, instance="", text=text)
     merge_daily(owner, period=day, instance="desk", text=f"- Bo came. [chat:{heist.pk}] [via:desk]")
-    edited = merge_daily(owner, period=dt.date(2026, 11, 18), instance="", text=f"- Cy left. [chat:{heist.pk}]")
+    edited, _ = merge_daily(owner, period=dt.date(2026, 11, 18), instance="", text=f"- Cy left. [chat:{heist.pk}]")
     edit_entry(edited, editor="a", text=f"- Cy left us. [chat:{heist.pk}]")
     keep(owner, NOW)
 

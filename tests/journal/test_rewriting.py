@@ -7,11 +7,11 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.journal.entries import edit_entry, merge_daily
 from apps.journal.rewriting import MAX_ASKED, RETRY_AFTER, _store, is_account, rewrite_due
 from apps.journal.tasks import keep
 from apps.llm.operations import create_connection, use_for
 from apps.memories.models import JournalEntry
-from apps.memories.operations.journal import edit_entry, merge_daily
 from tests.factories import UserFactory
 from tests.llm.scripted_server import Reply, ScriptedServer
 

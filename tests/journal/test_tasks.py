@@ -8,9 +8,9 @@ from celery.schedules import crontab
 from celery.signals import beat_init
 
 from apps.journal import tasks
+from apps.journal.entries import merge_daily
 from apps.memories.journal.periods import Granularity
 from apps.memories.models import JournalEntry
-from apps.memories.operations.journal import merge_daily
 from config.celery import app
 from tests.factories import UserFactory, make_chat, make_memory
 

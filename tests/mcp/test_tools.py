@@ -12,10 +12,10 @@ from mcp.shared.exceptions import MCPError
 from apps.accounts.models import ApiToken, User
 from apps.accounts.operations import revoke_token
 from apps.instances.operations.registration import register
+from apps.journal.entries import merge_daily
 from apps.mcp.mount import McpMount
 from apps.mcp.tools import TOOLS
 from apps.memories.models import Memory
-from apps.memories.operations.journal import merge_daily
 from tests.conftest import WebServer
 from tests.contract.test_owner_scope import things_of_alice
 from tests.coroutines import in_thread

@@ -3,9 +3,12 @@
 A new kind is in ``KINDS``: it needs a maker and a reader here, and then keeps every promise or fails.
 """
 
+import dataclasses
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -33,6 +36,7 @@ from apps.extraction.tasks import settle_chat
 from apps.memories.candidates import RelationshipLine
 from apps.memories.kinds import KINDS, LAYERS, NAMING
 from apps.memories.models import (
+    REPLACED,
     Arc,
     Ending,
     Entity,
@@ -44,7 +48,7 @@ from apps.memories.models import (
     Scene,
     VersionedText,
 )
-from apps.memories.models.life import NO_ROWS
+from apps.memories.models.life import NO_ROWS, Life
 from apps.memories.operations import change_memories, undo_changes
 from apps.memories.operations.arcs import resolve_arc
 from apps.memories.operations.entities import get_or_create_entity
@@ -206,12 +210,28 @@ def test_what_a_kind_says_of_itself_is_so_in_the_database(kind: Any) -> None:
     }
     assert {life.begins, "state", "retired_reason", "edited_by", "run"} <= set(fields)
     assert {life.holds, "retired"} <= set(kind.State.values)
-    assert life.hashed == ("line_hash" in fields)
     assert not life.outcome or life.outcome in fields
     unique = [set(one.fields) for one in kind._meta.constraints if isinstance(one, UniqueConstraint)]
     slot = {name.removesuffix("_id") for name in (*life.slot, "chat")}
-    assert not life.slot or (slot in [names - {"owner"} for names in unique] and life.replaced in kind.State.values)
-    assert [life.ending] == ([field.name for field in Ending._meta.fields if field.related_model is kind] or [""])
+    assert not life.slot or (slot in [names - {"owner"} for names in unique] and REPLACED in kind.State.values)
+    ending = kind.ending_field() if kind in LAYERS else ""
+    assert [ending] == ([field.name for field in Ending._meta.fields if field.related_model is kind] or [""])
+
+
+@pytest.mark.parametrize("flag", dataclasses.fields(Life), ids=lambda flag: flag.name)
+def test_the_table_of_flags_tells_which_kinds_have_each_and_what_reads_it(flag: dataclasses.Field[Any]) -> None:
+    pattern = rf"^ +{flag.name} +((?:[x-] ){{7}}) ((?:[\w., ]|\n {{20,}})+)$"
+    row = re.search(pattern, Life.__doc__ or "", re.MULTILINE)
+    assert row
+    marked = [kind for kind, mark in zip(KINDS, row[1].split(), strict=True) if mark == "x"]
+    assert marked == [kind for kind in KINDS if getattr(kind.life, flag.name) != flag.default]
+    readers = {
+        f"{path.stem}.{function}"
+        for path in Path("apps").rglob("*.py")
+        for function, body in re.findall(r"^ *def (\w+)((?:.*\n(?! *def ))*.*\n)", path.read_text(), re.MULTILINE)
+        if re.search(rf"(?<!`)\blife\.{flag.name}\b", body)
+    }
+    assert set(re.split(r"[,\s]+", row[2].strip())) == readers | ({"kinds.NAMING"} if flag.name == "names" else set())
 
 
 @each_kind

@@ -55,7 +55,7 @@ def best_of_all(turn, tier, character, wanted):
     Without vectors, no memory is nearer than another.
     """
     rows = memories_of_tier(turn, tier, character).known_at(turn.chat, turn.index - 1)
-    known = rows.annotate(place=F("begins_here"), sureness=F("confidence_here"))
+    known = rows.annotate(place=F("begins_index"), sureness=F("confidence_here"))
 
     def is_in_scene(memory):
         in_chat = memory.valid_from_id is None or (memory.place is not None and memory.place > turn.scene_end)

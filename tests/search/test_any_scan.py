@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from apps.chats.operations import branch_chat
 from apps.memories.models import Memory
-from apps.memories.visibility import is_copy
+from apps.memories.other_branches import is_copy
 from apps.search import scan
 from apps.search.hits import EncodedQuery, SearchScope, find_memories
 from apps.search.presets import PRESETS

@@ -10,7 +10,7 @@ from apps.common.scoping import Owner
 from apps.extraction.progress import mark_all_extracted
 from apps.extraction.runs.operations import cancel_open_runs
 from apps.memories.kinds import LAYERS, entries_of
-from apps.memories.models import RETIRED, ChatMemory, Inheritance, Memory, RetiredReason
+from apps.memories.models import REPLACED, RETIRED, ChatMemory, Inheritance, Memory, RetiredReason
 from apps.memories.operations.layer_entries import has_current_counterpart
 
 
@@ -86,7 +86,7 @@ def undo_fresh_start(owner: Owner, chat: Chat) -> ChatMemory:
         for row in entries_of(model, chat).filter(**retired):
             row.state, row.state_before, row.retired_reason = row.state_before, "", ""
             if row.state == model.life.holds and has_current_counterpart(row):
-                row.state = model.life.replaced
+                row.state = REPLACED
             row.save(update_fields=["state", "state_before", "retired_reason", "updated_at"])
     memory = ChatMemory.of_chat(chat)
     memory.fresh_start = None

@@ -8,7 +8,7 @@ from apps.instances.api.serializers import FileSerializer, SharedMemorySerialize
 from apps.instances.models import Item
 from apps.instances.operations.entries import PushedVersion
 from apps.instances.queries import Pulled
-from apps.instances.resolution import Version
+from apps.instances.resolution import Contender
 from apps.memories.journal.periods import Granularity
 
 
@@ -33,8 +33,8 @@ def entries_of(body: dict[str, Any]) -> Iterator[PushedVersion]:
         yield PushedVersion(f"/tombstones/{index}", tombstone["kind"], key, _version(tombstone, None, tombstone["at"]))
 
 
-def _version(document: dict[str, Any], text: str | None, at: Any) -> Version:
-    return Version(text, document["clock"], document["instance"], at)
+def _version(document: dict[str, Any], text: str | None, at: Any) -> Contender:
+    return Contender(text, document["clock"], document["instance"], at)
 
 
 def document_of(pulled: Pulled) -> dict[str, Any]:

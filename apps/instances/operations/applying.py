@@ -7,54 +7,42 @@ from django.utils import timezone
 
 from apps.common.problems import Invalid
 from apps.instances.models import Conflict, Item, ItemVersion
-from apps.instances.operations.entries import Overruled, Pushed, PushedVersion
+from apps.instances.operations.entries import EntryReport, Overruled, PushedVersion
 from apps.instances.operations.items import ItemWriter, keep_loser, keep_version
 from apps.instances.operations.purging import without_erased
 from apps.instances.operations.targets import delete_target, merged_text, write_target
-from apps.instances.resolution import Decision, PushOutcome, ResolutionReason, Rule, Version, resolve
+from apps.instances.resolution import Contender, PushOutcome, ResolutionReason, Rule, resolve
 from apps.instances.vector_clock import Order, compare, merge
 
 
-def apply_entry(writer: ItemWriter, entry: PushedVersion, priorities: dict[str, int], result: Pushed) -> None:
-    """Decide what becomes of an entry, do it, and add it to the result."""
+def apply_entry(writer: ItemWriter, entry: PushedVersion, priorities: dict[str, int]) -> EntryReport:
+    """Decide what becomes of an entry, do it, and report it."""
     item = _find(writer, entry)
     # A clock of a machine that runs fast must not win over later writes.
     at = min(entry.version.at, timezone.now())
     pushed = replace(entry.version, at=at, priority=priorities[entry.version.instance])
     if item is None:
-        _store_new(writer, entry, pushed)
-        result.applied += 1
-        return
+        return _store_new(writer, entry, pushed)
     _check_names(item, entry)
-    if pushed.text is not None and compare(pushed.clock, item.clock) != Order.AFTER:
-        text = without_erased(item, pushed.text)
-        if pushed.text.strip() and not text.strip():
-            _refuse(writer, item, pushed, result)
-            return
-        pushed = replace(pushed, text=text)
-    decision = resolve(_stored(item, priorities), pushed, _rule_of(item))
-    winner = pushed.instance if decision.action == PushOutcome.ADOPT else item.instance
-    report, is_new = decision.reason, True
-    conflict = None
+    kept = _without_erased(item, pushed)
+    if kept is None:
+        return _refuse(writer, item, pushed)
+    decision = resolve(_stored(item, priorities), kept, _rule_of(item))
     if decision.action == PushOutcome.ADOPT:
-        _adopt(writer, item, entry, pushed)
-        result.applied += 1
-    elif decision.action == PushOutcome.MERGE:
-        _merge(writer, item, pushed)
-        result.merged += 1
-    elif decision.action == PushOutcome.KEEP_BOTH:
-        conflict = _keep_both(writer, item, pushed)
-        is_new = conflict is not None
-    else:
-        is_new = _keep(writer, item, pushed, decision)
-    if report and is_new:
-        result.conflicts.append(Overruled(item.name, winner, report, conflict.pk if conflict else None))
+        return _adopt(writer, item, entry, kept, decision.reason)
+    if decision.action == PushOutcome.MERGE:
+        return _merge(writer, item, kept)
+    if decision.action == PushOutcome.KEEP_BOTH:
+        return _keep_both(writer, item, kept)
+    return _keep(writer, item, kept, decision.reason)
 
 
-def _refuse(writer: ItemWriter, item: Item, pushed: Version, result: Pushed) -> None:
-    """Keep nothing of a text that was erased, and report it once."""
-    if _merge_clock(writer, item, pushed):
-        result.conflicts.append(Overruled(item.name, item.instance, ResolutionReason.DELETED))
+def _without_erased(item: Item, pushed: Contender) -> Contender | None:
+    """Return the version without what was erased of its item before the instance knew it; None if nothing is left."""
+    if pushed.text is None or compare(pushed.clock, item.clock) == Order.AFTER:
+        return pushed
+    text = without_erased(item, pushed.text)
+    return None if pushed.text.strip() and not text.strip() else replace(pushed, text=text)
 
 
 def _check_names(item: Item, entry: PushedVersion) -> None:
@@ -74,9 +62,9 @@ def _find(writer: ItemWriter, entry: PushedVersion) -> Item | None:
     return by_period or items.filter(target=entry.key["target"]).first()
 
 
-def _stored(item: Item, priorities: dict[str, int]) -> Version:
+def _stored(item: Item, priorities: dict[str, int]) -> Contender:
     text = None if item.deleted_at else item.text
-    return Version(text, item.clock, item.instance, item.changed_at, priorities.get(item.instance, 0))
+    return Contender(text, item.clock, item.instance, item.changed_at, priorities.get(item.instance, 0))
 
 
 def _rule_of(item: Item) -> Rule:
@@ -85,21 +73,32 @@ def _rule_of(item: Item) -> Rule:
     return Rule.BULLETS if item.tier == "daily" else Rule.BOTH
 
 
-def _store_new(writer: ItemWriter, entry: PushedVersion, pushed: Version) -> None:
+def _store_new(writer: ItemWriter, entry: PushedVersion, pushed: Contender) -> EntryReport:
     item = Item(owner_id=writer.owner_id, kind=entry.kind, **entry.names)
     _write(writer, item, entry, pushed)
+    return EntryReport(applied=True)
 
 
-def _adopt(writer: ItemWriter, item: Item, entry: PushedVersion, pushed: Version) -> None:
+def _refuse(writer: ItemWriter, item: Item, pushed: Contender) -> EntryReport:
+    """Keep nothing of a text that was erased, and report it once."""
+    is_new = _merge_clock(writer, item, pushed)
+    return EntryReport(overruled=Overruled(item.name, item.instance, ResolutionReason.DELETED) if is_new else None)
+
+
+def _adopt(
+    writer: ItemWriter, item: Item, entry: PushedVersion, pushed: Contender, reason: ResolutionReason | None
+) -> EntryReport:
+    """Let the pushed version replace the stored one, which is reported if it has lost for a reason."""
     if pushed.text != item.text:
         keep_version(item)
     for name, value in entry.names.items():
         if name != "target" and not getattr(item, name):  # of a tombstone that came before its memory
             setattr(item, name, value)
     _write(writer, item, entry, pushed)
+    return EntryReport(applied=True, overruled=Overruled(item.name, pushed.instance, reason) if reason else None)
 
 
-def _write(writer: ItemWriter, item: Item, entry: PushedVersion, pushed: Version) -> None:
+def _write(writer: ItemWriter, item: Item, entry: PushedVersion, pushed: Contender) -> None:
     """Give an item the pushed version, and write it to its memory or journal entry. Raise Invalid for a taken id."""
     names = {*item.participating_instances, *entry.participating, pushed.instance}
     item.participating_instances = sorted(names) if entry.kind == Item.Kind.MEMORY else []
@@ -115,7 +114,8 @@ def _write(writer: ItemWriter, item: Item, entry: PushedVersion, pushed: Version
         raise Invalid.at(f"{entry.pointer}/id", "This id is taken.") from None
 
 
-def _merge(writer: ItemWriter, item: Item, pushed: Version) -> None:
+def _merge(writer: ItemWriter, item: Item, pushed: Contender) -> EntryReport:
+    """Give the stored version the bullets of the pushed one."""
     text = merged_text(item, pushed.text or "")
     if text != pushed.text:
         keep_loser(item, _as_version(pushed))
@@ -125,12 +125,13 @@ def _merge(writer: ItemWriter, item: Item, pushed: Version) -> None:
     item.participating_instances = sorted({*item.participating_instances, pushed.instance})
     write_target(item, text, editor=pushed.instance)
     writer.save(item)
+    return EntryReport(merged=True, overruled=Overruled(item.name, item.instance, ResolutionReason.MERGED_BULLETS))
 
 
-def _keep_both(writer: ItemWriter, item: Item, pushed: Version) -> Conflict | None:
-    """Store a conflict, unless the same text is in one already; then return None."""
+def _keep_both(writer: ItemWriter, item: Item, pushed: Contender) -> EntryReport:
+    """Store a conflict, and report it, unless the same text is in one already."""
+    overruled = None
     conflicts = Conflict.objects.for_owner(item.owner_id)
-    conflict = None
     if not conflicts.filter(item=item, theirs=pushed.text, their_clock=pushed.clock).exists():
         conflict = conflicts.create(
             owner_id=item.owner_id,
@@ -142,19 +143,21 @@ def _keep_both(writer: ItemWriter, item: Item, pushed: Version) -> Conflict | No
             their_instance=pushed.instance,
             their_clock=pushed.clock,
         )
+        overruled = Overruled(item.name, item.instance, ResolutionReason.KEPT_BOTH, conflict.pk)
     _merge_clock(writer, item, pushed)
-    return conflict
+    return EntryReport(overruled=overruled)
 
 
-def _keep(writer: ItemWriter, item: Item, pushed: Version, decision: Decision) -> bool:
-    """Keep the stored version. Return whether the push has told anything new."""
+def _keep(writer: ItemWriter, item: Item, pushed: Contender, reason: ResolutionReason | None) -> EntryReport:
+    """Keep the stored version. Report it if the pushed one has lost for a reason and tells anything new."""
     has_changed = _merge_clock(writer, item, pushed)
-    if pushed.text is None or decision.reason is None:
-        return has_changed
-    return keep_loser(item, _as_version(pushed))
+    if reason is None:
+        return EntryReport()
+    is_new = has_changed if pushed.text is None else keep_loser(item, _as_version(pushed))
+    return EntryReport(overruled=Overruled(item.name, item.instance, reason) if is_new else None)
 
 
-def _merge_clock(writer: ItemWriter, item: Item, pushed: Version) -> bool:
+def _merge_clock(writer: ItemWriter, item: Item, pushed: Contender) -> bool:
     """Merge the clocks. Return whether that has changed the item's."""
     clock = merge(item.clock, pushed.clock)
     if clock == item.clock:
@@ -164,5 +167,5 @@ def _merge_clock(writer: ItemWriter, item: Item, pushed: Version) -> bool:
     return True
 
 
-def _as_version(pushed: Version) -> ItemVersion:
+def _as_version(pushed: Contender) -> ItemVersion:
     return ItemVersion(text=pushed.text or "", clock=dict(pushed.clock), instance=pushed.instance, changed_at=pushed.at)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from apps.instances.resolution import ResolutionReason, Version
+from apps.instances.resolution import Contender, ResolutionReason
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class PushedVersion:
     pointer: str
     kind: str
     key: dict[str, Any]
-    version: Version
+    version: Contender
     participating: Sequence[str] = ()
     chat: UUID | None = None
 
@@ -42,11 +42,27 @@ class Overruled:
     conflict: UUID | None = None
 
 
+@dataclass(frozen=True)
+class EntryReport:
+    """What became of one entry of a push. ``overruled`` is set if a version lost or was merged, the first time only."""
+
+    applied: bool = False
+    merged: bool = False
+    overruled: Overruled | None = None
+
+
 @dataclass
-class Pushed:
+class PushReport:
     """What a push has changed. ``clock`` is all that Loci knows afterwards."""
 
     clock: dict[str, int] = field(default_factory=dict)
     applied: int = 0
     merged: int = 0
     conflicts: list[Overruled] = field(default_factory=list)
+
+    def add(self, entry: EntryReport) -> None:
+        """Count what became of an entry."""
+        self.applied += entry.applied
+        self.merged += entry.merged
+        if entry.overruled:
+            self.conflicts.append(entry.overruled)

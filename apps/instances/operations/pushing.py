@@ -14,14 +14,14 @@ from apps.common.scoping import Owner
 from apps.extraction.jobs.embedding_jobs import request_embedding_job
 from apps.instances.models import Instance
 from apps.instances.operations.applying import apply_entry
-from apps.instances.operations.entries import Pushed, PushedVersion
+from apps.instances.operations.entries import PushedVersion, PushReport
 from apps.instances.operations.registration import registered
 from apps.instances.operations.stamping import stamp_changes
 from apps.instances.vector_clock import LOCI, Clock, merge, unseen_errors
 
 
 @transaction.atomic
-def push(owner: Owner, name_id: str, clock: Clock, entries: Sequence[PushedVersion]) -> Pushed:
+def push(owner: Owner, name_id: str, clock: Clock, entries: Sequence[PushedVersion]) -> PushReport:
     """Apply the entries of an instance, all or none. Repeating it changes nothing.
 
     Raise Invalid for an unknown instance, and for clocks that name what nobody can have seen.
@@ -33,19 +33,19 @@ def push(owner: Owner, name_id: str, clock: Clock, entries: Sequence[PushedVersi
     writer = stamp_changes(owner)
     known = known_clock(instances, writer.position)
     _check(name_id, known, clock, entries)
-    result = Pushed()
+    report = PushReport()
     priorities = {each.name_id: each.priority for each in instances}
     for entry in entries:
-        apply_entry(writer, entry, priorities, result)
-    if result.applied or result.merged:
+        report.add(apply_entry(writer, entry, priorities))
+    if report.applied or report.merged:
         with suppress(Unavailable):
             request_embedding_job(owner)
     own = max(entry.version.clock.get(name_id, 0) for entry in entries) if entries else 0
     instance.clock = merge(merge(instance.clock, clock), {name_id: own} if own else {})
     instance.last_contact = timezone.now()
     instance.save(update_fields=["clock", "last_contact"])
-    result.clock = known_clock(instances, writer.position)
-    return result
+    report.clock = known_clock(instances, writer.position)
+    return report
 
 
 def _lock_chats(owner: Owner, entries: Sequence[PushedVersion]) -> None:

@@ -11,10 +11,10 @@ from django.utils import timezone
 from apps.chats.models import Chat
 from apps.instances.models import Item
 from apps.instances.vector_clock import LOCI
+from apps.journal.entries import delete_entry, mark_ancestors_stale, new_entry
 from apps.memories.journal.bullets import append_bullets, chats_in, new_bullets
 from apps.memories.journal.periods import Granularity, parse_period
 from apps.memories.models import JournalEntry, Memory
-from apps.memories.operations.journal import delete_entry, mark_ancestors_stale, new_entry
 from apps.memories.operations.memories import delete_memory
 from apps.memories.signals import memories_written
 from apps.memories.trigger_words import after_rewriting

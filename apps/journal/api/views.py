@@ -21,13 +21,13 @@ from apps.journal.api.serializers import (
     EntryUpdateSerializer,
     PeriodsSerializer,
 )
+from apps.journal.entries import delete_entry, edit_entry, merge_daily, write_significant
 from apps.journal.operations import request_consolidation
 from apps.journal.queries import entries_between
 from apps.memories.api.base import get_or_missing
 from apps.memories.api.journal_serializers import JournalEntrySerializer
 from apps.memories.journal.periods import Granularity
 from apps.memories.models import JournalEntry
-from apps.memories.operations.journal import delete_entry, edit_entry, merge_daily, write_significant
 
 
 class LatestPeriodFirst(NewestFirstPagination):
@@ -66,8 +66,7 @@ class JournalViewSet(
             entry, is_new = write_significant(request.user, period=period.first, editor=str(request.user), **body), True
         else:
             instance = check_instance(request, instance)
-            entry = merge_daily(request.user, period=period.first, instance=instance, **body)
-            is_new = entry.is_new
+            entry, is_new = merge_daily(request.user, period=period.first, instance=instance, **body)
         code = status.HTTP_201_CREATED if is_new else status.HTTP_200_OK
         return Response(JournalEntrySerializer(entry).data, status=code)
 

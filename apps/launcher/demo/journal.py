@@ -6,10 +6,10 @@ from collections import defaultdict
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.journal.dailies import MAX_BULLET_LENGTH
+from apps.journal.entries import merge_daily
 from apps.journal.quoting import within
 from apps.memories.journal.bullets import Bullet
 from apps.memories.models import JournalEntry
-from apps.memories.operations.journal import merge_daily
 
 
 def write_journal(owner: User, chat: Chat) -> int:

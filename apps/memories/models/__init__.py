@@ -9,6 +9,7 @@ from apps.memories.models.layers import Relationship as Relationship
 from apps.memories.models.layers import Scene as Scene
 from apps.memories.models.layers import VersionedText as VersionedText
 from apps.memories.models.life import LOST as LOST
+from apps.memories.models.life import REPLACED as REPLACED
 from apps.memories.models.life import RETIRED as RETIRED
 from apps.memories.models.life import Remembered as Remembered
 from apps.memories.models.life import RetiredReason as RetiredReason

@@ -1,4 +1,7 @@
-"""The model of the journal: what happened in a day, a week, a month or a year, and what a person wrote by hand."""
+"""The model of the journal: what happened in a day, a week, a month or a year, and what a person wrote by hand.
+
+It is here with what search reads of it; all that writes entries is in ``apps.journal``.
+"""
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.search import SearchVectorField
@@ -53,8 +56,6 @@ class JournalEntry(OwnedModel):
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
-
-    is_new = False  # set by the operation that has created it
 
     objects = OwnedManager.from_queryset(JournalQuerySet)()  # type: ignore[assignment, misc]
 

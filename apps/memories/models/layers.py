@@ -45,6 +45,11 @@ class LayerEntry(Remembered):
         ]
 
     @classmethod
+    def ending_field(cls) -> str:
+        """Return the field of Ending that names an entry of this kind; empty if other stories cannot end one."""
+        return str(cls._meta.model_name) if cls.life.same else ""
+
+    @classmethod
     def has_lost_text(cls, changed: Collection[UUID]) -> Q:
         """Return the condition of entries whose message was deleted, or has one of the ids ``changed``."""
         return Q(source=None) | Q(source__in=changed)
@@ -106,8 +111,6 @@ class Arc(StoryModel, LayerEntry):
         ended_by="edited_by",
         ended_stays=True,
         outcome="summary",
-        hashed=True,
-        ending="arc",
         same=("character_id", "text"),
         outlives_chat=Q(persistent=True, character__isnull=False),
         outlives_fresh_start=Q(persistent=True, character__isnull=False),
@@ -149,7 +152,6 @@ class LedgerEntry(LayerEntry):
         holds=State.CURRENT,
         ended=Q(state__in=[State.REPLACED, State.CLEARED]),
         slot=("entity_id", "field"),
-        replaced=State.REPLACED,
         names=("entity",),
     )
 
@@ -188,9 +190,7 @@ class Knowledge(LayerEntry):
         holds=State.ACTIVE,
         ended=Q(state=RETIRED, retired_reason=RetiredReason.OUTDATED),
         ended_stays=True,
-        hashed=True,
         names=("subject", "target"),
-        ending="knowledge",
         same=("kind", "subject_id", "target_id", "text"),
     )
 
@@ -241,9 +241,7 @@ class Relationship(StoryModel, LayerEntry):
         holds=State.CURRENT,
         ended=Q(state__in=[State.REPLACED, State.REMOVED]),
         slot=("subject_id", "target_id", "descriptor"),
-        replaced=State.REPLACED,
         names=("subject", "target"),
-        ending="relationship",
         same=("subject_id", "target_id", "descriptor", "magnitude"),
         outlives_chat=Q(subject__character__isnull=False),
         outlives_fresh_start=ALL_ROWS,
@@ -292,7 +290,6 @@ class VersionedText(StoryModel, LayerEntry):
     life = Life(
         holds=State.CURRENT,
         slot=("kind", "story", "character_id"),
-        replaced=State.REPLACED,
         versioned=True,
         outlives_chat=Q(kind=Kind.CANON, state=State.CURRENT, character__isnull=False) & ~Q(edited_by=""),
         outlives_fresh_start=Q(kind=Kind.CANON),  # it rests on long-term memories, which stay

@@ -17,7 +17,6 @@ from apps.memories.models import (
     Memory,
     MemorySource,
 )
-from apps.memories.models.life import Life
 from apps.memories.operations.memories import link_sources
 
 MessageCopies = Mapping[UUID | None, UUID]  # ids of the branch's messages by those of the parent's
@@ -137,7 +136,7 @@ def _copy_entries(
     """Copy entries of the parent, with what other stories have ended of them. Those that ended later hold."""
     swipes = _active_swipes(branch, rows, copies)
     created = model.objects.bulk_create([_copy_of(row, branch, copies, entities, swipes) for row in rows])
-    if ending := model.life.ending:
+    if ending := model.ending_field():
         copied = {row.pk: copy.pk for row, copy in zip(rows, created, strict=True)}
         ended = Ending.objects.for_owner(branch.owner_id).filter(**{f"{ending}__in": copied})
         _copy_endings((one, {f"{ending}_id": copied[getattr(one, f"{ending}_id")]}) for one in ended)
@@ -178,7 +177,6 @@ def _copy_of(
     row: Any, branch: Chat, copies: MessageCopies, entities: Mapping[UUID, UUID], swipes: Mapping[UUID | None, UUID]
 ) -> Any:
     """Return an unsaved copy of a layer entry for the branch, with the branch's messages, swipes and entities."""
-    life: Life = row.life
     values = {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields if field.name != "id"}
     for field in row._meta.concrete_fields:
         if field.related_model is Message:
@@ -187,7 +185,7 @@ def _copy_of(
             values[field.attname] = entities.get(values[field.attname], values[field.attname])
     values |= {"chat_id": branch.pk, "swipe_id": swipes.get(values["source_id"])}
     values |= {"until_swipe_id": swipes.get(values["until_id"])}
-    values |= {"line_hash": ""} if life.hashed else {}
+    values |= {"line_hash": ""} if "line_hash" in values else {}
     if row.until_id is not None and values["until_id"] is None:
-        values |= {"state": life.holds, "retired_reason": "", "retired_by": ""}
+        values |= {"state": row.life.holds, "retired_reason": "", "retired_by": ""}
     return type(row)(**values)

@@ -10,7 +10,7 @@ from apps.chats.models import Character, Chat
 from apps.common.problems import Invalid
 from apps.common.scoping import Owner
 from apps.memories.kinds import OF_CHARACTER
-from apps.memories.models import Entity
+from apps.memories.models import REPLACED, Entity
 from apps.memories.operations.entities import edit_entity, move_references
 from apps.memories.operations.layer_entries import has_current_counterpart
 
@@ -64,5 +64,5 @@ def on_characters_merged(*, character: Character, into: Character, **kwargs: Any
         for row in rows.order_by("pk"):
             row.character = into
             if row.state == model.life.holds and has_current_counterpart(row):
-                row.state = model.life.replaced
+                row.state = REPLACED
             row.save(update_fields=["character", "state", "updated_at"])

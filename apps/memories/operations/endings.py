@@ -21,7 +21,7 @@ def end_elsewhere(
 
     Return 0 if it had ended there before, else 1.
     """
-    layer = entry.life.ending
+    layer = entry.ending_field()
     if Ending.objects.for_owner(chat.owner_id).filter(**{layer: entry.pk}, chat=chat).exists():
         return 0
     Ending.objects.bulk_create(

@@ -15,7 +15,7 @@ from apps.common.scoping import Owner, owner_id_of
 from apps.english.names import is_personal_name
 from apps.memories.candidates import NamedEntity
 from apps.memories.kinds import LAYERS, NAMING
-from apps.memories.models import Entity, LayerEntry, Memory, Relationship
+from apps.memories.models import REPLACED, Entity, LayerEntry, Memory, Relationship
 from apps.memories.models.life import Life
 from apps.memories.operations.layer_entries import has_current_counterpart
 from apps.memories.operations.renaming import rename_in_memories
@@ -184,5 +184,5 @@ def _move(row: Any, entity: Entity, into: Entity) -> None:
         if getattr(row, f"{name}_id") == entity.pk:
             setattr(row, name, into)
     if row.state == life.holds and has_current_counterpart(row):
-        row.state = life.replaced
+        row.state = REPLACED
     row.save(update_fields=[*life.names, "state", "updated_at"])

@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 
 from apps.common.problems import Conflict, Invalid, Missing
 from apps.memories.kinds import LAYERS
-from apps.memories.models import Entity, EntityMerge, Memory, Relationship
+from apps.memories.models import REPLACED, Entity, EntityMerge, Memory, Relationship
 from apps.memories.models.life import Life
 from apps.memories.operations.entities import entries_naming, move_references
 from apps.memories.operations.layer_entries import has_current_counterpart
@@ -118,8 +118,8 @@ def _restore(before: Any, entity: Entity, into: Entity) -> None:
         if getattr(before, f"{name}_id") == entity.pk and getattr(row, f"{name}_id") == into.pk:
             setattr(row, name, entity)
     life: Life = row.life
-    if before.state == life.holds and row.state == life.replaced and row.until_id == before.until_id:
-        row.state = life.replaced if has_current_counterpart(row) else life.holds
+    if before.state == life.holds and row.state == REPLACED and row.until_id == before.until_id:
+        row.state = REPLACED if has_current_counterpart(row) else life.holds
     row.save(update_fields=[*model.life.names, "state", "updated_at"])
 
 

@@ -16,6 +16,7 @@ from django.utils import timezone
 from apps.chats.models import Chat, Message
 from apps.memories.kinds import LAYERS, entries_of
 from apps.memories.models import (
+    REPLACED,
     RETIRED,
     Inheritance,
     LayerEntry,
@@ -131,7 +132,7 @@ def _retire_entries(model: type[LayerEntry], rows: QuerySet[Any], changed: list[
     may_go |= Q(state=life.holds) | Q(retired_reason=RetiredReason.FRESH_START)
     lost = rows.filter(may_go, model.has_lost_text(changed), run__isnull=False, edited_by="")
     changes = {"state": RETIRED, "state_before": "", "updated_at": timezone.now()}
-    changes |= {"line_hash": ""} if life.hashed else {}
+    changes |= {"line_hash": ""} if hasattr(model, "line_hash") else {}
     lost.filter(source=None).update(retired_reason=RetiredReason.SOURCE_GONE, **changes)
     lost.filter(source__isnull=False).update(retired_reason=RetiredReason.SOURCE_CHANGED, **changes)
     # A run doesn't write what a later message has ended: a lost end must not keep it from writing a value again.
@@ -149,7 +150,7 @@ def _continue_entries(model: type[LayerEntry], rows: QuerySet[Any], chat: Chat, 
         later = _later_in_slot(row, chat)
         if later is not None and later.source is None:
             continue  # nothing tells where it would end
-        row.state, row.retired_reason = life.replaced if later else life.holds, ""
+        row.state, row.retired_reason = REPLACED if later else life.holds, ""
         row.until, row.until_swipe = (later.source, later.swipe) if later else (None, None)
         if life.outcome:
             setattr(row, life.outcome, "")
@@ -167,7 +168,7 @@ def _later_in_slot(row: LayerEntry, chat: Chat) -> Any:
     if not life.slot:
         return None
     rows: QuerySet[Any] = type(row).objects.for_owner(row.owner_id)
-    rows = rows.filter(is_seen_in(chat) if life.ending else Q(chat=chat), pk__gt=row.pk)
+    rows = rows.filter(is_seen_in(chat) if row.ending_field() else Q(chat=chat), pk__gt=row.pk)
     same = rows.filter(**{name: getattr(row, name) for name in life.slot}).exclude(state=RETIRED)
     return same.select_related("source", "swipe").order_by("pk").first()
 

@@ -27,7 +27,7 @@ def all_endings(owner: Owner) -> QuerySet[Ending]:
 
 def has_ended(model: type[Arc] | type[Knowledge] | type[Relationship], endings: QuerySet[Ending]) -> Exists:
     """Return the condition of entries that one of ``endings`` ended."""
-    return Exists(endings.filter(**{model.life.ending: OuterRef("pk")}))
+    return Exists(endings.filter(**{model.ending_field(): OuterRef("pk")}))
 
 
 def with_endings(rows: Iterable[Row], endings: QuerySet[Ending]) -> list[Row]:
@@ -36,7 +36,7 @@ def with_endings(rows: Iterable[Row], endings: QuerySet[Ending]) -> list[Row]:
     if not entries:
         return entries
     life = entries[0].life
-    layer = life.ending
+    layer = entries[0].ending_field()
     found = endings.filter(**{f"{layer}__in": [entry.pk for entry in entries]}).select_related("message__chat")
     by_entry = {getattr(ending, f"{layer}_id"): ending for ending in found.order_by("-pk")}
     for entry in entries:

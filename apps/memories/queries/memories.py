@@ -8,7 +8,8 @@ from django.db.models import Exists, Q
 from apps.chats.models import Chat, Participant
 from apps.common.scoping import Owner
 from apps.memories.models import Memory
-from apps.memories.visibility import MemoryQuerySet, is_copy
+from apps.memories.other_branches import is_copy
+from apps.memories.visibility import MemoryQuerySet
 
 MAX_CHAIN_LENGTH = 200
 
@@ -41,7 +42,7 @@ def memories_between(chat: Chat, start: int, end: int) -> MemoryQuerySet:
     """
     memories: MemoryQuerySet = Memory.objects.for_owner(chat.owner_id).present().learnt_in(chat)
     memories = memories.exclude(state_here=Memory.State.RETIRED)
-    return memories.filter(begins_here__gte=start, begins_here__lte=end).order_by("pk")
+    return memories.filter(begins_index__gte=start, begins_index__lte=end).order_by("pk")
 
 
 def replacement_chain(memory: Memory) -> list[Memory]:

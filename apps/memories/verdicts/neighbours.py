@@ -12,10 +12,11 @@ from django.db.models import Exists, F, Max, OuterRef, Q, Subquery
 from pgvector import Vector
 
 from apps.chats.models import Character, Chat, Message
+from apps.common.database.named_parameters import named_sql
 from apps.english.words import jaccard
 from apps.memories.models import Inheritance, Memory, MemorySource, RetiredReason
 from apps.memories.verdicts.known_statements import Neighbour
-from apps.memories.visibility import MemoryQuerySet, named_sql
+from apps.memories.visibility import MemoryQuerySet
 
 MAX_NEIGHBOURS = 12
 # A memory retired for one of these can be learnt again.
@@ -48,7 +49,7 @@ SELECT batch.number, nearest.id, nearest.kind, nearest.text, nearest.similarity,
        nearest.is_corrected AND coalesce(said.by_person, true), nearest.same_tier
 FROM unnest(%(vectors)s::halfvec[], %(hashes)s::text[]) WITH ORDINALITY AS batch (vector, hash, number)
 CROSS JOIN LATERAL (
-    SELECT id, kind, text, begins_with,
+    SELECT id, kind, text, begins_message_id,
            1 - (embedding <=> batch.vector) AS similarity,
            state_here <> 'active' OR deleted_at IS NOT NULL AS inactive,
            candidate_hash = batch.hash AS same_hash,
@@ -62,7 +63,7 @@ CROSS JOIN LATERAL (
     FROM ({compared}) AS memory
     WHERE deleted_at IS NOT NULL OR state_here = 'active' OR candidate_hash = batch.hash OR id = ANY(%(previous)s)
 ) AS nearest
-LEFT JOIN chats_message AS source ON source.id = nearest.begins_with AND source.chat_id = %(chat)s
+LEFT JOIN chats_message AS source ON source.id = nearest.begins_message_id AND source.chat_id = %(chat)s
 LEFT JOIN LATERAL (
     SELECT max(message.sent_at) AS at, bool_and(message.is_user) AS by_person FROM memories_memorysource AS origin
     JOIN chats_message AS message ON message.id = origin.message_id
@@ -73,7 +74,7 @@ ORDER BY batch.number, nearest.same_hash DESC, nearest.similarity DESC
 """
 _COMPARED = (
     *("id", "kind", "tier", "text", "former_texts", "embedding", "candidate_hash", "edited_by", "created_at"),
-    *("deleted_at", "valid_from_id", "state_here", "begins_with"),
+    *("deleted_at", "valid_from_id", "state_here", "begins_message_id"),
 )
 
 
@@ -96,7 +97,7 @@ def find_neighbours(
     if not len(vectors):
         return neighbours
     rows = _comparable(scope, hashes, previous_ids).filter(embedding_model=model)
-    rows = rows.annotate(state_here=F("state_here"), begins_with=F("begins_with")).order_by()
+    rows = rows.annotate(state_here=F("state_here"), begins_message_id=F("begins_message_id")).order_by()
     compared, values = named_sql(rows.values(*_COMPARED), "compared")
     with connection.cursor() as cursor:
         cursor.execute(
@@ -134,7 +135,7 @@ def neighbours_by_words(
     compared = _comparable(scope, hashes, previous_ids).annotate(
         said_at=Subquery(said_at), said_by_others=Exists(sources.filter(message__is_user=False))
     )
-    memories = list(compared.annotate(state_here=F("state_here"), begins_here=F("begins_here")))
+    memories = list(compared.annotate(state_here=F("state_here"), begins_index=F("begins_index")))
     return [_nearest_by_words(scope, hash_, text, memories) for hash_, text in zip(hashes, texts, strict=True)]
 
 
@@ -181,7 +182,7 @@ def _nearest_by_words(
                 text=memory.text,
                 similarity=jaccard(text, memory.text),
                 inactive=memory.state_here != Memory.State.ACTIVE or memory.deleted_at is not None,
-                valid_from_index=memory.begins_here,
+                valid_from_index=memory.begins_index,
                 same_hash=memory.candidate_hash == line_hash,
                 said_at=memory.said_at or _written_at(memory),
                 former_texts=memory.former_texts,

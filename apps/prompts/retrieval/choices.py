@@ -18,9 +18,10 @@ from uuid import UUID
 from apps.chats.models import Character
 from apps.chats.queries.keys import keys_of
 from apps.common.database.compiled_queries import prepared_cursor
+from apps.common.database.named_parameters import ids_of
 from apps.memories.models import Memory
 from apps.memories.models.memory import STANDING_SQL
-from apps.memories.visibility import SUPERSEDED_BY_ANOTHER_STORY_SQL, ids_of
+from apps.memories.other_branches import SUPERSEDED_BY_ANOTHER_STORY_SQL
 from apps.memories.witnesses import WITNESSED_SQL
 from apps.prompts.retrieval.known import KNOWN, vector_text
 from apps.prompts.turns import UserTurn

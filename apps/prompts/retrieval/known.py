@@ -52,7 +52,7 @@ def _known_rows(
     rows = rows.annotate(
         has_trigger=has_trigger,
         similarity=similarity,
-        first_message=F("begins_with"),
+        first_message=F("begins_message_id"),
         ends_with_scene=ExpressionWrapper(Q(expiration=Memory.Expiration.SCENE), output_field=BooleanField()),
     )
     rows = rows.annotate(priority=_priority_expression(tier)).order_by()
@@ -67,7 +67,7 @@ KNOWN: dict[tuple[Memory.Tier, bool], CompiledQuery[Memory]] = {
 
 def is_current(turn: UserTurn) -> Q:
     """Return the condition of memories that are not about a scene which has ended."""
-    in_scene = Q(valid_from=None) | Q(begins_here__gt=turn.scene_end)
+    in_scene = Q(valid_from=None) | Q(begins_index__gt=turn.scene_end)
     return ~Q(expiration=Memory.Expiration.SCENE) | in_scene
 
 

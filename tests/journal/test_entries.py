@@ -8,9 +8,9 @@ from django.db import IntegrityError, connection, transaction
 
 from apps.accounts.models import User
 from apps.common.problems import Invalid
+from apps.journal.entries import delete_entry, edit_entry, merge_daily, new_entry, write_significant
 from apps.memories.journal.periods import month_of, week_of
 from apps.memories.models import JournalEntry
-from apps.memories.operations.journal import delete_entry, edit_entry, merge_daily, new_entry, write_significant
 from tests.factories import UserFactory
 
 DAY = dt.date(2026, 11, 21)
@@ -22,13 +22,18 @@ def owner(db: None) -> User:
 
 
 def merge(owner: User, text: str, instance: str = "desk") -> JournalEntry:
-    return merge_daily(owner, period=DAY, instance=instance, text=text)
+    return merge_daily(owner, period=DAY, instance=instance, text=text)[0]
 
 
 def test_a_repeated_push_changes_nothing(owner: User) -> None:
     first = merge(owner, "- Ana came. [chat:7] [via:desk]\n- It rained.")
     again = merge(owner, "- Ana came again. [chat:7]\n- It rained.")
     assert (again.pk, again.version, again.text) == (first.pk, 1, first.text)
+
+
+def test_a_merge_tells_whether_the_entry_is_new(owner: User) -> None:
+    texts = ("- Ana came. [chat:7]", "- Ana came. [chat:7]", "- Bo left. [chat:8]")
+    assert [merge_daily(owner, period=DAY, instance="desk", text=text)[1] for text in texts] == [True, False, False]
 
 
 def test_each_instance_has_an_entry_of_its_own(owner: User) -> None:

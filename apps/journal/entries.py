@@ -24,29 +24,29 @@ CONTENT = ["text", "title", "chats", "lexemes", "embedding", "embedding_model", 
 @transaction.atomic
 def merge_daily(
     owner: Owner, *, period: dt.date, instance: str, text: str, title: str = "", extends: bool = False
-) -> JournalEntry:
-    """Add the bullets of ``text`` to the entry of a day and an instance, and return it.
+) -> tuple[JournalEntry, bool]:
+    """Add the bullets of ``text`` to the entry of a day and an instance. Return it, and whether it was created.
 
     What is there already stays as it is, also what a person edited. A bullet is not added if the entry knows its chat,
     so that merging the same text again changes nothing; ``version`` then stays. A deleted entry comes back only with
-    bullets that it did not have. With ``extends``, ``text`` is the rest
-    of a day, whose bullets are new though their chats are known. ``is_new`` of the entry says whether it was created.
-    Raise Invalid if the entry becomes too long, or a new one would be empty.
+    bullets that it did not have. With ``extends``, ``text`` is the rest of a day, whose bullets are new though their
+    chats are known. Raise Invalid if the entry becomes too long, or a new one would be empty.
     """
     jobs.lock_owner(owner)
     entries = JournalEntry.objects.for_owner(owner).of_period(day(period))
     entry = entries.filter(instance=instance).first() or new_entry(owner, day(period), instance)
     added = other_bullets(entry.text, text) if extends else new_bullets(entry.text, text, entry.chats)
-    if not added and entry._state.adding:
+    is_new = entry._state.adding
+    if not added and is_new:
         raise Invalid.at("/text", "It must have at least one bullet.")
     if not added:
-        return entry
+        return entry, False
     kept = "" if entry.deleted_at else entry.text
     entry.title = entry.title or title
     entry.deleted_at = None
     set_content(entry, append_bullets(kept, added))
     _save_content(entry, "deleted_at")
-    return entry
+    return entry, is_new
 
 
 @transaction.atomic
@@ -124,7 +124,6 @@ def _save_content(entry: JournalEntry, *columns: str) -> None:
     """Save an entry with its new content, and mark as stale what was made from it."""
     if entry._state.adding:
         entry.save()
-        entry.is_new = True
     else:
         entry.version = F("version") + 1
         entry.save(update_fields=[*CONTENT, *columns])
