@@ -52,7 +52,10 @@ def messages_with_memory(
     try:
         room = context_with_room(connection.context_tokens, room_for_memory(connection, body) - reserved)
         text, sent = _text_of_turn(chat, stored.anchor), _newest_ids(chat, stored.sent)
-        prompt = assemble(PromptRequest(chat=chat, text=text, character=speaker, context_tokens=room, sent=sent))
+        request = PromptRequest(
+            chat=chat, text=text, character=speaker, context_tokens=room, sent=sent, model=connection.model
+        )
+        prompt = assemble(request)
         return with_slots(messages, prompt.slots, prompt.macros), "on"
     except Exception:
         # A reply without memory is better than none, whatever failed.

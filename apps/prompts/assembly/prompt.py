@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from apps.chats.models import Character
-from apps.chats.queries.replying import reply_token_counter
 from apps.prompts.assembly.frame import Frame, PromptPart, frame_of
 from apps.prompts.assembly.history import History
 from apps.prompts.assembly.placement import insert_slots, place
@@ -121,7 +120,7 @@ def assemble(request: PromptRequest) -> Prompt:
     """
     chat, reply = request.chat, request.reply
     speaker = speaker_or_default(chat, request.character)
-    count = reply_token_counter(chat)
+    count = request.count
     frame = frame_of(request, speaker, count)
     room = request.room - frame.tokens
     turn = replace(find_turn(chat, request.text, speaker), is_previewed=not request.leave_trace)
@@ -137,7 +136,7 @@ def assemble(request: PromptRequest) -> Prompt:
     messages = frame.around(insert_slots(placed.slots, spoken), spoken)
     tokens = [count(message["content"]) for message in messages]
     remembered = insert_slots(placed.slots, []) if reply else messages
-    beginning = beginning_of(state, remembered, messages if reply else None)
+    beginning = beginning_of(state, remembered, messages if reply else None, request.reader)
     stable = sum(count(message["content"]) for message in remembered[: beginning.unchanged])
     if request.leave_trace:
         record(chat, recalled.slots)
@@ -189,7 +188,7 @@ def _plan(
         context = max(room - history.newest_tokens(), 1)
     elif request.has_history:
         context = context_with_room(room, room - history.newest_tokens())
-    plan = plan_for(request.chat, state.character, turn.turn_class, settings, context)
+    plan = plan_for(request.chat, state.character, turn.turn_class, settings, context, request.count)
     return replace(plan, holding=holding, shown=shown)
 
 
