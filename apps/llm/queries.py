@@ -30,6 +30,11 @@ GENERATION = CompiledQuery(lambda owner: Connection.objects.for_owner(owner).fil
 EMBEDDINGS = CompiledQuery(lambda owner: Connection.objects.for_owner(owner).filter(for_embeddings=True)[:1])
 
 
+def chats_naming(connection: Connection) -> int:
+    """Return how many chats name the connection as the one whose model replies."""
+    return connection.chats.count()
+
+
 def uses_server() -> Q:
     """Return the condition that the row's owner uses a connection: what runs for them may wait for its server."""
     used = Q(for_embeddings=True) | Q(for_generation=True)

@@ -21,7 +21,7 @@ from apps.llm.embeddings import installation_model
 from apps.llm.forms import ConnectionForm, LimitForm, UseForm
 from apps.llm.models import Connection
 from apps.llm.presets import PRESETS
-from apps.llm.queries import access_connection
+from apps.llm.queries import access_connection, chats_naming
 from apps.llm.usage.panel import usage_panel
 
 
@@ -190,7 +190,7 @@ def delete(request: HttpRequest, connection_id: UUID) -> HttpResponse:
     """Ask for confirmation, then delete a connection."""
     connection = own_connection(request, connection_id)
     if request.method == "GET":
-        return render(request, "llm/delete.html", {"connection": connection})
+        return render(request, "llm/delete.html", {"connection": connection, "chats": chats_naming(connection)})
     operations.delete_connection(connection)
     messages.success(request, gettext("“%(name)s” was deleted. Your memories are kept.") % {"name": connection.name})
     return redirect("llm:index")

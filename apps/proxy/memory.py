@@ -53,7 +53,14 @@ def messages_with_memory(
         room = context_with_room(connection.context_tokens, room_for_memory(connection, body) - reserved)
         text, sent_ids = _text_of_turn(chat, stored.anchor), _newest_ids(chat, stored.sent_count)
         prompt = assemble(
-            PromptRequest(chat=chat, text=text, character=speaker, context_tokens=room, sent_ids=sent_ids)
+            PromptRequest(
+                chat=chat,
+                text=text,
+                character=speaker,
+                context_tokens=room,
+                sent_ids=sent_ids,
+                model=connection.model,
+            )
         )
         return with_slots(messages, prompt.slots, prompt.macros), "on"
     except Exception:

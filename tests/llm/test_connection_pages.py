@@ -10,13 +10,14 @@ from django.test import Client, override_settings
 from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.chats.models import Chat
 from apps.llm import operations
 from apps.llm.backends.connection_check import check_connection
 from apps.llm.forms import ConnectionForm
 from apps.llm.models import Connection, TokenLimit, Usage
 from apps.llm.operations import default_parallel_calls
 from apps.llm.presets import PRESETS
-from tests.factories import UserFactory
+from tests.factories import UserFactory, make_chat
 from tests.lanes import sampled
 from tests.llm.conftest import ciphertext_of
 from tests.llm.scripted_server import MODELS, Reply, ScriptedServer
@@ -201,6 +202,22 @@ def test_deleting_asks_first(alice, site):
     assert Connection.objects.for_owner(alice).exists()
     assert site.post(f"{URL}{connection.pk}/delete/").status_code == 302
     assert not Connection.objects.for_owner(alice).exists()
+
+
+def test_deleting_says_how_many_chats_chose_it(alice, site):
+    connection = connect(alice)
+    url = f"{URL}{connection.pk}/delete/"
+    assert "chose it" not in text_of(site.get(url))
+    for count, words in ((1, "1 chat that chose it goes back"), (2, "2 chats that chose it go back")):
+        Chat.objects.for_owner(alice).filter(pk=make_chat(alice, "Hi").pk).update(connection=connection)
+        assert words in text_of(site.get(url)), count
+
+
+def test_a_model_in_the_browser_that_only_a_chat_names_is_in_use(alice, site):
+    connection = operations.create_connection(alice, name="Here", backend="browser", model="small")
+    assert "It is not in use" in text_of(site.get(f"{URL}browser/"))
+    Chat.objects.for_owner(alice).filter(pk=make_chat(alice, "Hi").pk).update(connection=connection)
+    assert "It is not in use" not in text_of(site.get(f"{URL}browser/"))
 
 
 def test_usage_is_shown_by_day_and_by_model_against_the_limit(alice, site):

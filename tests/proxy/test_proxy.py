@@ -19,8 +19,8 @@ from apps.accounts.operations import create_token
 from apps.chats.message_data.namespaces import is_partial
 from apps.chats.models import Chat, Message
 from apps.llm.models import Connection, Usage
-from apps.llm.operations import delete_connection, set_daily_limit
-from apps.llm.tokens import count_tokens
+from apps.llm.operations import create_connection, delete_connection, set_daily_limit
+from apps.llm.tokens import count_tokens, token_counter
 from apps.prompts.models import Recall
 from apps.proxy.memory import with_slots
 from tests.conftest import WebServer, missing
@@ -134,6 +134,17 @@ def test_a_macro_in_locis_own_card_leaves_the_slot_in_place(ask: Ask, alice: Use
     make_memory(make_chat(alice, "Hi", "Hello", character=character), "The silver key opens the lighthouse.")
     ask("Where does the silver key fit?", system="You are Mira.")
     assert "lighthouse" in str(upstream.of_kind("generation")[-1].messages)
+
+
+def test_memory_is_counted_for_the_model_that_the_proxy_asks(ask: Ask, alice: User, connection: Connection) -> None:
+    """Also in a chat that names another one for the replies on its page."""
+    chat = make_chat(alice, "Hi", "Hello", character=make_character(alice, "Mira"))
+    make_memory(chat, "The silver key opens the lighthouse.")
+    other = create_connection(alice, name="Desk", base_url=connection.base_url, model="gpt-4o")
+    Chat.objects.for_owner(alice).filter(pk=chat.pk).update(connection=other)
+    ask("Hi", "Hello", "Where does the silver key fit?", extra_headers={"X-Loci-Chat": str(chat.pk)})
+    recall = Recall.objects.for_owner(alice).get(chat=chat)
+    assert recall.tokens == token_counter(connection.model)(recall.text) > count_tokens(recall.text)
 
 
 @pytest.mark.parametrize("max_tokens", [None, 300, 5000])

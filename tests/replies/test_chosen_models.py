@@ -1,6 +1,7 @@
 """A chat names the connection whose model replies in it."""
 
 import re
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -9,10 +10,13 @@ from django.urls import reverse
 
 from apps.chats.models import Chat
 from apps.chats.operations import branch_chat
+from apps.chats.queries.replying import reply_connection, reply_model
 from apps.common.problems import Invalid
 from apps.llm.models import Connection
 from apps.llm.operations import create_connection, use_for
 from apps.llm.queries import generation_connection
+from apps.prompts.assembly.prompt import assemble
+from apps.prompts.assembly.requests import PromptRequest
 from apps.replies.operations import request_generation
 from apps.replies.tasks import run_generation
 from apps.snapshots.operations import take_chat_snapshot
@@ -72,13 +76,42 @@ def test_its_model_replies_and_without_it_that_of_all_chats(chat, connect, serve
     assert model_of_reply(chat, server) == "scripted-small"
     choose(chat, desk)
     assert model_of_reply(chat, server) == "slow-and-good"
-    Connection.objects.for_owner(chat.owner).filter(pk=desk.pk).update(model="")
-    chat.refresh_from_db()
-    assert model_of_reply(chat, server) == "scripted-small"
     desk.delete()
     chat.refresh_from_db()
     assert chat.connection is None
     assert model_of_reply(chat, server) == "scripted-small"
+
+
+def test_one_that_names_no_model_any_more_is_not_replaced(site, chat, connect, desk):  # noqa: F811
+    """What the chat says goes to no server that nobody chose for it."""
+    connect()
+    choose(chat, desk)
+    Connection.objects.for_owner(chat.owner).filter(pk=desk.pk).update(model="")
+    chat.refresh_from_db()
+    assert reply_connection(chat) is None
+    with pytest.raises(Invalid):
+        request_generation(chat.owner, chat.pk, mode="reply")
+    page = site.get(reverse("chats:detail", args=[chat.pk])).content.decode()
+    assert 'class="model-name">No model<' in page
+
+
+def test_one_that_is_deleted_after_the_chat_was_loaded_is_as_if_none_was_named(chat, connect, desk):
+    connect()
+    choose(chat, desk)
+    loaded = Chat.objects.for_owner(chat.owner).get(pk=chat.pk)
+    Connection.objects.for_owner(chat.owner).filter(pk=desk.pk).delete()
+    assert reply_connection(loaded) == generation_connection(chat.owner)
+    assert reply_model(loaded) == "scripted-small"
+
+
+def test_another_model_has_nothing_of_a_prompt_in_its_cache(chat, connect, desk):
+    connect()
+    request = PromptRequest(chat=chat, context_tokens=8000, has_history=True)
+    assemble(request)
+    again = assemble(replace(request))
+    assert again.stable_tokens == again.total_tokens > 0
+    choose(chat, desk)
+    assert assemble(replace(request, leave_trace=False)).stable_tokens == 0
 
 
 def test_it_suffices_where_no_model_is_used_for_all_chats(chat, server, desk):

@@ -1,6 +1,7 @@
 """Whose model replies in a chat, how much it takes in, and how its tokens are counted."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from apps.chats.models import Chat
 from apps.llm.generation import get_backend
@@ -15,7 +16,8 @@ def reply_connection(chat: Chat) -> Connection | None:
     One that is named but has no model any more is not replaced: what the chat says is to go to no other server.
     """
     if chat.connection_id:
-        return chat.connection if chat.connection and chat.connection.model else None
+        with suppress(Connection.DoesNotExist):  # deleted since the chat was loaded: the chat names none any more
+            return chat.connection if chat.connection and chat.connection.model else None
     return generation_connection(chat.owner_id)
 
 
@@ -25,7 +27,12 @@ def reply_context(chat: Chat) -> int:
     return connection.context_tokens if connection else get_backend().context_tokens
 
 
+def reply_model(chat: Chat) -> str:
+    """Return the name of the model, or "" without one."""
+    connection = reply_connection(chat)
+    return connection.model if connection else ""
+
+
 def reply_token_counter(chat: Chat) -> Callable[[str], int]:
     """Return the function that counts the tokens of a text for the model."""
-    connection = reply_connection(chat)
-    return token_counter(connection.model if connection else "")
+    return token_counter(reply_model(chat))

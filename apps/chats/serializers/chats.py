@@ -13,7 +13,10 @@ from apps.common.scoping import MAX_NAMESPACE_LENGTH
 
 # Fields of a chat that say where it stands in the list, and whose model replies. Changing them is no write to the chat.
 ORGANIZATION_FIELDS = ("pinned", "archived", "folder", "tags", "connection")
-CONNECTION_HELP = "The connection whose model replies in this chat. Null: the one that you use for generation."
+CONNECTION_HELP = (
+    "The connection whose model replies in this chat. Null: the one that you use for generation. "
+    "Programs that talk through the proxy choose their own model."
+)
 
 
 class ChatSerializer(serializers.Serializer[Chat]):

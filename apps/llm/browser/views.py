@@ -17,6 +17,7 @@ from apps.llm import operations
 from apps.llm.browser.calls import is_page_open
 from apps.llm.browser.forms import EXAMPLES, BrowserModelForm
 from apps.llm.models import Connection
+from apps.llm.queries import chats_naming
 
 WEB_LLM = "vendor/web-llm.js"  # put there by `make web-llm`
 # From where WebLLM loads the models of its own list: weights, and the code that runs them.
@@ -44,6 +45,7 @@ def browser_model(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "connection": connection,
+        "is_used": connection is not None and (connection.for_generation or chats_naming(connection) > 0),
         "page_is_open": connection is not None and is_page_open(connection.page_seen_at),
         "examples": EXAMPLES,
         "web_llm": web_llm_url(),

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from apps.chats.models import Character
-from apps.chats.queries.replying import reply_token_counter
 from apps.prompts.assembly.frame import Frame, PromptPart, frame_of
 from apps.prompts.assembly.history import History
 from apps.prompts.assembly.placement import Placement, insert_slots, place
@@ -204,7 +203,7 @@ class _Basis:
             context = max(room - self.history.newest_tokens(), 1)
         elif request.has_history:
             context = context_with_room(room, room - self.history.newest_tokens())
-        plan = plan_for(request.chat, self.speaker, self.turn.turn_class, self.settings, context)
+        plan = plan_for(request.chat, self.speaker, self.turn.turn_class, self.settings, context, self.count)
         is_shown_known = self.has_history or request.sent_ids is not None
         return replace(plan, holding=holding, shown=shown_beside if is_shown_known else None)
 
@@ -220,7 +219,7 @@ class _Basis:
         messages = frame.around(insert_slots(placed.slots, history), history)
         is_whole = self.request.reply is not None
         remembered = insert_slots(placed.slots, []) if is_whole else messages
-        beginning = beginning_of(self.state, remembered, messages if is_whole else None)
+        beginning = beginning_of(self.state, remembered, messages if is_whole else None, self.request.reader)
         return _Contents(
             placed,
             frame,
@@ -242,7 +241,7 @@ def _basis_of(request: PromptRequest) -> _Basis:
     """Read what the prompt is made from. Raise Invalid for a card that doesn't fit, or who isn't in the group."""
     chat = request.chat
     speaker = speaker_or_default(chat, request.character)
-    count = reply_token_counter(chat)
+    count = request.count
     frame = frame_of(request, speaker, count)
     turn = replace(find_turn(chat, request.text, speaker), is_previewed=not request.leave_trace)
     return _Basis(

@@ -2,10 +2,14 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 from uuid import UUID
 
 from apps.chats.models import Character, Chat
+from apps.chats.queries.replying import reply_model
+from apps.llm.tokens import token_counter
+from apps.prompts.filling.fitting import CountFunction
 from apps.prompts.settings.schema import PromptSettings
 
 
@@ -38,7 +42,8 @@ class PromptRequest:
     ``reply`` all that a model reads, else with ``has_history`` the conversation. ``sent_ids`` are those of the messages
     that a client sends itself, with a card of its own; ``texts`` are further texts of the caller in which macros may
     stand. ``again``: the reply takes the place of the last message, which is left out, and what was recalled for
-    the first one is used again. Without ``leave_trace`` nothing is stored.
+    the first one is used again. Without ``leave_trace`` nothing is stored. ``model`` is the name of the one that reads
+    the prompt; None means the one that replies in the chat.
     """
 
     chat: Chat
@@ -52,8 +57,19 @@ class PromptRequest:
     texts: Sequence[str] = ()
     again: bool = False
     leave_trace: bool = True
+    model: str | None = None
 
     @property
     def room(self) -> int:
         """Return the tokens of the context that a reply leaves to the prompt."""
         return self.context_tokens - (self.reply.tokens if self.reply else 0)
+
+    @cached_property
+    def reader(self) -> str:
+        """Return the name of the model that reads the prompt, or "" without one."""
+        return reply_model(self.chat) if self.model is None else self.model
+
+    @cached_property
+    def count(self) -> CountFunction:
+        """Return the function that counts the tokens of a text for that model."""
+        return token_counter(self.reader)

@@ -52,12 +52,15 @@ class Beginning:
 
 
 def beginning_of(
-    state: PromptState, remembered: Sequence[Mapping[str, str]], whole: Sequence[Mapping[str, str]] | None
+    state: PromptState, remembered: Sequence[Mapping[str, str]], whole: Sequence[Mapping[str, str]] | None, model: str
 ) -> Beginning:
-    """Compare what a prompt remembers, and a whole prompt, with the last prompt of its chat."""
+    """Compare what a prompt remembers, and a whole prompt, with the last prompt of its chat.
+
+    What another model has read is in no cache of ``model``.
+    """
 
     def digests(messages: Sequence[Mapping[str, str]]) -> list[str]:
-        texts = [f"{message['role']}\n{message['content']}" for message in messages[:MAX_COMPARED]]
+        texts = [f"{model}\n{message['role']}\n{message['content']}" for message in messages[:MAX_COMPARED]]
         return [hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts]
 
     def unchanged(before: Sequence[str], now: Sequence[str]) -> int:

@@ -86,15 +86,16 @@ def plan_for(
     turn_class: str,
     settings: PromptSettings,
     context_tokens: int | None = None,
+    count: CountFunction | None = None,
 ) -> SlotPlan:
-    """Return the plan of a prompt of the chat for a turn of this class."""
+    """Return the plan of a prompt of the chat for a turn of this class. Without ``count`` the chat's model counts."""
     language = catalogue_of(chat)
     steps = budget_steps(settings, turn_class, demands_of(chat) if settings.auto_tune else {})
     return SlotPlan(
         slots={name: in_language(slot, language) for name, slot in settings.slots.items()},
         budgets=steps[-1].budgets,
         names=chat.names_for(character),
-        count=reply_token_counter(chat),
+        count=count or reply_token_counter(chat),
         context_tokens=context_tokens,
         steps=steps,
     )
