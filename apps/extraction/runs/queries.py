@@ -65,9 +65,9 @@ def check_is_due(chat: Chat) -> bool:
     if not settings_of(chat).continuity or is_read_only(chat):
         return False
     newest = Message.objects.for_owner(chat.owner_id).filter(chat=chat).with_swipes().order_by("-index").first()
-    if newest is None or newest.is_user or newest.is_system or newest.left_out:
+    if newest is None or newest.is_user or newest.is_system:
         return False
-    if newest.is_partial:
+    if newest.left_out or newest.withheld or newest.is_partial:
         return False
     latest = latest_run(chat.owner_id, chat)
     return (latest is None or latest.chat_rev < chat.rev) and not is_checked(newest)

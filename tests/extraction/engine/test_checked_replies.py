@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from apps.accounts.models import User
-from apps.chats.models import Character, Chat
+from apps.chats.models import Character, Chat, Message
 from apps.chats.operations import add_participant, append_messages, create_chat
 from apps.extraction.models import ExtractionRun
 from apps.extraction.prompts.rendering import set_template
@@ -80,6 +80,12 @@ def test_another_version_of_a_reply_and_an_edited_one_are_checked_again(chat: Ch
 @pytest.mark.parametrize("data", [{"extra": {"loci": {"partial": True}}}, {"extra": {"loci": {"leave_out": True}}}])
 def test_a_reply_that_is_incomplete_or_left_out_is_not_checked(chat: Chat, data: dict[str, Any]) -> None:
     append(chat, "WRONG: Tom sells hor", **data)
+    assert settle(chat) == []
+
+
+def test_a_reply_that_moderators_withheld_is_not_checked(chat: Chat) -> None:
+    append(chat, "WRONG: Tom sells horses.")
+    Message.objects.for_owner(chat.owner_id).filter(chat=chat, index=3).update(withheld=True)
     assert settle(chat) == []
 
 
