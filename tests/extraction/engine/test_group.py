@@ -1,5 +1,6 @@
 """A group of ten: each member is served once a window, and learns from what it witnessed, and from nothing else."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from apps.common import jobs
 from apps.extraction.models import ExtractionRun
 from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
-from apps.extraction.steps.context import Context
+from apps.extraction.steps.asking import Asker
 from apps.memories.models import Memory
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.layers import state_hash
@@ -120,15 +121,15 @@ def test_a_worker_that_dies_amid_the_members_resumes_with_the_next_one(
     chat = group_again(owner)
     server.requests.clear()
     run, _ = start_run(owner, chat, **ONLY)
-    original = Context.ask
+    original = Asker.__call__
 
-    def die_at_the_sixth(self: Context, task: str, *args: Any, **options: Any) -> str:
-        if task == "long_term" and self.character and self.character.name == NAMES[5]:
+    def die_at_the_sixth(self: Asker, task: str, material: Mapping[str, Any], **options: Any) -> str:
+        if task == "long_term" and material["subject"] == NAMES[5]:
             raise KeyboardInterrupt  # what no handler in the product takes for a failure
-        return original(self, task, *args, **options)
+        return original(self, task, material, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Context, "ask", die_at_the_sixth)
+        patch.setattr(Asker, "__call__", die_at_the_sixth)
         with pytest.raises(KeyboardInterrupt):
             pipeline.execute(run.pk)
     assert asked_for(server) == NAMES[:5]
