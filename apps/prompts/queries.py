@@ -77,6 +77,12 @@ def entities_by_memory(owner: Owner, recalls: Iterable[Recall]) -> dict[str, lis
     return entities
 
 
+def has_later_turn(turn: Message) -> bool:
+    """Return whether a user message follows this one in its chat."""
+    later = Message.objects.for_owner(turn.owner_id).filter(chat_id=turn.chat_id, index__gt=turn.index, is_user=True)
+    return later.exists()
+
+
 def awaits_recall(turn: Message) -> bool:
     """Return True if no user message follows this one in its chat, and its recall was neither made nor deleted."""
     later = Q(index__gt=turn.index, is_user=True) | Q(pk=turn.pk, recall__isnull=False)

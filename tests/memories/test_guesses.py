@@ -117,10 +117,10 @@ def test_a_model_is_told_which_entries_are_guesses(chat: Chat) -> None:
     derive(chat, run_of(chat, "openai"), "read")
     turn = find_turn(chat, "Where is Tom?", None)
     for name in ("arcs", "state_ledger", "relationships"):
-        lines = {entry.line for entry in LAYERS[name](turn, chat.character)}
+        lines = {entry.written for entry in LAYERS[name](turn, chat.character)}
         assert {("guessed" in line, "(unsure)" in line) for line in lines} == {(True, True), (False, False)}
     Arc.objects.for_owner(chat.owner).update(edited_by="alice@example.com")
-    assert "(unsure)" not in "".join(entry.line for entry in LAYERS["arcs"](turn, chat.character))
+    assert "(unsure)" not in "".join(entry.written for entry in LAYERS["arcs"](turn, chat.character))
 
 
 def test_exports_tell_guesses(site: Client, chat: Chat) -> None:

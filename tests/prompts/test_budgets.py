@@ -17,7 +17,7 @@ def render(entries):
 
 @dataclass(frozen=True)
 class Line:
-    line: str
+    written: str
     priority: float = 0.0
 
 
@@ -32,8 +32,8 @@ lines = st.builds(Line, st.text(max_size=120), st.floats(0, 2))
 def test_the_budget_is_never_exceeded_and_the_counts_are_right(candidates, budget):
     result = fitted(candidates, budget)
     assert result.tokens == count_tokens(result.text) <= budget
-    assert result.text == render([candidate.line for candidate in result.kept])
-    assert result.full_tokens == count_tokens(render([c.line for c in candidates]))
+    assert result.text == render([candidate.written for candidate in result.kept])
+    assert result.full_tokens == count_tokens(render([c.written for c in candidates]))
     assert result.trimmed == len(candidates) - len(result.kept)
 
 
@@ -43,7 +43,7 @@ def test_items_left_out_do_not_fit_with_those_of_higher_priority(candidates, bud
     left_out = [candidate for candidate in candidates if candidate not in result.kept]
     for candidate in left_out:
         better = [kept for kept in result.kept if kept.priority >= candidate.priority]
-        text = [one.line for one in candidates if one in better or one is candidate]
+        text = [one.written for one in candidates if one in better or one is candidate]
         assert count_tokens(render(text)) > budget
 
 

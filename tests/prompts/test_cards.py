@@ -16,10 +16,12 @@ from apps.prompts.pages.recall_cards import recall_panel
 from apps.prompts.retrieval.service import MAX_LEFT_OUT
 from apps.prompts.settings.stores import INJECTION_SETTINGS
 from apps.prompts.slots.definitions import RECALLED
+from apps.prompts.turns import text_hash
 from tests.factories import UserFactory, make_chat, parsed
 
 SESSION = {"tier": "session", "kind": "detail", "expiration": "session"}
 HTMX = {"HTTP_HX_REQUEST": "true"}
+NOTHING = "recall-nothing"
 
 
 @pytest.fixture
@@ -250,6 +252,35 @@ def test_a_turn_just_sent_shows_a_pending_card(alice, turn, site, url):
     card = site.get(url, **HTMX).content.decode()
     assert "Recalled" in card
     assert Recall.objects.for_owner(alice).filter(message=turn).exists()
+
+
+@pytest.fixture
+def nothing(alice, chat, turn) -> Recall:
+    """The recall of the newest turn, for which nothing was found."""
+    return Recall.objects.create(owner_id=alice.pk, chat=chat, message=turn, turn_hash=text_hash(turn.mes))
+
+
+def test_the_newest_turn_says_that_nothing_was_recalled(alice, turn, nothing, site, url, django_assert_max_num_queries):
+    with django_assert_max_num_queries(4):  # the recalls, a later turn, the chat, its memories
+        assert NOTHING in recall_panel(alice, [turn])[turn.pk]
+    assert NOTHING in site.get(url, **HTMX).content.decode()
+
+
+@pytest.mark.parametrize(
+    "change", [{"edited": True}, {"turn_hash": ""}, {"turn_hash": text_hash("Before.")}], ids=["edited", "lore", "old"]
+)
+def test_a_recall_that_was_not_made_for_the_turn_does_not_say_that_nothing_fits(
+    alice, turn, nothing, site, url, change
+):
+    Recall.objects.for_owner(alice).filter(pk=nothing.pk).update(**change)
+    assert turn.pk not in recall_panel(alice, [turn])
+    assert NOTHING not in site.get(url, **HTMX).content.decode()
+
+
+def test_under_an_earlier_turn_nothing_is_said_if_nothing_was_recalled(alice, chat, turn, nothing, site, url):
+    append_messages(alice, chat.pk, [parsed("Gone."), parsed("Where to?", is_user=True)])
+    assert recall_panel(alice, [turn]) == {}
+    assert NOTHING not in site.get(url, **HTMX).content.decode()
 
 
 def test_text_of_memories_is_escaped(chat, turn, remember, site, url):

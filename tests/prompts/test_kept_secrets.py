@@ -9,6 +9,7 @@ from rest_framework.test import APIClient
 from apps.accounts.models import User
 from apps.chats.models import Character, Chat, Message
 from apps.chats.operations import add_participant, append_messages
+from apps.extraction.models import ExtractionRun
 from apps.memories.models import Arc, Entity, Knowledge, LedgerEntry, Relationship, Scene
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.texts import write_version
@@ -199,3 +200,24 @@ def test_of_a_group_each_member_is_told_what_is_not_kept_from_them(api: APIClien
     assert SECRET in str(again["slots"])
     assert SECRET not in str(to_orr)
     assert SECRET not in str(to_anyone)
+
+
+@pytest.mark.parametrize("slot", ["arcs", "state_ledger"])
+def test_the_mark_of_a_guess_does_not_outlive_the_secret_that_it_marks(api: APIClient, story: Chat, slot: str) -> None:
+    run = ExtractionRun.objects.create(owner=story.owner, chat=story, backend="builtin", state="succeeded")
+    common = {"owner": story.owner, "chat": story, "source": story.messages.get(index=1), "run": run}
+    if slot == "arcs":
+        Arc.objects.create(**common, text=SECRET)
+    else:
+        chart = get_or_create_entity(story, "The chart", "object")
+        LedgerEntry.objects.create(**common, entity=chart, field="location", value="under the mill.")
+    assert "(unsure)" in str(asked(api, story)["slots"])
+    kept(story, "unaware", "Orr")
+    assert "unsure" not in str(asked(api, story)["slots"])
+
+
+def test_a_guessed_thread_that_a_memory_tells_stands_in_the_prompt_once(api: APIClient, story: Chat) -> None:
+    run = ExtractionRun.objects.create(owner=story.owner, chat=story, backend="builtin", state="succeeded")
+    text = make_memory(story, "Vera lives in the old mill.", character=story.character, importance=3).text
+    Arc.objects.create(owner=story.owner, chat=story, source=story.messages.get(index=1), run=run, text=text)
+    assert str([item["text"] for item in asked(api, story)["slots"]]).count(text) == 1

@@ -22,7 +22,7 @@ class Placement:
 
 @dataclass(frozen=True)
 class _Block:
-    line: str
+    written: str
     priority: float
 
 

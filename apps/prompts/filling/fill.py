@@ -63,7 +63,7 @@ class SlotPlan:
 
     def render(self, name: str, entries: Sequence[Entry]) -> str:
         """Return the text of a slot with these entries."""
-        return render_block(self.slots[name], [entry.line for entry in entries], self.names)
+        return render_block(self.slots[name], [entry.written for entry in entries], self.names)
 
     def fit(self, name: str, entries: Sequence[Entry], budget: int) -> Fitted[Entry]:
         """Return the entries of a slot that fit into its budget."""

@@ -12,7 +12,7 @@ class SlotItem(Protocol):
     """A line of text for a slot. Items of lower ``priority`` are left out first."""
 
     @property
-    def line(self) -> str: ...
+    def written(self) -> str: ...
 
     @property
     def priority(self) -> float: ...
@@ -46,7 +46,7 @@ def fit(items: Sequence[Item], budget: int, render: RenderFunction, count: Count
     Try the items by priority and keep each one that still fits: a short item of low priority may fit after a longer
     one did not. Try items of equal priority in the given order.
     """
-    full = render([item.line for item in items])
+    full = render([item.written for item in items])
     full_tokens = count(full)
     if full_tokens <= budget:
         return Fitted(list(items), full, full_tokens, full_tokens, [])
@@ -59,7 +59,7 @@ def fit(items: Sequence[Item], budget: int, render: RenderFunction, count: Count
         for position in waiting:
             positions = sorted([*kept, position])
             # The whole text is counted each time: the token counts of lines don't add up to that of their text.
-            candidate = render([items[i].line for i in positions])
+            candidate = render([items[i].written for i in positions])
             candidate_tokens = count(candidate)
             if candidate_tokens <= budget:
                 kept, text, tokens = positions, candidate, candidate_tokens

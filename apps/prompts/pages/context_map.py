@@ -182,7 +182,7 @@ def _left_out_of_slots(prompt: Prompt) -> Iterator[LeftOut]:
         if not item.slot.enabled:
             yield LeftOut(item.slot.label, gettext("Switched off in the settings."), [])
         elif item.trimmed:
-            entries = [(entry.line, shown_reasons(entry.why)) for entry in item.left_out[:SHOWN_LEFT_OUT]]
+            entries = [(entry.written, shown_reasons(entry.why)) for entry in item.left_out[:SHOWN_LEFT_OUT]]
             yield LeftOut(item.slot.label, _over_budget(item), entries, item.trimmed - len(entries))
 
 

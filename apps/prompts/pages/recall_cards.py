@@ -21,12 +21,13 @@ from apps.prompts.filling.budgets import room_in_context
 from apps.prompts.filling.fill import plan_for
 from apps.prompts.models import Recall
 from apps.prompts.pages.recall_bodies import RecallBody
-from apps.prompts.queries import awaits_recall, is_outdated, recalls_of_messages
+from apps.prompts.queries import awaits_recall, has_later_turn, is_outdated, recalls_of_messages
 from apps.prompts.settings.stores import settings_of
 from apps.prompts.slots.blocks import unused_slots
 from apps.prompts.slots.definitions import RECALLED
 from apps.prompts.slots.entries import MESSAGES_TIER
 from apps.prompts.slots.turn_class import classify
+from apps.prompts.turns import text_hash
 
 MAX_TEXT_LENGTH = 100_000  # characters of an edited text
 TURN_LENGTH = 300  # characters
@@ -125,7 +126,15 @@ class TextSize:
 
 
 def empty_card(recall: Recall) -> str:
-    """Return the card of a turn for which nothing was recalled as HTML. It says why."""
+    """Return the card of the newest turn of a chat if nothing was recalled for it as HTML, else "". It says why.
+
+    A text that a person emptied, one that is outdated, and one that is still to be made say nothing of what fits.
+    """
+    turn = recall.sent_message
+    if recall.text or recall.lore or recall.lookups or recall.edited:
+        return ""
+    if recall.turn_hash != text_hash(turn.mes) or has_later_turn(turn):
+        return ""
     remembered = Memory.objects.for_owner(recall.owner_id).relevant_to(recall.chat).active_in(recall.chat).exists()
     why = (
         gettext("nothing that is remembered fits this message.")
@@ -138,8 +147,8 @@ def empty_card(recall: Recall) -> str:
 def recall_panel(owner: Owner, messages: Iterable[Message]) -> dict[UUID, str]:
     """Return the closed cards of messages as HTML, by message id, in one query. A card that is opened loads its body.
 
-    If the newest user message was sent just now and has no recall, it gets a pending card, which loads the recall. Its
-    card says so if nothing was recalled; those of earlier messages are left out then.
+    If the newest user message of the chat was sent just now and has no recall, it gets a pending card, which loads the
+    recall. Its card says so if nothing was recalled, for a few more; those of earlier messages are left out then.
     """
     turns = {message.pk: message for message in messages if message.is_user}
     recalls = {recall.sent_message.pk: recall for recall in recalls_of_messages(owner, turns.values())}
@@ -150,8 +159,8 @@ def recall_panel(owner: Owner, messages: Iterable[Message]) -> dict[UUID, str]:
         if recall.text or recall.lore or recall.lookups
     }
     newest = max(turns.values(), key=lambda message: message.index, default=None)
-    if newest and newest.pk in recalls and newest.pk not in html_by_message:
-        html_by_message[newest.pk] = empty_card(recalls[newest.pk])
+    if newest and newest.pk in recalls and (nothing := empty_card(recalls[newest.pk])):
+        html_by_message[newest.pk] = nothing
     is_recent = newest and timezone.now() - newest.created_at < RECALL_EXPECTED_WITHIN
     if newest and newest.pk not in recalls and is_recent and awaits_recall(newest):
         html_by_message[newest.pk] = get_template("prompts/_pending.html").render({"message": newest})

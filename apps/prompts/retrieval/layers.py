@@ -1,6 +1,7 @@
 """Entries that need no search, as they were before a turn: arcs, relationships, knowledge, ledger, texts, scenes."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TypeVar
 
 from django.utils.translation import gettext, gettext_noop
@@ -69,7 +70,9 @@ def arc_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
     known = _witnessed(turn, character, sorted(arcs, key=lambda arc: arc.pk))
     newest = known[-turn.memory_settings.arcs_cap :] if known else []
     marked = _marked(turn, newest)
-    return [_entry(arc, "arcs", "arc", marked(arc, arc.text), number) for number, arc in enumerate(newest)]
+    return [
+        replace(_entry(arc, "arcs", "arc", arc.text, number), mark=marked(arc, "")) for number, arc in enumerate(newest)
+    ]
 
 
 def _was_open(arc: Arc, turn: UserTurn) -> bool:
@@ -109,9 +112,9 @@ def knowledge_entries(turn: UserTurn, character: Character | None) -> list[Entry
     ordered = sorted(own, key=lambda row: (kinds.index(Knowledge.Kind(row.kind)), row.pk))
     marked = _marked(turn, ordered)
     with in_language_of_chat(turn.chat):
-        lines = [marked(row, _knowledge_line(row)) for row in ordered]
+        lines = [_knowledge_line(row) for row in ordered]
     return [
-        _entry(row, "epistemic", row.kind, line, -number)
+        replace(_entry(row, "epistemic", row.kind, line, -number), mark=marked(row, ""))
         for number, (row, line) in enumerate(zip(ordered, lines, strict=True))
     ]
 
@@ -129,7 +132,8 @@ def ledger_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
     known = {row.pk for row in _witnessed(turn, character, [row for rows in current for row in rows])}
     entries, marked = [], _marked(turn, [row for rows in current for row in rows])
     for number, (state, rows) in enumerate(zip(states, current, strict=True)):
-        values = [marked(row, f"{row.field}: {row.value}") for row in rows if row.pk in known]
+        # Before the value, whose sentences may be left out one by one: the mark doesn't outlive what it marks.
+        values = [f"{marked(row, row.field)}: {row.value}" for row in rows if row.pk in known]
         if values:
             line = f"{state.entity.name}: {'; '.join(values)}"
             entries.append(_entry(rows[0], "state_ledger", state.entity.kind, line, -number))

@@ -20,7 +20,8 @@ class Entry:
 
     ``triggered`` entries were found by a search for the turn's text and have its ``score`` and ``signals``, or have a
     trigger word in the turn. Entries that were not found have the cosine similarity to the turn. ``source_message`` is
-    the id of the message they come from. ``by_person``: a person wrote, edited or pinned the entry.
+    the id of the message they come from. ``by_person``: a person wrote, edited or pinned the entry. ``mark`` stands
+    after the line in the prompt, and says in the chat's language that it is a guess: lines are compared without it.
     """
 
     id: UUID
@@ -34,6 +35,12 @@ class Entry:
     signals: Mapping[str, float] = field(default_factory=dict)
     triggered: bool = False
     by_person: bool = False
+    mark: str = ""
+
+    @property
+    def written(self) -> str:
+        """Return the line as it stands in the prompt."""
+        return f"{self.line}{self.mark}"
 
     @classmethod
     def from_document(cls, item: Mapping[str, Any], priority: float) -> Self:

@@ -54,8 +54,8 @@ def card(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     if not wants_partial(request) or "change" in request.GET:
         form = RecallForm({"text": recall.text, "rev": recall.rev})
         return render(request, _template_name(request), _context(request, recall, form))
-    if not recall.text:
-        return HttpResponse(empty_card(recall))
+    if nothing := empty_card(recall):
+        return HttpResponse(nothing)
     return render(request, "prompts/_card.html", {"card": RecallCard(recall)})
 
 
