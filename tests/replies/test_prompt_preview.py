@@ -167,6 +167,16 @@ def lore(entry, *recent, budget=100, **book):
         ],
         ({"extensions": {"match_whole_words": True}}, "The keyhole.", False),
         ({"extensions": {"match_whole_words": True}}, "The key!", True),
+        # Scripts without spaces have no whole words, and Korean adds particles to a word.
+        *[
+            ({"keys": [key], "extensions": {"match_whole_words": True}}, text, True)
+            for key, text in [
+                ("龙胆", "他在山上采了龙胆花。"),
+                ("灯台", "古い灯台守が笑った。"),
+                ("등대", "등대에서 만나자."),
+                ("ประภาคาร", "เจอกันที่ประภาคารนะ"),
+            ]
+        ],
         ({"extensions": {"selectiveLogic": "x", "role": {}, "depth": "y", "scan_depth": []}}, "key", True),
         ({"use_regex": True, "keys": ["k[ae]ys?"]}, "The KAYS.", True),
         ({"use_regex": True, "keys": ["key"]}, "The KEY.", True),
