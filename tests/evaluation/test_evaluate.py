@@ -10,7 +10,6 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
-from kombu import pools
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
@@ -21,6 +20,7 @@ from apps.evaluation.registry import EVALUATIONS
 from apps.evaluation.report import report_document
 from apps.evaluation.runs import METHODS, QueryResult
 from apps.memories.models import Passage
+from config.broker import Channel
 
 LOCOMO = [
     {
@@ -182,8 +182,7 @@ def test_a_run_measures_every_method_and_touches_nothing_that_is_in_use(transact
 def test_a_run_needs_no_queues_where_nothing_has_been_migrated(
     transactional_db: None, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pools.reset()
-    monkeypatch.setattr("config.broker.Transport.establish_connection", pytest.fail)
+    monkeypatch.setattr(Channel, "_put", lambda *message, **options: pytest.fail("A task was sent."))
     assert evaluated(write(tmp_path, STORES), "--format=stores")
 
 
