@@ -75,7 +75,7 @@ function keepPlaceOnResize() {
   const remember = () => {
     if (scroller.clientWidth === width && scroller.scrollTop !== restored) place = placeInView();
   };
-  // A scroll of before a resize can be told after it, and before the observer hears of it: lines are broken anew by then.
+  // A scroll event from before a resize can arrive after it, when lines break elsewhere, and before the observer's.
   scroller.addEventListener("scroll", () => {
     if (scroller.clientWidth !== width || scroller.clientHeight !== height) return;
     atEnd = isAtEnd();

@@ -56,7 +56,7 @@ def retrieve(turn: UserTurn, character: Character | None, plan: SlotPlan) -> Ret
 
 
 def _recall_of(turn: UserTurn, plan: SlotPlan, filled: FilledSlots) -> Recall:
-    """Return the recall of the turn: of the filled slots, those that are found anew for each turn."""
+    """Return the recall of the turn: the filled slots whose entries are looked up for each turn."""
     fitted = filled.fitted
     text = join_blocks(fitted[slot.name].text for slot in RECALLED)
     kept = [(entry, slot.name) for slot in RECALLED for entry in fitted[slot.name].kept]

@@ -41,7 +41,7 @@ def plan_changes(messages: Sequence[ComparedMessage], request: KeyedRequest, sho
     # Only of these it matters what others have changed: to look up all messages of a long chat would take long.
     changed = shown.changed([messages[place] for place in pairing.dropped if messages[place].is_stored])
     if changed:
-        # What stays since others have changed it was not left out by the client, so how much it left out is seen anew.
+        # The client did not leave out what is kept because others changed it: count again what it left out.
         messages = [replace(one, is_fixed=True) if one.id in changed else one for one in messages]
         pairing = _pair(messages, request, plan.matched, shown)
     dropped, last = pairing.dropped, pairing.last
