@@ -107,12 +107,13 @@ function showOpenedCards() {
   scroller.addEventListener("toggle", ({ target }) => {
     if (target.open && target.matches(".recall")) target.scrollIntoView({ block: "nearest" });
   }, true);
-  scroller.addEventListener("htmx:afterSettle", ({ target }) => {
+  // In a microtask, after that of keepScrollPosition, which would scroll back.
+  scroller.addEventListener("htmx:afterSettle", ({ target }) => queueMicrotask(() => {
     if (target.matches(".recall-body")) target.closest(".recall").scrollIntoView({ block: "nearest" });
     target.querySelector?.(".recall-form")?.scrollIntoView({ block: "nearest" });
     target.querySelector?.(".recall-comparison")?.closest(".recall").scrollIntoView({ block: "start" });
     if (target.matches(".repair")) target.scrollIntoView({ block: "nearest" });
-  });
+  }));
 }
 
 function watchViews() {

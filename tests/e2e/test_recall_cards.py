@@ -99,8 +99,6 @@ def test_the_life_of_a_card(signed_in: Page, chat: Chat, memories: list[Memory],
     expect(card).to_contain_text("Mira hid the silver key")
 
     card.get_by_role("link", name="Edit, re-run or delete").click()
-    expect(card.get_by_label("Text in the prompt")).to_be_visible()
-    expect(page.locator(".htmx-added")).to_have_count(0)  # htmx listens to what it added 20 ms later
     card.get_by_label("Text in the prompt").fill("word " * 3000)
     expect(card.get_by_role("status")).to_contain_text("used as it is")
     card.get_by_label("Text in the prompt").fill("The key is made of glass.")
