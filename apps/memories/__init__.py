@@ -1,1 +1,1 @@
-"""Memories and layers, the verdicts on new candidates, the search index, search, and the memory book."""
+"""Memories and layers, the verdicts on new candidates, who may see what, and the memory book."""

@@ -108,6 +108,7 @@ def test_windows_come_as_one_scrolls_and_the_text_stays_where_it_is(signed_in: P
     page = signed_in
     page.goto(f"/chats/{chat.pk}/")
     expect(turn(page, 159)).to_be_in_viewport()
+    expect(page.locator("#sync-state [data-words]")).to_have_text("Saved")  # what comes with it keeps the end in view
     for earliest in (60, 10, 0):
         first = page.locator(".turn").first
         first.scroll_into_view_if_needed()

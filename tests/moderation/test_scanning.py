@@ -16,6 +16,7 @@ from apps.chats.tasks import dispatch_chat_committed
 from apps.common import jobs
 from apps.exchange.chats.imports import import_chats
 from apps.memories.operations import NewMemory, create_memory, edit_memory
+from apps.memories.operations.merging import merge_by_hand, split_memory
 from apps.moderation import tasks
 from apps.moderation.content import content_of
 from apps.moderation.models import Case, Flag, Rule, ScanJob
@@ -117,6 +118,20 @@ def test_personas_lorebooks_and_memories_are_scanned_when_they_are_written(
     for case in Case.objects.for_owner(alice):
         look = look_at_case(moderator, case.pk, "What the rule has found.")
         assert "stone" in str(content_of(look).parts)
+
+
+def test_memories_that_a_person_merges_or_splits_are_scanned(
+    alice: User, rule: Rule, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
+) -> None:
+    monkeypatch.setattr(tasks.scan_thing, "delay", lambda **kwargs: tasks.scan_thing(**kwargs))
+    with django_capture_on_commit_callbacks(execute=True):
+        texts = ("The sky is grey.", "The sea is grey.", "The sand is grey.")
+        one, other, third = (create_memory(alice, NewMemory(t, "long_term", "fact"), editor="alice") for t in texts)
+        merged = merge_by_hand([one, other], "Under a grey sky lies the blue stone.", editor="alice")
+        parts = split_memory(third, ["Sand is grey.", "In it lies the red stone."], editor="alice")
+    run_all()
+    assert flagged(alice) == [("memory", "Stones"), ("memory", "Stones")]
+    assert {case.target_id for case in Case.objects.for_owner(alice)} == {merged.pk, parts[1].pk}
 
 
 def test_the_endpoint_flags_with_its_categories(alice: User, endpoint: ScriptedServer) -> None:

@@ -25,21 +25,32 @@ _VERB = rf"(?: \w+ly)? (?!(?:{_COMMON_VERBS}|it|me|you|him|her|them|us|the|an?|m
 _OBJECT = r"(?P<object>[^.!?;]*)"
 _TO = rf" to{_VERB}{_OBJECT}"
 _VOWS = r"\b(?:sw(?:ears?|ore|orn)|vow(?:s|ed)?|promise[sd]?)\b"
-# Patterns of sentences that open a thread, with its importance.
+# Patterns of sentences that open a thread, with its importance, each below a sentence that it matches.
 _OPENINGS: list[tuple[float, re.Pattern[str]]] = [
     (weight, re.compile(pattern, re.IGNORECASE))
     for weight, pattern in (
+        # I swear to find my brother.
         (OATH_WEIGHT, rf"(?:{_VOWS}|\boath\b)[^.!?;,]*?{_TO}"),
+        # She vowed that she would burn the mill.
         (OATH_WEIGHT, rf"{_VOWS}[^.!?;]*?(?:\b(?:will|would)|['’]ll){_VERB}{_OBJECT}"),
+        # We must reach the harbour by dawn.
         (3.0, rf"\b(?:must|(?:mission|task) is to|quest to){_VERB}{_OBJECT}"),
+        # He has to repay the smith.
         (3.0, rf"\b(?:have|has|(?<!the )needs?|determined){_TO}"),
+        # I will hunt the wolf.
         (3.0, rf"\b(?:i|we|he|she|you)(?: will| shall|['’]ll) (?P<verb>come back|be back|return|hunt|kill)\b{_OBJECT}"),
+        # Who killed the miller?
         (2.5, rf"\bwho (?:really |has |have )?(?P<verb>killed|murdered|stole|betrayed|poisoned|cursed)\b{_OBJECT}"),
+        # Nobody knows where the chest lies.
         (2.5, rf"\b(?:nobody|no one) knows (?P<verb>who|where|why|how|what)\b{_OBJECT}"),
+        # My sister is missing.
         (2.0, r"\b(?P<verb>missing|kidnapped|vanished|disappeared)$(?P<object>)"),
+        # Tom owes me two horses.
         (2.0, r"\b(?P<verb>owes?|owed) (?P<object>(?:me|you|him|her|us|them|[A-Z][\w-]+)\b[^.!?;]*)"),
+        # She plans to rebuild the burnt copper mill.
         (INTENTION_WEIGHT,
          rf"\b(?:plan(?:s|ned|ning)?|hoping|trying|going|about|intends?|hopes|wants?|decided|goal is){_TO}"),
+        # They are looking for the old bridge.
         (INTENTION_WEIGHT,
          rf"\b(?P<verb>planning|(?:looking|searching|training|preparing|saving) for)(?! to\b){_OBJECT}"),
     )

@@ -27,7 +27,9 @@ IMPORTANCE_WEIGHT = 0.1
 CONFIDENCE_WEIGHT = 0.2
 # It must be written as in the indexes, or they are not used.
 STANDING_SQL = f"({IMPORTANCE_WEIGHT}::float * importance + {CONFIDENCE_WEIGHT}::float * confidence)"
+# The condition of the indexes by standing, for the ORM and for statements of our own.
 IS_VISIBLE = Q(state="active", hidden=False, in_bin=False, deleted_at=None)
+IS_VISIBLE_SQL = "state = 'active' AND NOT hidden AND NOT in_bin AND deleted_at IS NULL"
 
 
 def standing_of(importance: Any, confidence: Any) -> Any:

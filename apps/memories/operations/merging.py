@@ -14,6 +14,7 @@ from apps.common.scoping import Owner
 from apps.memories.models import Inheritance, Memory, MemorySource, RetiredReason
 from apps.memories.operations.memories import latest_message, link_sources, set_text
 from apps.memories.operations.superseding import retract_memories, supersede
+from apps.memories.signals import memories_written
 from apps.memories.trigger_words import MAX_WORDS
 from apps.memories.visibility import MemoryQuerySet
 
@@ -67,6 +68,7 @@ def merge_by_hand(memories: Sequence[Memory], text: str, *, editor: str) -> Memo
     successor = _successor(memories, text, edited_by=editor)
     for memory in memories:
         supersede(memory.chat or Chat(owner_id=memory.owner_id), memory.pk, successor, RetiredReason.MERGED)
+    memories_written.send(Memory, owner_id=successor.owner_id, ids=[successor.pk])
     return successor
 
 
@@ -74,9 +76,10 @@ def merge_by_hand(memories: Sequence[Memory], text: str, *, editor: str) -> Memo
 def split_memory(memory: Memory, texts: Sequence[str], *, editor: str) -> list[Memory]:
     """Split a memory into one for each text. The first of them supersedes it. Raise Conflict if it is not active."""
     _lock_active(memory)
-    first, *others = (_successor([memory], text, split_from=memory, edited_by=editor) for text in texts)
-    supersede(memory.chat or Chat(owner_id=memory.owner_id), memory.pk, first, RetiredReason.SPLIT)
-    return [first, *others]
+    parts = [_successor([memory], text, split_from=memory, edited_by=editor) for text in texts]
+    supersede(memory.chat or Chat(owner_id=memory.owner_id), memory.pk, parts[0], RetiredReason.SPLIT)
+    memories_written.send(Memory, owner_id=memory.owner_id, ids=[part.pk for part in parts])
+    return parts
 
 
 def is_merge(memory: Memory) -> bool:

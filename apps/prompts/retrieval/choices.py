@@ -20,7 +20,7 @@ from apps.chats.queries.keys import keys_of
 from apps.common.database.compiled_queries import prepared_cursor
 from apps.common.database.named_parameters import ids_of
 from apps.memories.models import Memory
-from apps.memories.models.memory import STANDING_SQL
+from apps.memories.models.memory import IS_VISIBLE_SQL, STANDING_SQL
 from apps.memories.other_branches import SUPERSEDED_BY_ANOTHER_STORY_SQL
 from apps.memories.witnesses import WITNESSED_SQL
 from apps.prompts.retrieval.known import KNOWN, vector_text
@@ -39,7 +39,6 @@ KIND_MARGIN = 20  # long-term memories of one kind beyond its share, for those t
 
 IS_OF_SESSION = "owner_id = %(owner)s AND chat_id = %(chat)s AND tier = 'session'"
 IS_LONG_TERM = "owner_id = %(owner)s AND character_id = %(character)s AND tier = 'long_term'"
-IS_VISIBLE = "state = 'active' AND NOT hidden AND NOT in_bin AND deleted_at IS NULL"
 MESSAGES = "SELECT id FROM chats_message WHERE owner_id = %(owner)s AND chat_id = %(chat)s"
 LATER_MESSAGES = f"{MESSAGES} AND index > %(index)s"
 LAST_MESSAGES = f"{MESSAGES} AND index > %(index)s - {RECENT_MESSAGES} AND index <= %(index)s"
@@ -50,7 +49,7 @@ IS_CURRENT = f"(expiration <> 'scene' OR valid_from_id IS NULL OR ({FIRST_INDEX}
 IS_OF_STORY = "(chat_id = %(chat)s OR story IS DISTINCT FROM %(story)s)"
 IS_CARRIED = "(chat_id = %(chat)s OR expiration <> 'session')"
 IS_WITNESSED = f"(%(witness)s::uuid[] IS NULL OR {WITNESSED_SQL})"
-IS_ELIGIBLE = f"{IS_VISIBLE} AND {HAS_BEGUN} AND {IS_CURRENT}"
+IS_ELIGIBLE = f"{IS_VISIBLE_SQL} AND {HAS_BEGUN} AND {IS_CURRENT}"
 OF_SESSION = f"{IS_OF_SESSION} AND {IS_ELIGIBLE} AND {IS_WITNESSED}"
 OF_CHARACTER = f"{IS_LONG_TERM} AND {IS_ELIGIBLE} AND {IS_OF_STORY} AND {IS_CARRIED}"
 OF_KIND = f"{OF_CHARACTER} AND kind = kinds.name"
@@ -64,12 +63,14 @@ RECALLED = f"AND id = ANY(ARRAY({WITH_TRIGGER})) {NEAREST_FIRST} LIMIT {LIST_LEN
 
 HEADS = {
     Memory.Tier.SESSION: [
+        # The newest, those of the best standing, of the last messages, and those that a word of the turn recalls.
         f"{MEMORIES} {OF_SESSION} ORDER BY id DESC LIMIT {LIST_LENGTH}",
         f"{MEMORIES} {OF_SESSION} {BEST_FIRST} LIMIT {LIST_LENGTH}",
         f"{MEMORIES} {OF_SESSION} AND valid_from_id IN ({LAST_MESSAGES})",
         f"{MEMORIES} {OF_SESSION} {RECALLED}",
     ],
     Memory.Tier.LONG_TERM: [
+        # Of each kind those with the best standing, and those that a word of the turn recalls.
         f"SELECT best.id FROM {KINDS} CROSS JOIN LATERAL ({MEMORIES} {OF_KIND} {BEST_FIRST} LIMIT %(of_kind)s) AS best",
         f"{MEMORIES} {OF_CHARACTER} {RECALLED}",
     ],

@@ -133,18 +133,8 @@ def unfolded_request(
     sent_keys = {unspaced_key(key) for key in keys}
     new = [number for number, key in enumerate(keys) if unspaced_key(key) not in stored]
     instructions = _Instructions(owner_id, [*known, *request.instructions], stored)
-    places = [
-        place
-        for place, message in enumerate(messages)
-        if message.is_known and message.is_stored and unspaced_key(message.key) not in sent_keys
-    ][-COMPARED:]
     cleaned: dict[int, int] = {}
-    if new and places:
-        had = texts(tuple(messages[place].id for place in places))
-        changed = {place: had.get(messages[place].id, "") for place in places}
-        for place, text in list(changed.items()):
-            if key_of(owner_id, is_user=messages[place].is_user, text=text) != messages[place].key:
-                del changed[place]  # somebody else has changed it
+    if new and (changed := _changed_texts(owner_id, messages, sent_keys, texts)):
         cleaned = _learn_stored(messages, request, new, changed, instructions)
         _learn_moved(messages, request, changed, instructions)
     counts = Counter(key for turn in turns for key in instructions.keys_of(turn.text)) + Counter(sent_keys)
@@ -163,6 +153,27 @@ def unfolded_request(
         replace(request, turns=[kept[number] for number in said], keys=said_keys, instructions=instructions.keys),
         {place: said.index(number) for place, number in cleaned.items() if number in said},
     )
+
+
+def _changed_texts(
+    owner_id: UUID, messages: Sequence[ComparedMessage], sent_keys: Collection[int], texts: Texts
+) -> dict[int, str]:
+    """Return the texts of the last stored messages that the client sent once and no longer sends, by their places."""
+    places = [
+        place
+        for place, message in enumerate(messages)
+        if message.is_known and message.is_stored and unspaced_key(message.key) not in sent_keys
+    ][-COMPARED:]
+    if not places:
+        return {}
+    had = texts(tuple(messages[place].id for place in places))
+    changed = {place: had.get(messages[place].id, "") for place in places}
+    return {
+        place: text
+        for place, text in changed.items()
+        # Else somebody else has changed it.
+        if key_of(owner_id, is_user=messages[place].is_user, text=text) == messages[place].key
+    }
 
 
 def _learn_stored(
