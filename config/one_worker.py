@@ -20,7 +20,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from celery.app import trace
 from celery.beat import Service as Beat
-from celery.signals import task_prerun, worker_ready
+from celery.signals import task_postrun, task_prerun, worker_ready
 from celery.worker import WorkController, state
 from django.conf import settings
 
@@ -32,9 +32,10 @@ SWITCH_INTERVAL = 0.001  # seconds that a task computes while another waits; by 
 GIVE_BACK_INTERVAL = 60  # seconds
 PATIENT_QUEUES = ("extraction", "models", "indexing")  # with work of minutes: readings, imports, vectors
 PATIENT_NICENESS = 15  # a tenth of what a thread of the process's niceness, 5, gets beside it
-STOP_SECONDS = 30  # that tasks have to end, once a part of the process has ended unasked
+STOP_SECONDS = 30  # that tasks have to end, once the process is to end
 
 logger = logging.getLogger(__name__)
+deadlines: dict[str, tuple[float, str]] = {}  # of running tasks with a time limit, and their names, by id
 
 
 class QueueWorker(WorkController):
@@ -72,8 +73,34 @@ def give_way(task: Any, **kwargs: object) -> None:
             os.setpriority(os.PRIO_PROCESS, get_native_id(), PATIENT_NICENESS)
 
 
+@task_prerun.connect
+def note_deadline(task_id: str, task: Any, **kwargs: object) -> None:
+    """Note when a task must have ended: pools of threads have no time limits. What waits for models has its own."""
+    limit = task.time_limit or app.conf.task_time_limit
+    if limit and (task.request.delivery_info or {}).get("routing_key") not in settings.WAITING_QUEUES:
+        deadlines[task_id] = monotonic() + limit, task.name
+
+
+@task_postrun.connect
+def forget_deadline(task_id: str, **kwargs: object) -> None:
+    """Forget when the task had to end."""
+    deadlines.pop(task_id, None)
+
+
+def end_if_overdue() -> None:
+    """End the process if a running task has not ended in time."""
+    now = monotonic()
+    if names := [name for deadline, name in list(deadlines.values()) if deadline < now]:
+        logger.critical("The worker ends, to start again: a task did not end in time: %s.", ", ".join(names))
+        os._exit(os.EX_SOFTWARE)
+
+
 def run() -> int:
-    """Work until a signal to stop, and then until the tasks at hand have ended. Return the exit status."""
+    """Work until a signal to stop, and then until the tasks at hand have ended. Return the exit status.
+
+    A task that goes on beyond its time limit ends the process, since a thread can't be ended: its queue would serve
+    nobody else. Others then claim its job, as after a crash.
+    """
     apply_niceness_to_session()
     configure_logging()
     sys.setswitchinterval(SWITCH_INTERVAL)
@@ -96,11 +123,13 @@ def run() -> int:
     Thread(target=_load_embedding_model, name="warm-up", daemon=True).start()
     while not ended.wait(GIVE_BACK_INTERVAL):
         give_back()
+        end_if_overdue()
     state.should_stop = os.EX_OK
     beat.stop()
-    deadline = None if asked.is_set() else monotonic() + STOP_SECONDS
+    # Also if it is asked to end: a supervisor that was killed can't end what hangs.
+    deadline = monotonic() + STOP_SECONDS
     for thread in threads:
-        thread.join(None if deadline is None else max(deadline - monotonic(), 0))
+        thread.join(max(deadline - monotonic(), 0))
     if any(thread.is_alive() for thread in threads):
         os._exit(os.EX_SOFTWARE)  # a pool's threads would keep the process; others claim what has no heartbeat
     return os.EX_OK if asked.is_set() else os.EX_SOFTWARE

@@ -1,6 +1,7 @@
-"""Priorities of threads in the worker of the small form."""
+"""Priorities of threads in the worker of the small form, and the end of one whose task hangs."""
 
 import os
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import get_native_id
@@ -27,3 +28,38 @@ def test_threads_of_long_work_give_way_and_others_do_not() -> None:
     ):
         with ThreadPoolExecutor(1) as thread:
             assert thread.submit(niceness_of, task, queue).result() == expected
+
+
+HANGING = """
+import os, sys, threading, time
+import django; django.setup()
+from apps.chats.tasks import dispatch_chat_committed as task
+from config import one_worker
+queue, is_ended = sys.argv[1:]
+task.time_limit = 0.1
+task.push_request(delivery_info={"routing_key": queue})
+one_worker.note_deadline("1", task)
+if is_ended == "ended":
+    one_worker.forget_deadline("1")
+threading.Thread(target=time.sleep, args=(600,)).start()  # as the task's thread
+one_worker.end_if_overdue()  # too early
+time.sleep(0.2)
+one_worker.end_if_overdue()
+print("goes on", flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("queue", "is_ended", "status"),
+    [
+        ("interactive", "hangs", os.EX_SOFTWARE),
+        ("interactive", "ended", 0),
+        ("replies", "hangs", 0),  # waits for a model, with time limits of its own
+    ],
+)
+def test_a_task_that_hangs_beyond_its_time_limit_ends_the_process(queue: str, is_ended: str, status: int) -> None:
+    command = [sys.executable, "-c", HANGING, queue, is_ended]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert process.returncode == status, process.stderr
+    assert ("dispatch_chat_committed" in process.stderr + process.stdout) == bool(status)
