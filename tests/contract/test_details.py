@@ -1,6 +1,7 @@
 """Title, character, user name and persona of a chat: with an integrity, and undone."""
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -94,6 +95,27 @@ def test_an_imported_header_is_as_it_was_after_an_undo(alice: APIClient) -> None
     assert alice.get(address(chat, "export/?format=jsonl")).getvalue() == content
 
 
-def test_pins_need_no_integrity(alice: APIClient, chat: dict[str, Any]) -> None:
+def test_pins_need_no_integrity_and_leave_it_as_it_is(alice: APIClient, chat: dict[str, Any]) -> None:
     patch(alice, chat, {"index": 0, "set": {"mes": "x"}})
-    assert change(alice, chat, pinned=True, integrity=chat["integrity"]).json()["pinned"] is True
+    before = now(alice, chat)["integrity"]
+    pinned = change(alice, chat, pinned=True).json()
+    assert (pinned["pinned"], pinned["integrity"]) == (True, before)
+    assert change(alice, chat, pinned=False, title="The quay", integrity=before).json()["pinned"] is False
+
+
+@pytest.mark.parametrize("title", [None, "The heist", "The quay"])  # "The heist" is its title already
+def test_an_outdated_integrity_keeps_a_chat_where_it_is_in_the_list(
+    alice: APIClient, chat: dict[str, Any], title: str | None
+) -> None:
+    patch(alice, chat, {"index": 0, "set": {"mes": "x"}})
+    before = now(alice, chat)
+    fields = {"pinned": True, "folder": "Old"} | ({"title": title} if title else {})
+    refused = change(alice, chat, **fields, integrity=chat["integrity"])
+    assert (refused.status_code, refused.json()["type"]) == (409, "/problems/integrity-conflict")
+    assert [entry["rev"] for entry in refused.json()["changes"]] == [before["rev"]]
+    assert change(alice, chat, **fields, integrity=str(uuid4())).status_code == 409
+    assert now(alice, chat) == before
+    assert change(alice, chat, **fields, integrity=chat["integrity"], on_conflict="rebase").json()["pinned"] is True
+    # What is in effect already is no conflict, nor is what is forced.
+    assert change(alice, chat, **fields, integrity=chat["integrity"]).status_code == 200
+    assert change(alice, chat, pinned=False, integrity=chat["integrity"], force=True).json()["pinned"] is False

@@ -108,18 +108,19 @@ class ChatView(APIView):
     def patch(self, request: Request, chat_id: UUID) -> Response:
         """Change the chat itself. Without an `integrity`, the last write wins.
 
-        Pins, the archive, folders, tags and the connection need none.
+        Pins, the archive, folders, tags and the connection leave the chat's integrity as it is.
         """
         chat = access_chat(request.user, chat_id)
         body = ChatUpdateSerializer(data=request.data, context={"request": request})
         body.is_valid(raise_exception=True)
         fields = body.changes()
         organization = {name: fields.pop(name) for name in ORGANIZATION_FIELDS if name in fields}
+        guard = body.guard(request, optional=True)
         with transaction.atomic():
+            if organization:  # first: the change of a field gives the chat another integrity
+                chat = operations.organize_chat(chat, guard=guard, **organization)
             if fields:
-                chat = operations.update_chat(chat, guard=body.guard(request, optional=True), **fields)
-            if organization:
-                chat = operations.organize_chat(chat, **organization)
+                chat = operations.update_chat(chat, guard=guard, **fields)
         return Response(chat_document(chat))
 
     @takes_query(ChatDeletionQuery)

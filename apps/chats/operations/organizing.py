@@ -11,8 +11,10 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F, Func, Q, Value
 
+from apps.chats.locking import NO_INTEGRITY, Guard, lock_chat
 from apps.chats.models import MAX_TAGS, Chat
 from apps.chats.operations.bin import delete_chat, restore_chat
+from apps.chats.operations.details import check_details_rebase
 from apps.chats.signals import chat_list_changed
 from apps.common.problems import Missing
 from apps.common.scoping import Owner, owner_id_of
@@ -41,11 +43,17 @@ INVERSE = dict(_OPPOSITES) | {second: first for first, second in _OPPOSITES} | {
 
 
 @transaction.atomic
-def organize_chat(chat: Chat, **fields: Any) -> Chat:
-    """Set ``folder``, ``tags``, ``pinned``, ``archived`` and ``connection`` of a chat.
+def organize_chat(chat: Chat, *, guard: Guard = NO_INTEGRITY, **fields: Any) -> Chat:
+    """Set ``folder``, ``tags``, ``pinned``, ``archived`` and ``connection`` of a chat, and return it.
 
-    This is no write to the chat: its integrity stays.
+    This is no write to the chat: its integrity stays. With the integrity of an older state, only values that are in
+    effect already are accepted, or a rebase. Raise Missing, IntegrityConflict.
     """
+    if guard.integrity is not None and not guard.force:
+        chat = lock_chat(chat.owner_id, chat.pk)
+        changed = {name for name, value in fields.items() if getattr(chat, name) != value}
+        if changed and guard.is_stale(chat):
+            check_details_rebase(chat, changed, guard)
     for name, value in fields.items():
         setattr(chat, name, value)
     chat.save(update_fields=list(fields))
