@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models import F
 from rest_framework.test import APIClient
 
+from apps.chats.models import Participant
 from tests.contract.conftest import client_of
 
 CHAT_FIELDS = set(
@@ -292,3 +294,31 @@ def test_the_messages_of_a_branch_stay_those_of_their_speakers_whatever_these_ar
     rows = alice.get(f"/api/v1/chats/{branch}/messages/").json()["results"]
     speakers = [names.get(row["participant"]) for row in rows]
     assert speakers == ["Anne", "Anna", None]
+
+
+def test_the_messages_of_a_branch_are_of_the_same_speakers_where_positions_have_gaps(
+    alice: APIClient, chat: dict[str, Any]
+) -> None:
+    base = f"/api/v1/chats/{chat['id']}/"
+    for name in ("Mira", "Tam"):
+        alice.post(f"{base}participants/", {"name": name})
+    with_gap(alice, chat)
+    branch = alice.post(f"{base}branch/", {"at": 2}).json()["id"]
+    names = {row["id"]: row["name"] for row in alice.get(f"/api/v1/chats/{branch}/participants/").json()["results"]}
+    assert list(names.values()) == ["Mira", "Tam"]
+    rows = alice.get(f"/api/v1/chats/{branch}/messages/").json()["results"]
+    assert [names.get(row["participant"]) for row in rows] == [None, "Mira", None]
+
+
+def test_who_joins_comes_last_where_positions_have_gaps(alice: APIClient, chat: dict[str, Any]) -> None:
+    participants = f"/api/v1/chats/{chat['id']}/participants/"
+    alice.post(participants, {"name": "Mira"})
+    with_gap(alice, chat)
+    assert alice.post(participants, {"name": "Tam"}).status_code == 201
+    connection.check_constraints()  # as at the end of the transaction
+    assert [one["name"] for one in alice.get(participants).json()["results"]] == ["Mira", "Tam"]
+
+
+def with_gap(alice: APIClient, chat: dict[str, Any]) -> None:
+    """Have the members' positions begin at 1, as a restored archive may have them."""
+    Participant.objects.for_owner(alice.user).filter(chat=chat["id"]).update(position=F("position") + 1)

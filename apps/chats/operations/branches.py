@@ -78,10 +78,13 @@ def _default_title(parent: Chat, is_checkpoint: bool) -> str:
 
 
 def _copy_speakers(parent: Chat, chat: Chat) -> None:
-    """Give each message the copy of its original's participant, who may have another name by now."""
+    """Give each message the copy of its original's participant, who may have another name than the message by now.
+
+    The copy is the one of the same name, which is unique in a chat. Positions of the original may have gaps.
+    """
     if not parent.is_group:
         return
     original = Message.objects.for_owner(chat.owner_id).filter(chat=parent, index=OuterRef(OuterRef("index")))
-    position = Subquery(original.values("participant__position"))
-    participant = Participant.objects.for_owner(chat.owner_id).filter(chat=chat, position=position)
+    name = Subquery(original.values("participant__name"))
+    participant = Participant.objects.for_owner(chat.owner_id).filter(chat=chat, name=name)
     Message.objects.for_owner(chat.owner_id).filter(chat=chat).update(participant=Subquery(participant.values("pk")))

@@ -48,7 +48,7 @@ def add_participant(
         chat=chat,
         character=character,
         name=name,
-        position=chat.participants.count(),
+        position=1 + max(chat.participants.values_list("position", flat=True), default=-1),
         muted=muted,
     )
     rows = said_by(participant)
