@@ -46,6 +46,9 @@ def run(context: Context, window: Window) -> StageOutcome:
     replies = {form.name: "NONE" for form in forms_with_lines()} | dict(reply.texts)
     if not reply.texts and "long_term" in context.tiers and plain.is_doubtful("", window.turns):
         replies["long_term"] = long_term.doubted_reply(context, window.turns)
+    check = _due_check(context, window)
+    if check is not None:
+        context.also_read = [check.reply]  # of the step itself, not of the copy below
     context = context.answered(replies, offered)
     found: list[tuple[Context, Proposals]] = []
     due: list[list[Memory]] = []
@@ -56,7 +59,7 @@ def run(context: Context, window: Window) -> StageOutcome:
             candidates = candidates_from(own, window.turns, tier.name, replies[tier.name], witnessed)
             found.append((own, compare_with_known(own, window.turns, tier.name, candidates)))
             due += consolidation.due_entries(own, tier.name)
-    answers = review.ask(context, [proposals for _, proposals in found], due, _due_check(context, window))
+    answers = review.ask(context, [proposals for _, proposals in found], due, check)
     outcomes = [outcome_of(own, proposals, answers.relations) for own, proposals in found]
     outcomes += [(tier.from_reading or tier.run)(context, window) for tier in tiers if not tier.has_memories]
     asked = {form.name for form in forms}

@@ -265,7 +265,8 @@ def _is_unchanged(context: Context, window: Window, chat: Chat) -> bool:
     Those are the window's messages, which were read before the step began, all before them, and others that it names.
     One that moderators have withheld since is changed too.
     """
-    read = [*window.messages, *context.also_read]
+    # A message of the window may be read again, and have changed in between: what counts is how it was first.
+    read = [*context.also_read, *window.messages]
     rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=[message.pk for message in read])
     rows = rows.filter(withheld=False)
     is_same = dict(rows.values_list("pk", "rev")) == {message.pk: message.rev for message in read}

@@ -13,7 +13,7 @@ from apps.memories.operations import delete_memory
 from apps.memories.queries.memories import active_memories
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import tune
-from tests.extraction.engine.story import append, edit, read, settle, tell
+from tests.extraction.engine.story import append, edit, read, settle, swipe, tell
 from tests.llm.scripted_server import Answer, ScriptedServer
 
 During = Callable[[str, Callable[[], object]], list[bool]]
@@ -156,3 +156,19 @@ def test_a_reply_that_saw_an_earlier_message_is_not_used_once_that_is_taken_back
     # The first window; the second, with the message before it; that again without it; and the message as it is now.
     assert shown == [True, True, False, False]
     assert active_memories(chat, "long_term", chat.character_id).get().text == "Mira lives in Oslo."
+
+
+@pytest.mark.parametrize("reading", ["one", "separate"])
+def test_a_note_about_a_version_of_the_newest_reply(owner: User, during: During, reading: str) -> None:
+    chat = tell(owner, "FACT(2): Tom sells boats.", "I see.", "Good.")
+    tune(chat, reading=reading, continuity_repair=True)
+    read(chat)
+    append(chat, "Well.", is_user=True)
+    append(chat, "WRONG: Tom sells horses.")
+    done = during("review" if reading == "one" else "continuity", lambda: swipe(chat, 4, "He waves."))
+    read(chat)
+    settle(chat)
+    assert done
+    checks = VersionedText.objects.for_owner(owner).filter(chat=chat, kind__in=["continuity", "repair"])
+    assert not checks.filter(text__contains="horses").exists()
+    assert not checks.filter(kind="repair").exists()
