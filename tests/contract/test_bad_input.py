@@ -268,3 +268,25 @@ def test_the_first_error_is_told_as_a_sentence(
     reply = send(alice, "POST", path, json.dumps(body))
     assert {error["pointer"]: error["detail"] for error in reply.json()["errors"]} == errors
     assert reply.json()["detail"].startswith(detail)
+
+
+@pytest.mark.parametrize("value", ["", 0, "soon", {}])
+def test_what_is_no_id_is_not_taken_as_none(alice: APIClient, chat: dict[str, Any], value: Any) -> None:
+    url = f"chats/{chat['id']}/"
+    writes = [
+        *(("PATCH", url, name, {}) for name in ("connection", "character", "persona")),
+        *(("POST", "lorebooks/", name, {"name": "Salt"}) for name in ("character", "persona", "chat")),
+        ("POST", "model-tests/", "connection", {}),
+    ]
+    before = everything(alice, chat)
+    for method, path, name, others in writes:
+        reply = send(alice, method, path, json.dumps({**others, name: value}))
+        assert reply.status_code == 400, (path, name, reply.content)
+        assert [error["pointer"] for error in reply.json()["errors"]] == [f"/{name}"]
+    assert everything(alice, chat) == before
+
+
+def test_an_empty_field_of_a_form_is_none(alice: APIClient) -> None:
+    file = SimpleUploadedFile("a.jsonl", b'{"user_name":"Alice","character_name":"unused"}\n{"name":"A","mes":"a"}')
+    reply = alice.post(f"{BASE}chats/import/", {"file": file, "character": ""}, format="multipart")
+    assert reply.status_code == 201, reply.content

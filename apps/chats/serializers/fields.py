@@ -6,46 +6,34 @@ from rest_framework import serializers
 
 from apps.chats.dates import parse_date
 from apps.chats.models import MAX_TAG_LENGTH, Character, Chat, Persona, refuse_comma
-from apps.common.api.serializer_fields import TextField
+from apps.common.api.serializer_fields import OwnedField, TextField
 from apps.llm.models import Connection
 from apps.llm.queries import writing_connections
 
 
-class OwnedCharacterField(serializers.PrimaryKeyRelatedField[Character]):
+class OwnedCharacterField(OwnedField[Character]):
     """The id of one of the user's characters, or null."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(pk_field=serializers.UUIDField(), allow_null=True, **kwargs)
 
     def get_queryset(self) -> Any:
         return Character.objects.for_owner(self.context["request"].user)
 
 
-class OwnedPersonaField(serializers.PrimaryKeyRelatedField[Persona]):
+class OwnedPersonaField(OwnedField[Persona]):
     """The id of one of the user's personas, or null."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(pk_field=serializers.UUIDField(), allow_null=True, **kwargs)
 
     def get_queryset(self) -> Any:
         return Persona.objects.for_owner(self.context["request"].user)
 
 
-class OwnedConnectionField(serializers.PrimaryKeyRelatedField[Connection]):
+class OwnedConnectionField(OwnedField[Connection]):
     """The id of one of the user's connections that name a model, or null."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(pk_field=serializers.UUIDField(), allow_null=True, **kwargs)
 
     def get_queryset(self) -> Any:
         return writing_connections(self.context["request"].user)
 
 
-class OwnedChatField(serializers.PrimaryKeyRelatedField[Chat]):
+class OwnedChatField(OwnedField[Chat]):
     """The id of one of the user's chats, or null."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(pk_field=serializers.UUIDField(), allow_null=True, **kwargs)
 
     def get_queryset(self) -> Any:
         return Chat.objects.for_owner(self.context["request"].user)

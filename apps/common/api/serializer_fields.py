@@ -3,14 +3,18 @@
 Functions that validate requests with serializers are here too.
 """
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 from uuid import UUID
 
+from django.db.models import Model
 from rest_framework import serializers
+from rest_framework.fields import empty
 from rest_framework.request import Request
 
 from apps.common.problems import MAX_ERRORS
 from apps.common.settings.declarations import Setting
+
+Row = TypeVar("Row", bound=Model)
 
 
 class TextField(serializers.CharField):
@@ -69,6 +73,17 @@ class StrictUUIDField(serializers.UUIDField):
         if not isinstance(data, str):
             self.fail("invalid", value=type(data).__name__)
         return super().to_internal_value(data)
+
+
+class OwnedField(serializers.PrimaryKeyRelatedField[Row]):
+    """The id of something of the user, or null. The text "" is no id."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(pk_field=serializers.UUIDField(), allow_null=True, **kwargs)
+
+    def run_validation(self, data: Any = empty) -> Any:
+        # Skips RelatedField's own, which takes "" as null.
+        return super(serializers.RelatedField, self).run_validation(data)
 
 
 class ChoiceField(serializers.ChoiceField):

@@ -9,6 +9,7 @@ from apps.common.api.serializer_fields import (
     BoundedListField,
     ChoiceField,
     JSONObjectField,
+    OwnedField,
     StrictIntegerField,
     StrictSerializer,
     TextField,
@@ -148,11 +149,8 @@ class ModelTestSerializer(JobSerializer):
     results = JSONObjectField()
 
 
-class OwnedConnectionField(serializers.PrimaryKeyRelatedField[Connection]):
+class OwnedConnectionField(OwnedField[Connection]):
     """Id of one of the requester's connections; null is the built-in extractor."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(pk_field=serializers.UUIDField(), **kwargs)
 
     def get_queryset(self) -> Any:
         return Connection.objects.for_owner(self.context["request"].user)
@@ -161,7 +159,7 @@ class OwnedConnectionField(serializers.PrimaryKeyRelatedField[Connection]):
 class ModelTestCreateSerializer(StrictSerializer):
     """Connection to test."""
 
-    connection = OwnedConnectionField(allow_null=True)
+    connection = OwnedConnectionField()
 
 
 class EmbeddingJobSerializer(JobSerializer):
