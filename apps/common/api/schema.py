@@ -54,7 +54,8 @@ IDEMPOTENCY_PARAMETER = {
     "name": "Idempotency-Key",
     "in": "header",
     "description": "A request repeated with the same key and body gets the stored response, or a 422 once that is "
-    "dropped. Nothing is written twice.",
+    "dropped. Nothing is written twice. Deleting a chat or a namespace for good drops the responses that may hold its "
+    "texts.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255},
 }
 PREFER_PARAMETER = {
