@@ -32,6 +32,7 @@ from apps.launcher.supervisor import (
     ServiceFailed,
     StopRequested,
     keep_running,
+    look_after,
     print_status,
     spawn,
     stopping,
@@ -76,11 +77,12 @@ def run(services: Sequence[Service]) -> None:
     print_status("Starting the web server and the workers …")
     for service in services:
         service.start()
-    wait_until_ready(services)
-    print_status(ready_message())
     space = disk_check(settings.LOCI_HOME, settings.DISK_WARNING_MEGABYTES, print_status, free_megabytes)
+    checks = [database_check(), space]
+    wait_until_ready(services, checks)
+    print_status(ready_message())
     with loading_demo() as demo_check:
-        keep_running(services, checks=[database_check(), demo_check, space])
+        keep_running(services, [*checks, demo_check])
 
 
 def in_child(function: Callable[[], None]) -> None:
@@ -192,14 +194,17 @@ def refuse_busy_port(host: str, port: int) -> None:
             ) from error
 
 
-def wait_until_ready(services: Sequence[Service]) -> None:
-    """Wait until the readiness probe succeeds. Raise ServiceFailed if a service ends or the time runs out."""
+def wait_until_ready(services: Sequence[Service], checks: Sequence[Callable[[], None]]) -> None:
+    """Keep the services running until the readiness probe succeeds.
+
+    Raise ServiceFailed if one crashes too often or the time runs out.
+    """
     deadline = time.monotonic() + READY_TIMEOUT
     while not is_ready():
-        stopped = [service.name for service in services if not service.alive]
-        if stopped or time.monotonic() > deadline:
-            reason = f"{stopped[0]} has stopped" if stopped else f"no answer within {READY_TIMEOUT} s"
-            raise ServiceFailed(f"Loci did not get ready: {reason}; see the output above.")
+        # One that takes long to crash never does so too often within CRASH_WINDOW.
+        if time.monotonic() > deadline:
+            raise ServiceFailed(f"Loci did not get ready: no answer within {READY_TIMEOUT} s; see the output above.")
+        look_after(services, checks)
         time.sleep(READY_INTERVAL)
 
 
