@@ -6,6 +6,7 @@ own, backups are one's own too.
 
 import contextlib
 import datetime as dt
+import os
 import shutil
 import subprocess
 import tempfile
@@ -61,6 +62,7 @@ def dump(home: Path) -> Path:
     """Write a dump of the database, and delete older ones. Raise EmbeddedPostgresError, also if there is no space."""
     folder = home / "before-upgrades"
     folder.mkdir(mode=0o700, exist_ok=True)
+    sync_folder(home)
     for left in folder.glob("*.new"):  # of a dump that was killed
         left.unlink()
     with _maintenance(home) as server:
@@ -74,11 +76,28 @@ def dump(home: Path) -> Path:
     try:
         with unfinished.open("wb") as output:
             _run(home, ["pg_dump", "--format=custom", f"--dbname={DATABASE}"], stdout=output)
+            os.fsync(output.fileno())
         unfinished.rename(target)
+        sync_folder(folder)
     finally:
         unfinished.unlink(missing_ok=True)
     trim_dumps(home)
     return target
+
+
+def note_begun(home: Path) -> None:
+    """Note that the dump of an upgrade is made. Without it, a start after a power cut would dump half-migrated data."""
+    begun(home).touch()
+    sync_folder(begun(home).parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the disk has the names of a folder's files: fsync of a file alone doesn't keep them in a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def refuse_without_space(folder: Path, size: int, message: str) -> None:

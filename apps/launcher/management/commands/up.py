@@ -115,7 +115,7 @@ def prepare() -> None:
     if settings.EMBEDDED_DATABASE and upgrades.is_upgrade() and not begun.exists():
         print_status("Keeping a copy of the data from before the upgrade …")
         print_status(f"  {upgrades.dump(settings.LOCI_HOME)}; `manage.py undo_upgrade` brings it back.")
-        begun.touch()
+        upgrades.note_begun(settings.LOCI_HOME)
     call_command("migrate", interactive=False, verbosity=0)
     begun.unlink(missing_ok=True)
     collect_if_changed()
