@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from apps.launcher import supervisor
+from apps.launcher import embedded_postgres, supervisor
+from apps.launcher.embedded_postgres import EmbeddedPostgresError
 from apps.launcher.management.commands import up
 from apps.launcher.services import all_services, one_worker, worker
 from apps.launcher.supervisor import Service, ServiceFailed
@@ -70,3 +71,36 @@ def test_a_service_that_keeps_crashing_ends_the_start(monkeypatch: pytest.Monkey
     service.start()
     with pytest.raises(ServiceFailed, match="worker keeps crashing: exited with status 3"):
         up.wait_until_ready([service], [])
+
+
+def test_a_database_that_does_not_start_is_tried_again_up_to_the_limit(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.EMBEDDED_DATABASE = True
+    monkeypatch.setattr(up, "RESTART_INTERVAL", 0)
+    outcomes: list[bool] = []  # of the next tries; without one it fails
+
+    def restart_if_down(home: Path) -> bool:
+        if not outcomes:
+            raise EmbeddedPostgresError("pg_ctl: busy")
+        return outcomes.pop()
+
+    monkeypatch.setattr(embedded_postgres, "restart_if_down", restart_if_down)
+    check = up.database_check()
+    for after_failures in ([True], [False], [True]):
+        for _ in range(supervisor.MAX_CRASHES):
+            check()
+        outcomes[:] = after_failures
+        check()
+    assert capsys.readouterr().err.splitlines() == [
+        "The database did not start, and is tried again: pg_ctl: busy",
+        "The database runs again.",
+        "The database did not start, and is tried again: pg_ctl: busy",
+        up.NO_SPACE,
+        "The database did not start, and is tried again: pg_ctl: busy",
+        "The database runs again.",
+    ]
+    for _ in range(supervisor.MAX_CRASHES):
+        check()
+    with pytest.raises(ServiceFailed, match="cannot be started again: pg_ctl: busy"):
+        check()

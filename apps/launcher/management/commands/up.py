@@ -27,6 +27,7 @@ from apps.launcher.disk import disk_check
 from apps.launcher.embedded_postgres import EmbeddedPostgresError
 from apps.launcher.services import NICENESS, PYTHON, all_services
 from apps.launcher.supervisor import (
+    MAX_CRASHES,
     STOP_SIGNALS,
     Service,
     ServiceFailed,
@@ -39,7 +40,7 @@ from apps.launcher.supervisor import (
 )
 
 READY_TIMEOUT, READY_INTERVAL = 600, 0.25  # seconds: on an old or busy machine it takes minutes
-RESTART_INTERVAL = 5.0  # seconds between two tries to start a database that has no space
+RESTART_INTERVAL = 5.0  # seconds between two tries to start a database that did not
 NO_SPACE = "The database has stopped, since the disk is full. It starts again once there is space; nothing is lost."
 DEMO_LOADED = "The demo's stories are complete."
 DEMO_FAILED = "The demo could not be loaded; see above. Loci runs without it, and tries again at its next start."
@@ -125,22 +126,31 @@ def prepare() -> None:
 
 
 def database_check() -> Callable[[], None]:
-    """Return a function that restarts the embedded database if it was killed. Without space it tries again later."""
+    """Return a function that restarts the embedded database if it was killed.
+
+    What keeps it from starting may pass, so it is tried again later: without space for any time, else MAX_CRASHES times
+    before ServiceFailed is raised.
+    """
     if not settings.EMBEDDED_DATABASE:
         return lambda: None
-    next_try = 0.0
+    next_try, failures, problem = 0.0, 0, ""
 
     def check() -> None:
-        nonlocal next_try
+        nonlocal next_try, failures, problem
         if time.monotonic() < next_try:
             return
-        if not embedded_postgres.restart_if_down(settings.LOCI_HOME):
-            if not next_try:
-                print_status(NO_SPACE)
-            next_try = time.monotonic() + RESTART_INTERVAL
-        elif next_try:
-            next_try = 0.0
-            print_status("The database runs again.")
+        try:
+            found = "" if embedded_postgres.restart_if_down(settings.LOCI_HOME) else NO_SPACE
+            failures = 0
+        except (EmbeddedPostgresError, OSError) as error:
+            failures += 1
+            if failures > MAX_CRASHES:
+                raise ServiceFailed(f"The database cannot be started again: {error}") from error
+            found = f"The database did not start, and is tried again: {error}"
+        if found != problem:
+            print_status(found or "The database runs again.")
+        problem = found
+        next_try = time.monotonic() + RESTART_INTERVAL if found else 0.0
 
     return check
 
