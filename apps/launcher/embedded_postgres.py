@@ -115,6 +115,9 @@ def restart_if_down(home: Path) -> bool:
     if is_up(cluster):
         return True
     with start_stop_lock(home):
+        # Another command may have started it meanwhile, and `start` would take its locks away.
+        if is_up(cluster):
+            return True
         try:
             start(find_or_create(home, durable=True), durable=True)
         except (EmbeddedPostgresError, OSError):

@@ -75,12 +75,17 @@ class Service:
 def keep_running(services: Sequence[Service], checks: Sequence[Callable[[], None]]) -> None:
     """Restart crashed services until StopRequested or ServiceFailed is raised. Call ``checks`` in every interval."""
     while True:
-        for service in services:
-            if not service.alive:
-                service.restart()
-        for check in checks:
-            check()
+        look_after(services, checks)
         time.sleep(POLL_INTERVAL)
+
+
+def look_after(services: Sequence[Service], checks: Sequence[Callable[[], None]]) -> None:
+    """Restart the services that have crashed, and call ``checks``. Raise ServiceFailed if one crashed too often."""
+    for service in services:
+        if not service.alive:
+            service.restart()
+    for check in checks:
+        check()
 
 
 @contextlib.contextmanager

@@ -4,7 +4,9 @@ The last KEPT dumps are in ``LOCI_HOME/before-upgrades``; all but the last go af
 own, backups are one's own too.
 """
 
+import contextlib
 import datetime as dt
+import os
 import shutil
 import subprocess
 import tempfile
@@ -30,6 +32,14 @@ KEPT, KEPT_DAYS = 2, 30
 MEGABYTE = 1024 * 1024
 RESTORED, UPGRADED = f"{DATABASE}_restored", f"{DATABASE}_upgraded"
 
+NO_SPACE_TO_UPGRADE = (
+    "The upgrade needs up to {size} MB for a copy of the data, and {free} MB are free."
+    " Nothing was changed: make space, or go on with the former version."
+)
+NO_SPACE_TO_RESTORE = (
+    "The way back needs up to {size} MB for a second copy of the data, and {free} MB are free: make space."
+)
+
 
 def is_upgrade() -> bool:
     """Return whether migrations are about to change a database that holds data already."""
@@ -52,35 +62,53 @@ def dump(home: Path) -> Path:
     """Write a dump of the database, and delete older ones. Raise EmbeddedPostgresError, also if there is no space."""
     folder = home / "before-upgrades"
     folder.mkdir(mode=0o700, exist_ok=True)
+    sync_folder(home)
     for left in folder.glob("*.new"):  # of a dump that was killed
         left.unlink()
     with _maintenance(home) as server:
-        server.execute(f"DROP DATABASE IF EXISTS {UPGRADED}")  # what a former way back has replaced
-        [size] = server.execute("SELECT pg_database_size(%s)", [DATABASE]).fetchone() or [0]
-    refuse_without_space(folder, int(str(size)))
+        # What a former way back has replaced, and what one that was killed has left
+        for left_over in (UPGRADED, RESTORED):
+            server.execute(f"DROP DATABASE IF EXISTS {left_over}")
+        size = _size(server)
+    refuse_without_space(folder, size, NO_SPACE_TO_UPGRADE)
     target = folder / f"{dt.datetime.now(dt.UTC):%Y-%m-%d-%H%M%S}.dump"
     unfinished = target.with_suffix(".new")
     try:
         with unfinished.open("wb") as output:
             _run(home, ["pg_dump", "--format=custom", f"--dbname={DATABASE}"], stdout=output)
+            os.fsync(output.fileno())
         unfinished.rename(target)
+        sync_folder(folder)
     finally:
         unfinished.unlink(missing_ok=True)
     trim_dumps(home)
     return target
 
 
-def refuse_without_space(folder: Path, size: int) -> None:
-    """Raise EmbeddedPostgresError if the disk has less free space than the database takes, which a dump never exceeds.
+def note_begun(home: Path) -> None:
+    """Note that the dump of an upgrade is made. Without it, a start after a power cut would dump half-migrated data."""
+    begun(home).touch()
+    sync_folder(begun(home).parent)
 
-    A migration that rewrites tables takes as much again.
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the disk has the names of a folder's files: fsync of a file alone doesn't keep them in a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def refuse_without_space(folder: Path, size: int, message: str) -> None:
+    """Raise EmbeddedPostgresError with ``message`` if the disk has less free space than the database takes.
+
+    A dump never exceeds it, and what it held before an upgrade hardly does. A migration that rewrites tables takes as
+    much again.
     """
     free = shutil.disk_usage(folder).free
     if free < size:
-        raise EmbeddedPostgresError(
-            f"The upgrade needs up to {size // MEGABYTE} MB for a copy of the data, and {free // MEGABYTE} MB are free."
-            " Nothing was changed: make space, or go on with the former version."
-        )
+        raise EmbeddedPostgresError(message.format(size=size // MEGABYTE, free=free // MEGABYTE))
 
 
 def trim_dumps(home: Path) -> None:
@@ -97,17 +125,30 @@ def restore(home: Path, source: Path) -> None:
     Nothing may use the database meanwhile. Raise EmbeddedPostgresError; then the present one is as it was.
     """
     with _maintenance(home) as server:
+        server.execute(f"DROP DATABASE IF EXISTS {RESTORED}")  # of a way back that was killed
+        refuse_without_space((home / "postgres").resolve(), _size(server), NO_SPACE_TO_RESTORE)
         if not server.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [RESTRICTED]).fetchone():
             server.execute(f"CREATE ROLE {RESTRICTED} NOLOGIN")  # of the server, so that a dump doesn't have it
-        server.execute(f"DROP DATABASE IF EXISTS {RESTORED}")
-        server.execute(f"CREATE DATABASE {RESTORED}")
-        with source.open("rb") as file:
-            _run(home, ["pg_restore", "--exit-on-error", f"--dbname={RESTORED}"], stdin=file)
-        server.execute(f"DROP DATABASE IF EXISTS {UPGRADED}")
-        with server.transaction():
-            server.execute(f"ALTER DATABASE {DATABASE} RENAME TO {UPGRADED}")
-            server.execute(f"ALTER DATABASE {RESTORED} RENAME TO {DATABASE}")
+        try:
+            server.execute(f"CREATE DATABASE {RESTORED}")
+            with source.open("rb") as file:
+                _run(home, ["pg_restore", "--exit-on-error", f"--dbname={RESTORED}"], stdin=file)
+            server.execute(f"DROP DATABASE IF EXISTS {UPGRADED}")
+            with server.transaction():
+                server.execute(f"ALTER DATABASE {DATABASE} RENAME TO {UPGRADED}")
+                server.execute(f"ALTER DATABASE {RESTORED} RENAME TO {DATABASE}")
+        except BaseException as error:
+            with contextlib.suppress(psycopg.Error):  # a server that is away says so by the first error
+                server.execute(f"DROP DATABASE IF EXISTS {RESTORED} WITH (FORCE)")
+            if isinstance(error, psycopg.Error):
+                raise EmbeddedPostgresError(str(error)) from error
+            raise
     begun(home).unlink(missing_ok=True)
+
+
+def _size(server: "psycopg.Connection[tuple[object, ...]]") -> int:
+    [size] = server.execute("SELECT pg_database_size(%s)", [DATABASE]).fetchone() or [0]
+    return int(str(size))
 
 
 def _maintenance(home: Path) -> "psycopg.Connection[tuple[object, ...]]":

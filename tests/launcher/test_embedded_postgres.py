@@ -63,6 +63,16 @@ def test_a_killed_server_is_restarted(home: Path) -> None:
             assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
+def test_a_server_that_another_command_has_just_started_is_left_alone(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(home, durable=False):
+        started, is_up = [False], embedded_postgres.is_up
+        monkeypatch.setattr(embedded_postgres, "is_up", lambda cluster: started.pop() if started else is_up(cluster))
+        monkeypatch.setattr(embedded_postgres, "start", lambda *_, **__: pytest.fail("started twice"))
+        assert embedded_postgres.restart_if_down(home)
+
+
 def test_an_unusable_data_folder_is_reported() -> None:
     with pytest.raises(EmbeddedPostgresError, match="cannot create the data folder"), running(Path("/proc/loci")):
         pass

@@ -1,16 +1,30 @@
 """How the supervisor starts the programs of an installation."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from apps.launcher import embedded_postgres, supervisor
+from apps.launcher.embedded_postgres import EmbeddedPostgresError
+from apps.launcher.management.commands import up
 from apps.launcher.services import all_services, one_worker, worker
-from apps.launcher.supervisor import Service
+from apps.launcher.supervisor import Service, ServiceFailed
 
 PRINT_PRIORITY = 'import os, sys; open(sys.argv[1], "w").write(str(os.getpriority(os.PRIO_PROCESS, 0)))'
+CRASH_ONCE = """
+import pathlib, sys, time
+started = pathlib.Path(sys.argv[1])
+first = not started.exists()
+started.touch()
+if first:
+    sys.exit(3)
+started.with_name("ready").touch()
+time.sleep(60)
+"""
 
 
 def test_a_service_gives_way_without_the_program_nice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,3 +45,62 @@ def test_each_service_is_a_program_of_this_python(settings: Any) -> None:
 def test_long_work_has_a_lower_priority_than_what_users_wait_for() -> None:
     assert worker("indexing").niceness > worker("extraction").niceness > worker("interactive").niceness == 0
     assert one_worker().niceness > 0
+
+
+def test_a_service_that_crashes_during_the_start_is_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(supervisor, "RESTART_DELAY", 0)
+    monkeypatch.setattr(up, "is_ready", (tmp_path / "ready").exists)
+    service, checked = Service("worker", [sys.executable, "-c", CRASH_ONCE, str(tmp_path / "started")]), list[bool]()
+    service.start()
+    try:
+        up.wait_until_ready([service], [lambda: checked.append(True)])
+        assert service.alive
+    finally:
+        service.send(signal.SIGKILL)
+    assert checked
+    assert "worker exited with status 3; starting it again." in capsys.readouterr().err
+
+
+def test_a_service_that_keeps_crashing_ends_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor, "RESTART_DELAY", 0)
+    monkeypatch.setattr(up, "READY_INTERVAL", 0.01)
+    monkeypatch.setattr(up, "is_ready", lambda: False)
+    service = Service("worker", [sys.executable, "-c", "raise SystemExit(3)"])
+    service.start()
+    with pytest.raises(ServiceFailed, match="worker keeps crashing: exited with status 3"):
+        up.wait_until_ready([service], [])
+
+
+def test_a_database_that_does_not_start_is_tried_again_up_to_the_limit(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.EMBEDDED_DATABASE = True
+    monkeypatch.setattr(up, "RESTART_INTERVAL", 0)
+    outcomes: list[bool] = []  # of the next tries; without one it fails
+
+    def restart_if_down(home: Path) -> bool:
+        if not outcomes:
+            raise EmbeddedPostgresError("pg_ctl: busy")
+        return outcomes.pop()
+
+    monkeypatch.setattr(embedded_postgres, "restart_if_down", restart_if_down)
+    check = up.database_check()
+    for after_failures in ([True], [False], [True]):
+        for _ in range(supervisor.MAX_CRASHES):
+            check()
+        outcomes[:] = after_failures
+        check()
+    assert capsys.readouterr().err.splitlines() == [
+        "The database did not start, and is tried again: pg_ctl: busy",
+        "The database runs again.",
+        "The database did not start, and is tried again: pg_ctl: busy",
+        up.NO_SPACE,
+        "The database did not start, and is tried again: pg_ctl: busy",
+        "The database runs again.",
+    ]
+    for _ in range(supervisor.MAX_CRASHES):
+        check()
+    with pytest.raises(ServiceFailed, match="cannot be started again: pg_ctl: busy"):
+        check()

@@ -2,10 +2,12 @@
 
 import os
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -58,7 +60,42 @@ def test_the_data_of_before_an_upgrade_comes_back(home: Path) -> None:
     assert dumps(home) == [last]
 
     with pytest.raises(EmbeddedPostgresError, match="Nothing was changed: make space"):
-        upgrades.refuse_without_space(home, shutil.disk_usage(home).free * 2)
+        upgrades.refuse_without_space(home, shutil.disk_usage(home).free * 2, upgrades.NO_SPACE_TO_UPGRADE)
+
+
+def test_a_way_back_that_fails_leaves_no_half_database(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    execute(home, "CREATE TABLE notes AS SELECT 'kept' AS text")
+    kept = dump(home)
+    cut_off = kept.with_name("cut-off.dump")
+    cut_off.write_bytes(kept.read_bytes()[: kept.stat().st_size // 2])
+    with pytest.raises(EmbeddedPostgresError, match="pg_restore"):
+        restore(home, cut_off)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=0))
+        with pytest.raises(EmbeddedPostgresError, match="The way back needs up to"):
+            restore(home, kept)
+    assert execute(home, f"SELECT 1 FROM pg_database WHERE datname = '{upgrades.RESTORED}'") == []
+    assert execute(home, "SELECT text FROM notes") == [("kept",)]
+
+
+def test_a_dump_is_on_the_disk_before_it_has_its_name_and_is_noted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[bool, int, int, bool]] = []
+    fsync = os.fsync
+
+    def record(descriptor: int) -> None:
+        status = os.fstat(descriptor)
+        is_folder = stat.S_ISDIR(status.st_mode)
+        seen.append((is_folder, 0 if is_folder else status.st_size, len(dumps(home)), upgrades.begun(home).exists()))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", record)
+    size = dump(home).stat().st_size
+    upgrades.note_begun(home)
+    of_home, of_file, of_name, of_note = seen
+    assert of_home == (True, 0, 0, False)
+    assert of_file == (False, size, 0, False)
+    assert of_name == (True, 0, 1, False)
+    assert of_note == (True, 0, 1, True)
 
 
 @pytest.mark.django_db

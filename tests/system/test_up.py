@@ -9,8 +9,16 @@ import pytest
 
 from tests.system.processes import TIMEOUT, Installation
 from tests.system.processes import installation as installation
+from tests.system.test_database_restart import postmaster
 
 pytestmark = pytest.mark.worker
+
+
+def oldest_worker(installation: Installation) -> psutil.Process | None:
+    """Return the worker that was started first: not one of its children, which it replaces without a word."""
+    services = installation.services()
+    workers = [p for p in services if "worker" in " ".join(installation.arguments(p)).split("gunicorn")[0]]
+    return min(workers, key=psutil.Process.create_time, default=None)
 
 
 @pytest.mark.parametrize("form", ["small", "large"])
@@ -22,10 +30,8 @@ def test_it_gets_ready_restarts_services_and_stops_completely(installation: Inst
     assert installation.get("/readyz/") == 200
     assert installation.get("/accounts/login/") == 200
 
-    worker = min(  # not one of its children, which it replaces without a word
-        (p for p in installation.services() if "worker" in " ".join(installation.arguments(p)).split("gunicorn")[0]),
-        key=psutil.Process.create_time,
-    )
+    worker = oldest_worker(installation)
+    assert worker is not None
     worker.send_signal(signal.SIGKILL)
     installation.wait_for("worker was ended by SIGKILL")
     installation.wait_for("ready")
@@ -38,7 +44,14 @@ def test_it_gets_ready_restarts_services_and_stops_completely(installation: Inst
         assert time.monotonic() < deadline
         time.sleep(0.1)
 
+    # What dies before all is ready comes back too.
     installation.up()
+    installation.wait_for("Starting the web server")
+    while not (worker := oldest_worker(installation)):
+        time.sleep(0.01)
+    worker.send_signal(signal.SIGKILL)
+    postmaster(installation).kill()
+    installation.wait_for("worker was ended by SIGKILL")
     installation.wait_for("Loci is ready")
     assert installation.stop() == 0
     assert installation.processes() == []

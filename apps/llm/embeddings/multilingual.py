@@ -16,7 +16,7 @@ import numpy as np
 from django.conf import settings
 
 from apps.llm.embeddings.interface import E5, Embedder, EmbeddingUnavailable
-from apps.llm.embeddings.local_models import patient_threads, unit_vectors
+from apps.llm.embeddings.local_models import loading, patient_threads, unit_vectors
 
 CENTRES = Path(__file__).parent / "data" / "e5_centres.npz"
 MAX_BYTES = 8_000  # of a text that is embedded; the rest is ignored. 2,000 tokens, as many as MiniLM is given
@@ -77,9 +77,14 @@ def fit_centres(languages: Iterable[Sequence[str]], file: Path = CENTRES) -> Non
     np.savez(file, **means)
 
 
-@cache
 def get_embedder() -> Embedder:
     """Return this process's embedder. Raise EmbeddingUnavailable if the package is missing or can't be loaded."""
+    with loading():
+        return _loaded()
+
+
+@cache
+def _loaded() -> Embedder:
     try:
         return MultilingualEmbedder()
     except (ImportError, OSError, RuntimeError) as error:
@@ -87,4 +92,4 @@ def get_embedder() -> Embedder:
 
 
 # Threads do not survive a fork (Celery's prefork pool): the child process creates its own.
-os.register_at_fork(after_in_child=get_embedder.cache_clear)
+os.register_at_fork(after_in_child=_loaded.cache_clear)

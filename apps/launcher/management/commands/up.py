@@ -27,18 +27,20 @@ from apps.launcher.disk import disk_check
 from apps.launcher.embedded_postgres import EmbeddedPostgresError
 from apps.launcher.services import NICENESS, PYTHON, all_services
 from apps.launcher.supervisor import (
+    MAX_CRASHES,
     STOP_SIGNALS,
     Service,
     ServiceFailed,
     StopRequested,
     keep_running,
+    look_after,
     print_status,
     spawn,
     stopping,
 )
 
 READY_TIMEOUT, READY_INTERVAL = 600, 0.25  # seconds: on an old or busy machine it takes minutes
-RESTART_INTERVAL = 5.0  # seconds between two tries to start a database that has no space
+RESTART_INTERVAL = 5.0  # seconds between two tries to start a database that did not
 NO_SPACE = "The database has stopped, since the disk is full. It starts again once there is space; nothing is lost."
 DEMO_LOADED = "The demo's stories are complete."
 DEMO_FAILED = "The demo could not be loaded; see above. Loci runs without it, and tries again at its next start."
@@ -76,11 +78,12 @@ def run(services: Sequence[Service]) -> None:
     print_status("Starting the web server and the workers …")
     for service in services:
         service.start()
-    wait_until_ready(services)
-    print_status(ready_message())
     space = disk_check(settings.LOCI_HOME, settings.DISK_WARNING_MEGABYTES, print_status, free_megabytes)
+    checks = [database_check(), space]
+    wait_until_ready(services, checks)
+    print_status(ready_message())
     with loading_demo() as demo_check:
-        keep_running(services, checks=[database_check(), demo_check, space])
+        keep_running(services, [*checks, demo_check])
 
 
 def in_child(function: Callable[[], None]) -> None:
@@ -113,7 +116,7 @@ def prepare() -> None:
     if settings.EMBEDDED_DATABASE and upgrades.is_upgrade() and not begun.exists():
         print_status("Keeping a copy of the data from before the upgrade …")
         print_status(f"  {upgrades.dump(settings.LOCI_HOME)}; `manage.py undo_upgrade` brings it back.")
-        begun.touch()
+        upgrades.note_begun(settings.LOCI_HOME)
     call_command("migrate", interactive=False, verbosity=0)
     begun.unlink(missing_ok=True)
     collect_if_changed()
@@ -123,22 +126,31 @@ def prepare() -> None:
 
 
 def database_check() -> Callable[[], None]:
-    """Return a function that restarts the embedded database if it was killed. Without space it tries again later."""
+    """Return a function that restarts the embedded database if it was killed.
+
+    What keeps it from starting may pass, so it is tried again later: without space for any time, else MAX_CRASHES times
+    before ServiceFailed is raised.
+    """
     if not settings.EMBEDDED_DATABASE:
         return lambda: None
-    next_try = 0.0
+    next_try, failures, problem = 0.0, 0, ""
 
     def check() -> None:
-        nonlocal next_try
+        nonlocal next_try, failures, problem
         if time.monotonic() < next_try:
             return
-        if not embedded_postgres.restart_if_down(settings.LOCI_HOME):
-            if not next_try:
-                print_status(NO_SPACE)
-            next_try = time.monotonic() + RESTART_INTERVAL
-        elif next_try:
-            next_try = 0.0
-            print_status("The database runs again.")
+        try:
+            found = "" if embedded_postgres.restart_if_down(settings.LOCI_HOME) else NO_SPACE
+            failures = 0
+        except (EmbeddedPostgresError, OSError) as error:
+            failures += 1
+            if failures > MAX_CRASHES:
+                raise ServiceFailed(f"The database cannot be started again: {error}") from error
+            found = f"The database did not start, and is tried again: {error}"
+        if found != problem:
+            print_status(found or "The database runs again.")
+        problem = found
+        next_try = time.monotonic() + RESTART_INTERVAL if found else 0.0
 
     return check
 
@@ -192,14 +204,17 @@ def refuse_busy_port(host: str, port: int) -> None:
             ) from error
 
 
-def wait_until_ready(services: Sequence[Service]) -> None:
-    """Wait until the readiness probe succeeds. Raise ServiceFailed if a service ends or the time runs out."""
+def wait_until_ready(services: Sequence[Service], checks: Sequence[Callable[[], None]]) -> None:
+    """Keep the services running until the readiness probe succeeds.
+
+    Raise ServiceFailed if one crashes too often or the time runs out.
+    """
     deadline = time.monotonic() + READY_TIMEOUT
     while not is_ready():
-        stopped = [service.name for service in services if not service.alive]
-        if stopped or time.monotonic() > deadline:
-            reason = f"{stopped[0]} has stopped" if stopped else f"no answer within {READY_TIMEOUT} s"
-            raise ServiceFailed(f"Loci did not get ready: {reason}; see the output above.")
+        # One that takes long to crash never does so too often within CRASH_WINDOW.
+        if time.monotonic() > deadline:
+            raise ServiceFailed(f"Loci did not get ready: no answer within {READY_TIMEOUT} s; see the output above.")
+        look_after(services, checks)
         time.sleep(READY_INTERVAL)
 
 
