@@ -11,7 +11,7 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from threading import Event, Thread, get_native_id
+from threading import Event, Thread, get_ident, get_native_id
 from time import monotonic
 from types import FrameType
 from typing import Any
@@ -30,12 +30,14 @@ from config.celery import app, apply_niceness_to_session, configure_logging, mak
 
 SWITCH_INTERVAL = 0.001  # seconds that a task computes while another waits; by default five times as long
 GIVE_BACK_INTERVAL = 60  # seconds
+CHECK_INTERVAL = 5  # seconds; what hangs is delivered again a minute after its time limit
 PATIENT_QUEUES = ("extraction", "models", "indexing")  # with work of minutes: readings, imports, vectors
 PATIENT_NICENESS = 15  # a tenth of what a thread of the process's niceness, 5, gets beside it
 STOP_SECONDS = 30  # that tasks have to end, once the process is to end
 
 logger = logging.getLogger(__name__)
-deadlines: dict[str, tuple[float, str]] = {}  # of running tasks with a time limit, and their names, by id
+# Of running tasks with a time limit, and their names, by id and thread: a task delivered again has the same id.
+deadlines: dict[tuple[str, int], tuple[float, str]] = {}
 
 
 class QueueWorker(WorkController):
@@ -78,20 +80,20 @@ def note_deadline(task_id: str, task: Any, **kwargs: object) -> None:
     """Note when a task must have ended: pools of threads have no time limits. What waits for models has its own."""
     limit = task.time_limit or app.conf.task_time_limit
     if limit and (task.request.delivery_info or {}).get("routing_key") not in settings.WAITING_QUEUES:
-        deadlines[task_id] = monotonic() + limit, task.name
+        deadlines[task_id, get_ident()] = monotonic() + limit, task.name
 
 
 @task_postrun.connect
 def forget_deadline(task_id: str, **kwargs: object) -> None:
     """Forget when the task had to end."""
-    deadlines.pop(task_id, None)
+    deadlines.pop((task_id, get_ident()), None)
 
 
 def end_if_overdue() -> None:
     """End the process if a running task has not ended in time."""
     now = monotonic()
-    if names := [name for deadline, name in list(deadlines.values()) if deadline < now]:
-        logger.critical("The worker ends, to start again: a task did not end in time: %s.", ", ".join(names))
+    if overdue := [f"{name} ({key[0]})" for key, (deadline, name) in list(deadlines.items()) if deadline < now]:
+        logger.critical("The worker ends, to start again: a task did not end in time: %s.", ", ".join(overdue))
         os._exit(os.EX_SOFTWARE)
 
 
@@ -121,9 +123,7 @@ def run() -> int:
     for thread in threads:
         thread.start()
     Thread(target=_load_embedding_model, name="warm-up", daemon=True).start()
-    while not ended.wait(GIVE_BACK_INTERVAL):
-        give_back()
-        end_if_overdue()
+    _watch_until(ended)
     state.should_stop = os.EX_OK
     beat.stop()
     # Also if it is asked to end: a supervisor that was killed can't end what hangs.
@@ -133,6 +133,15 @@ def run() -> int:
     if any(thread.is_alive() for thread in threads):
         os._exit(os.EX_SOFTWARE)  # a pool's threads would keep the process; others claim what has no heartbeat
     return os.EX_OK if asked.is_set() else os.EX_SOFTWARE
+
+
+def _watch_until(ended: Event) -> None:
+    given_back = monotonic()
+    while not ended.wait(CHECK_INTERVAL):
+        end_if_overdue()
+        if monotonic() - given_back >= GIVE_BACK_INTERVAL:
+            give_back()
+            given_back = monotonic()
 
 
 def _until_ended(part: Callable[[], object], ended: Event) -> None:

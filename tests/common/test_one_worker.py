@@ -41,6 +41,16 @@ task.push_request(delivery_info={"routing_key": queue})
 one_worker.note_deadline("1", task)
 if is_ended == "ended":
     one_worker.forget_deadline("1")
+if is_ended == "delivered again":
+
+    def run_again():
+        task.push_request(delivery_info={"routing_key": queue})
+        one_worker.note_deadline("1", task)
+        one_worker.forget_deadline("1")
+
+    again = threading.Thread(target=run_again)
+    again.start()
+    again.join()
 threading.Thread(target=time.sleep, args=(600,)).start()  # as the task's thread
 one_worker.end_if_overdue()  # too early
 time.sleep(0.2)
@@ -54,6 +64,7 @@ os._exit(0)
     ("queue", "is_ended", "status"),
     [
         ("interactive", "hangs", os.EX_SOFTWARE),
+        ("interactive", "delivered again", os.EX_SOFTWARE),  # and ended, in another thread
         ("interactive", "ended", 0),
         ("replies", "hangs", 0),  # waits for a model, with time limits of its own
     ],
@@ -62,4 +73,4 @@ def test_a_task_that_hangs_beyond_its_time_limit_ends_the_process(queue: str, is
     command = [sys.executable, "-c", HANGING, queue, is_ended]
     process = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert process.returncode == status, process.stderr
-    assert ("dispatch_chat_committed" in process.stderr + process.stdout) == bool(status)
+    assert ("dispatch_chat_committed (1)" in process.stderr + process.stdout) == bool(status)
