@@ -70,11 +70,11 @@ def test_a_way_back_that_fails_leaves_no_half_database(home: Path, monkeypatch: 
     cut_off.write_bytes(kept.read_bytes()[: kept.stat().st_size // 2])
     with pytest.raises(EmbeddedPostgresError, match="pg_restore"):
         restore(home, cut_off)
+    assert execute(home, f"SELECT 1 FROM pg_database WHERE datname = '{upgrades.RESTORED}'") == []
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=0))
         with pytest.raises(EmbeddedPostgresError, match="The way back needs up to"):
             restore(home, kept)
-    assert execute(home, f"SELECT 1 FROM pg_database WHERE datname = '{upgrades.RESTORED}'") == []
     assert execute(home, "SELECT text FROM notes") == [("kept",)]
 
 
