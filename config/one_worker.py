@@ -78,8 +78,8 @@ def give_way(task: Any, **kwargs: object) -> None:
 @task_prerun.connect
 def note_deadline(task_id: str, task: Any, **kwargs: object) -> None:
     """Note when a task must have ended: pools of threads have no time limits. What waits for models has its own."""
-    limit = task.time_limit or app.conf.task_time_limit
-    if limit and (task.request.delivery_info or {}).get("routing_key") not in settings.WAITING_QUEUES:
+    limit = task.time_limit or app.conf.task_time_limit or 0
+    if limit > 0 and (task.request.delivery_info or {}).get("routing_key") not in settings.WAITING_QUEUES:
         deadlines[task_id, get_ident()] = monotonic() + limit, task.name
 
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.chats.models import Chat, Message
@@ -12,6 +14,7 @@ from apps.chats.operations import add_participant, append_messages, branch_chat,
 from apps.extraction.settings.stores import change_settings
 from apps.memories.api.exports import memory_export
 from apps.memories.models import Inheritance, Memory
+from apps.memories.models.memory import IS_VISIBLE, IS_VISIBLE_SQL
 from apps.memories.operations.memories import delete_memory, link_sources, set_text
 from apps.memories.operations.superseding import supersede
 from apps.memories.queries.memory_book import MemoryBook
@@ -23,7 +26,7 @@ from apps.prompts.turns import UserTurn
 from apps.prompts.witnessing import Viewpoint
 from apps.search.service import SearchQuery, search
 from tests.contract.conftest import client_of
-from tests.factories import UserFactory, make_character, make_chat, parsed
+from tests.factories import UserFactory, make_character, make_chat, make_memory, parsed
 
 TIERS = tuple(Memory.Tier.values)
 BRANCH_POINT = 2  # the last message that the branches have of their parent
@@ -326,3 +329,15 @@ def test_every_reader_tells_a_member_of_a_group_the_same(db: None) -> None:
         assert {ids[memory.id] for memories in told.values() for memory in memories} == expected_
         assert {ids[result.id] for result in search(owner, query).results} == expected_
         assert {ids[pk] for pk in view.known_of(list(ids))} == expected_
+
+
+def test_the_condition_of_the_indexes_is_one_for_the_orm_and_for_statements(db: None) -> None:
+    chat = make_chat(UserFactory(), "Hello.")
+    columns = ("state", "hidden", "in_bin", "deleted_at")
+    for values in product(Memory.State.values, (False, True), (False, True), (None, timezone.now())):
+        make_memory(chat, f"Memory {values}.", **dict(zip(columns, values, strict=True)))
+    rows = Memory.with_bin.for_owner(chat.owner_id)
+    by_orm = set(rows.filter(IS_VISIBLE).values_list("pk", flat=True))
+    by_sql = set(rows.extra(where=[IS_VISIBLE_SQL]).values_list("pk", flat=True))
+    assert by_orm == by_sql
+    assert 0 < len(by_orm) < rows.count()
