@@ -82,7 +82,7 @@ def copy_tree(target: Path) -> None:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True)
     for name in filter(None, listed.stdout.split("\0")):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, target / name)
+        shutil.copy(ROOT / name, target / name, follow_symlinks=False)  # a link may lead to a folder
 
 
 def run_tests(tree: Path, tests: str) -> int:
