@@ -173,6 +173,28 @@ def test_a_window_asked_for_before_a_change_repeats_no_message(context: BrowserC
     assert indexes == list(range(indexes[0], indexes[0] + len(indexes)))
 
 
+def test_a_window_that_is_newer_than_the_page_leaves_out_no_message(context: BrowserContext, alice: User):
+    texts = [f"This is turn {number}." for number in range(100)]
+    chat = make_chat(alice, *texts, character=make_character(alice))
+    windows: list[Route] = []
+    changes: list[Route] = []
+    context.route("**/window/?before=*", lambda route: windows.append(route))
+    context.route("**/changes/?*", lambda route: changes.append(route))
+    page = open_chat(context, chat, "?at=20")
+    wait_for(page, lambda: windows)
+    changes[:] = []
+    patch_messages(alice, chat.pk, [Patch(index=0, insert_before=parsed("A prologue."))], OLD)
+    wait_for(page, lambda: changes)
+    windows[0].continue_()
+    expect(page.locator("#messages .turn[data-index='0']")).to_contain_text("A prologue.")
+    for route in changes:
+        route.continue_()
+    expect(page.locator("[data-count]")).to_have_text("101 messages")
+    expect(page.locator("#messages .turn[data-index='12']")).to_contain_text("This is turn 11.")
+    shown = page.locator("#messages .turn[data-id]").evaluate_all("turns => turns.map(({dataset}) => +dataset.index)")
+    assert shown == list(range(len(shown)))
+
+
 def wait_for(page: Page, holds: Callable[[], object]) -> None:
     """Wait until ``holds`` returns something true, while the page's events are treated."""
     deadline = time.monotonic() + PATIENCE / 1000

@@ -84,7 +84,7 @@ def window(request: HttpRequest, chat_id: UUID) -> HttpResponse:
         excerpt, edge, at = pages.excerpt_of(request.user, chat.pk, start), "after", start
     if not wants_partial(request):
         return _page(request, excerpt, at=at)
-    return render(request, "chats/_window.html", {"chat": chat, "excerpt": excerpt, "edge": edge})
+    return _window(request, excerpt, edge)
 
 
 @login_required
@@ -94,7 +94,14 @@ def turns(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     chat = own_chat(request, chat_id)
     start, end = (_parse_index(request.GET.get(name), chat) or 0 for name in ("from", "to"))
     excerpt = pages.excerpt_of(request.user, chat.pk, start, min(max(end - start, 0), MAX_TURNS))
-    return render(request, "chats/_window.html", {"chat": excerpt.chat, "excerpt": excerpt})
+    return _window(request, excerpt)
+
+
+def _window(request: HttpRequest, excerpt: pages.Excerpt, edge: str = "") -> HttpResponse:
+    """Render turns, with the rev of the chat that they are of: a page of another state has to read its turns again."""
+    response = render(request, "chats/_window.html", {"chat": excerpt.chat, "excerpt": excerpt, "edge": edge})
+    response["Loci-Rev"] = str(excerpt.chat.rev)
+    return response
 
 
 def _parse_index(value: Any, chat: Chat) -> int | None:

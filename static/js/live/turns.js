@@ -37,10 +37,23 @@ export class Turns {
     this.#url = url;
     this.#track(shown());
     // htmx adds windows on scrolling, and replaces a turn after an action of its menu.
-    document.body.addEventListener("htmx:afterSwap", () => { dropRepeated(); this.#track(shown()); this.showUnsaved(); this.onShown(); });
+    document.body.addEventListener("htmx:afterSwap", ({ detail }) => this.#swapped(detail.xhr));
     pill.addEventListener("click", () => (showsEnd() ? toEnd() : location.assign(this.#url)));
     scroller.addEventListener("scroll", () => atEnd() && this.#showBelow(0), { passive: true });
     this.showUnsaved();
+  }
+
+  /** @param {XMLHttpRequest} [reply] that brought what is new on the page */
+  #swapped(reply) {
+    dropRepeated();
+    this.#track(shown());
+    this.showUnsaved();
+    this.onShown();
+    // Places in a window of another state of the chat are not those of the turns beside it. A change told later may name
+    // only what the window has brought already.
+    const rev = reply?.getResponseHeader("Loci-Rev");
+    if (rev && Number(rev) !== this.#sync.state?.rev) this.#pending.all = true;
+    this.#refresh();
   }
 
   /** Return the element of a message, if it is on the page. @param {string} id */
