@@ -46,7 +46,6 @@ SUITES = {
     "apps/search/hits.py": "tests/search/test_search.py tests/journal/test_journal_api.py",
     "apps/memories/verdicts/judging.py": "tests/memories/test_verdicts.py",
     "apps/memories/verdicts/known_statements.py": "tests/memories/test_verdicts.py",
-    "apps/memories/verdicts/thresholds.py": "tests/memories/test_verdicts.py",
     "apps/memories/verdicts/uncertain_pairs.py": "tests/memories/test_verdicts.py",
     "apps/memories/witnesses.py": "tests/prompts/test_group_prompts.py tests/extraction/engine/test_group.py",
     "apps/sync/idempotency.py": "tests/contract/test_idempotency.py",

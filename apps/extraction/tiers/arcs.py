@@ -109,7 +109,7 @@ def _outcome_of(
     def write() -> Counter[str]:
         for text, message, vector in changes.opened:
             model = changes.model if vector is not None else ""
-            open_arc(context.chat, text, message, vector=vector, model=model, run_id=context.run.pk, character=None)
+            open_arc(context.chat, text, message, vector=vector, model=model, run_id=context.run.pk)
         resolved = sum(resolve_arc(arc, message, summary) for arc, message, summary in changes.resolved.values())
         return Counter(arcs=len(changes.opened), resolved=resolved)
 
