@@ -18,9 +18,9 @@ from apps.chats.operations import append_messages, create_chat
 from apps.evaluation.datasets import Document, Store
 from apps.evaluation.metrics import measure
 from apps.evaluation.own_database import own_database
-from apps.search.hits import MESSAGES
 from apps.search.indexing import index_messages
 from apps.search.questions import kind_of
+from apps.search.scope import MESSAGES
 from apps.search.service import SearchQuery, find
 from apps.text.languages import script_or_language_of
 

@@ -17,15 +17,8 @@ import psycopg
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from apps.launcher.embedded_postgres import (
-    DATABASE,
-    PORT,
-    ROLE,
-    Cluster,
-    EmbeddedPostgresError,
-    find_or_create,
-    socket_folder,
-)
+from apps.launcher.postgres_cluster import DATABASE, PORT, ROLE, Cluster, find_or_create, socket_folder
+from apps.launcher.postgres_programs import EmbeddedPostgresError
 
 RESTRICTED = "loci_restricted"  # the role of apps.common.database.restriction, which policies of tables name
 KEPT, KEPT_DAYS = 2, 30

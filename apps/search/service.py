@@ -21,19 +21,11 @@ from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.models import JournalEntry, Memory
 from apps.search.excerpts import best_sentence, excerpt
-from apps.search.hits import (
-    JOURNAL,
-    MESSAGES,
-    EncodedQuery,
-    SearchScope,
-    find_entries,
-    find_memories,
-    find_messages,
-    speakers_in,
-)
+from apps.search.hits import EncodedQuery, find_entries, find_memories, find_messages, speakers_in
 from apps.search.presets import DIALOGUE, PRESETS, SearchPreset
 from apps.search.questions import ParsedQuery, parse_query, vector_preference
 from apps.search.ranking import RankedHit, rank
+from apps.search.scope import JOURNAL, MESSAGES, SearchScope
 from apps.search.small_talk import says_any, small_talk_in
 from apps.search.times import times_in
 from apps.text.lexemes import lexemes_of

@@ -11,8 +11,9 @@ from pgvector.django import HalfVectorField
 
 from apps.chats.models import Character, Chat, Message, Swipe
 from apps.common.database.fields import OrderedJSONField
+from apps.memories.models.entities import Entity
 from apps.memories.models.life import ALL_ROWS, RETIRED, Life, Remembered, RetiredReason, link_to
-from apps.memories.models.memory import Entity, StoryModel
+from apps.memories.models.memory import StoryModel
 
 
 class LayerEntry(Remembered):
