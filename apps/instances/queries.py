@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from apps.accounts.instance_names import LOCI
 from apps.common import jobs
 from apps.common.problems import Invalid
 from apps.common.scoping import Owner
@@ -15,7 +16,7 @@ from apps.instances.models import Conflict, Instance, Item
 from apps.instances.operations.pushing import known_clock
 from apps.instances.operations.registration import registered
 from apps.instances.operations.stamping import stamp_changes
-from apps.instances.vector_clock import LOCI, Clock, merge, unseen_errors
+from apps.instances.vector_clock import Clock, merge, unseen_errors
 from apps.memories.models import Memory
 
 

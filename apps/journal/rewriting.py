@@ -12,7 +12,7 @@ from apps.extraction.steps.dictation import with_quotations
 from apps.journal.consolidation import MAX_LENGTH, bullets_of
 from apps.journal.entries import mark_ancestors_stale, set_content
 from apps.journal.quoting import quote, words_of
-from apps.llm.backends import backend_for
+from apps.llm.backends.selection import backend_for
 from apps.llm.generation import GenerationFailed, GenerationRequest, ServerSilent
 from apps.llm.queries import generation_connection
 from apps.memories.journal.bullets import Bullet, append_bullets, parse_bullets

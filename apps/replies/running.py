@@ -10,7 +10,7 @@ from apps.common import jobs
 from apps.common.jobs.progress import Progress
 from apps.common.problems import Invalid, Problem
 from apps.common.stored_texts import gettext_stored, ngettext_stored
-from apps.llm.backends import backend_on
+from apps.llm.backends.selection import backend_on
 from apps.llm.generation import GenerationFailed, GenerationRequest, PromptMessage, TransientFailure
 from apps.llm.models import Connection
 from apps.prompts.assembly.prompt import assemble

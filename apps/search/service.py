@@ -17,7 +17,7 @@ from apps.chats.queries.keys import keys_of_id
 from apps.common.database.concurrent_reads import read_concurrently
 from apps.common.database.replica import from_replica
 from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
-from apps.llm.backends import embedder_for
+from apps.llm.backends.selection import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.models import JournalEntry, Memory
 from apps.search.excerpts import best_sentence, excerpt

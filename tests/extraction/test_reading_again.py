@@ -19,7 +19,7 @@ from apps.extraction.models import ExtractionRun
 from apps.extraction.settings.stores import settings_of
 from apps.extraction.steps.asking import Asker
 from apps.extraction.steps.context import Context
-from apps.llm.backends import backend_for
+from apps.llm.backends.selection import backend_for
 from apps.memories.models import Memory
 from apps.memories.verdicts.judging import Outcome
 from tests.factories import UserFactory, make_character, make_chat, parsed

@@ -15,7 +15,7 @@ from apps.extraction.memories.relationships import find_relationship_changes
 from apps.extraction.memories.triggers import find_triggers
 from apps.extraction.parsers.records import ParsedLines
 from apps.extraction.steps.context import Context, StageOutcome, Write
-from apps.llm.backends import embedder_for, vectors_if_available
+from apps.llm.backends.selection import embedder_for, vectors_if_available
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.generation import Refused
 from apps.memories.candidates import Candidate

@@ -19,7 +19,7 @@ from apps.extraction.steps.context import Context, StageOutcome, Window, turns_m
 from apps.extraction.steps.dictation import Dictation
 from apps.extraction.steps.turns import messages_between, source_of, within_budget
 from apps.extraction.tier import Form, ShownEntries, Tier
-from apps.llm.backends import vectors_if_available
+from apps.llm.backends.selection import vectors_if_available
 from apps.memories.models import Arc, Memory, Scene
 from apps.memories.operations.arcs import open_arc, resolve_arc
 from apps.memories.queries.arcs import open_arcs_in

@@ -6,10 +6,10 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from apps.accounts.instance_names import LOCI
 from apps.chats.models import Chat
 from apps.instances.models import Conflict, Item, ItemVersion
 from apps.instances.operations.targets import LONG_TERM
-from apps.instances.vector_clock import LOCI
 from apps.journal.purging import periods_told_of
 from apps.memories.journal.bullets import without_chat
 from apps.memories.journal.periods import CONSOLIDATED

@@ -6,6 +6,7 @@ from contextlib import suppress
 from django.db import transaction
 from django.utils import timezone
 
+from apps.accounts.instance_names import LOCI
 from apps.chats.models import Chat
 from apps.common import jobs
 from apps.common.problems import Conflict as Unavailable
@@ -17,7 +18,7 @@ from apps.instances.operations.applying import apply_entry
 from apps.instances.operations.entries import PushedVersion, PushReport
 from apps.instances.operations.registration import registered
 from apps.instances.operations.stamping import stamp_changes
-from apps.instances.vector_clock import LOCI, Clock, merge, unseen_errors
+from apps.instances.vector_clock import Clock, merge, unseen_errors
 
 
 @transaction.atomic
