@@ -103,7 +103,7 @@ def _judge_candidates(tier: str, candidates: Sequence[Candidate]) -> Iterator[tu
         neighbours = sorted(
             (
                 Neighbour(
-                    UUID(int=other),
+                    UUID(int=other),  # the candidate's number, in place of the id of a stored memory
                     candidate.kind,
                     candidates[other].text,
                     float(vectors[other] @ vectors[number]),

@@ -44,6 +44,7 @@ def pull(owner: Owner, name_id: str, since: Clock | None, *, after: int = 0, lim
     known = known_clock(instances, writer.position)
     for error in unseen_errors(since or {}, known, own=name_id):
         raise Invalid.at("/since", error)
+    # Its own counter rises by what it pushes alone: what it says of itself may never have arrived.
     seen = {name: counter for name, counter in (since or {}).items() if name != name_id}
     instance.clock, instance.last_contact = merge(instance.clock, seen), timezone.now()
     instance.save(update_fields=["clock", "last_contact"])

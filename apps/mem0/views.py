@@ -193,7 +193,7 @@ def _change(request: Request, changes: list[dict[str, Any]]) -> None:
     moments = {change["id"]: change.pop("timestamp") for change in changes if "timestamp" in change}
     named = [{renamed.get(name, name): value for name, value in change.items()} for change in changes]
     for change in named:
-        if change.get("metadata", {}) is None:
+        if change.get("metadata", {}) is None:  # a client's word for none, of which the column knows no null
             change["metadata"] = {}
     apply_batch(request.user, editor=str(request.user), update=named)
     for memory in Memory.objects.for_owner(request.user).filter(pk__in=moments):

@@ -64,7 +64,8 @@ def without_erased(item: Item, text: str) -> str:
     """Return what may be kept of a text that was written before an instance learnt what was erased of its item."""
     if not item.erased_chats:
         return text
-    chats = Chat._base_manager.filter(owner_id=item.owner_id, pk__in=item.erased_chats)  # restored by a snapshot
+    # A snapshot may have restored a chat under its id: then its texts may be kept again.
+    chats = Chat._base_manager.filter(owner_id=item.owner_id, pk__in=item.erased_chats)
     gone = sorted(set(item.erased_chats) - set(chats.values_list("pk", flat=True)))
     if gone and item.tier == LONG_TERM:
         return ""

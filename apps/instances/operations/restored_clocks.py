@@ -50,7 +50,7 @@ def continue_clocks(owner: Owner, before: SyncState) -> None:
     writer = ItemWriter(owner)
     writer.position = max(writer.position, before.position)
     for item in [*_changed(before, restored), *_missing(owner, before, restored)]:
-        item.clock = item.clock | {LOCI: writer.position + 1}
+        item.clock = item.clock | {LOCI: writer.position + 1}  # the position at which it is saved
         item.instance, item.changed_at = LOCI, timezone.now()
         writer.save(item)
 
