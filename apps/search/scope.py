@@ -23,18 +23,17 @@ _IN_NAMESPACE = " AND namespace = %(namespace)s"
 _MESSAGES = "SELECT id FROM chats_message WHERE owner_id = %(owner)s"
 
 
-@dataclass(frozen=True)
-class SearchScope:
-    """Scope of a search: all rows of an owner, a chat, a character, or a chat plus its character's long-term memories.
+@dataclass(frozen=True, kw_only=True)
+class SearchFilters:
+    """What narrows a search, besides the chat and the character.
 
-    ``instance`` is the client whose memories rank higher. ``before`` excludes messages from this index on.
-    ``kind``, ``since``, ``until``, ``witness``, ``namespace`` and ``where`` are filters as in SearchQuery.
+    ``before`` excludes messages from this index on. ``kind`` narrows to memories of that kind, ``since`` and ``until``
+    to what was said from one day to the other, inclusive, in UTC, and ``witness``, ids of the character in a group, to
+    memories that it has or witnessed. ``namespace`` is what is searched without a chat: the owner's own, unless it is
+    named. None, which searches all namespaces, is for a ``where`` that names them. ``where`` narrows to memories that
+    meet a condition. ``instance`` narrows nothing: it is the client whose memories rank higher.
     """
 
-    owner_id: UUID
-    tiers: Collection[str]
-    chat: ChatOrKeys | None = None
-    character: UUID | None = None
     instance: str | None = None
     before: int | None = None
     kind: str | None = None
@@ -43,6 +42,16 @@ class SearchScope:
     witness: Collection[UUID] | None = None
     namespace: str | None = OWN_NAMESPACE
     where: Q | None = None
+
+
+@dataclass(frozen=True)
+class SearchScope(SearchFilters):
+    """Rows to search: all of an owner, a chat, a character, or a chat plus its character's long-term memories."""
+
+    owner_id: UUID
+    tiers: Collection[str]
+    chat: ChatOrKeys | None = None
+    character: UUID | None = None
 
     @property
     def only_memories(self) -> bool:
