@@ -9,7 +9,6 @@ from apps.memories.models.layers import LayerEntry as LayerEntry
 from apps.memories.models.layers import LedgerEntry as LedgerEntry
 from apps.memories.models.layers import Relationship as Relationship
 from apps.memories.models.layers import Scene as Scene
-from apps.memories.models.layers import VersionedText as VersionedText
 from apps.memories.models.life import LOST as LOST
 from apps.memories.models.life import REPLACED as REPLACED
 from apps.memories.models.life import RETIRED as RETIRED
@@ -23,3 +22,4 @@ from apps.memories.models.memory import Memory as Memory
 from apps.memories.models.memory import MemorySource as MemorySource
 from apps.memories.models.passages import Passage as Passage
 from apps.memories.models.questions import Question as Question
+from apps.memories.models.texts import VersionedText as VersionedText
