@@ -73,9 +73,9 @@ def update_chat(chat: Chat, *, guard: Guard = NO_INTEGRITY, is_use: bool = True,
     """
     chat = lock_chat(chat.owner_id, chat.pk, guard)
     check_namespace(fields.get("character"), chat.namespace)
-    if fields.get("persona") is not None:
-        fields["persona"] = _lock_persona(fields["persona"])
-        fields.setdefault("user_name", fields["persona"].name)
+    if (persona := fields.get("persona")) is not None:
+        fields["persona"] = locked = _lock_persona(persona)
+        fields.setdefault("user_name", locked.name)
     changed = {name: value for name, value in fields.items() if getattr(chat, name) != value}
     if not changed:
         return chat
