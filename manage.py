@@ -24,7 +24,8 @@ def execute_with_database() -> None:
     """Run the command while the embedded server is up; with `DATABASE_URL` set there is none to start."""
     from django.core.management import execute_from_command_line
 
-    from apps.launcher.embedded_postgres import EmbeddedPostgresError, running
+    from apps.launcher.embedded_postgres import running
+    from apps.launcher.postgres_programs import EmbeddedPostgresError
     from config.env import database_home
 
     signal.signal(signal.SIGTERM, leave)

@@ -20,7 +20,7 @@ from apps.llm.embeddings import get_embedder
 from apps.memories.journal.bullets import chats_in
 from apps.memories.journal.periods import ancestors, day
 from apps.memories.models import JournalEntry
-from apps.search.hits import JOURNAL
+from apps.search.scope import JOURNAL
 from apps.search.service import SearchQuery, search
 from apps.text.lexemes import Lexemes
 from benchmarks.search import PEOPLE, QUESTIONS, ROUNDS, VERBS, WARM_UP, WORDS, recorded, replay

@@ -18,7 +18,7 @@ from apps.accounts.models import User
 from apps.chats.models import Chat, Message
 from apps.chats.operations import find_or_create_character
 from apps.common.database.restriction import restricted_to
-from apps.llm.backends import embedder_for
+from apps.llm.backends.selection import embedder_for
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Memory, Passage
 from apps.prompts.assembly.prompt import Prompt, assemble

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from apps.launcher import embedded_postgres
+from apps.launcher import postgres_cluster
 from config.variables import Environment, Group
 
 DJANGO_KEYS = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
@@ -62,10 +62,10 @@ def database() -> dict[str, Any]:
         conninfo_to_dict(database_url())
         if home is None
         else {
-            "dbname": embedded_postgres.DATABASE,
-            "user": embedded_postgres.ROLE,
-            "host": str(embedded_postgres.socket_folder(home)),
-            "port": embedded_postgres.PORT,
+            "dbname": postgres_cluster.DATABASE,
+            "user": postgres_cluster.ROLE,
+            "host": str(postgres_cluster.socket_folder(home)),
+            "port": postgres_cluster.PORT,
         }
     )
 
@@ -149,7 +149,7 @@ def secret_key() -> str:
         "another one they can't be opened and have to be entered again, unless the former is named below; then "
         "`manage.py rotate_keys` seals them with the current one.",
     )
-    return configured or embedded_postgres.private_file(loci_home() / "secret_key", secrets.token_urlsafe(64))
+    return configured or postgres_cluster.private_file(loci_home() / "secret_key", secrets.token_urlsafe(64))
 
 
 def demo_password() -> str:
@@ -160,7 +160,7 @@ def demo_password() -> str:
         group=Group.INSTALLATION,
         help="The demo account's password. Without it one is made and kept in `LOCI_HOME/demo_password`.",
     )
-    return configured or embedded_postgres.private_file(loci_home() / "demo_password", secrets.token_urlsafe(9))
+    return configured or postgres_cluster.private_file(loci_home() / "demo_password", secrets.token_urlsafe(9))
 
 
 def public_hosts(url: str) -> list[str]:

@@ -80,11 +80,10 @@ class Environment:
         settings: dict[str, Any] = self._read(self._values.email_url, name, default, **description)
         return settings
 
-    def _read(
-        self, read: Callable[..., Any], name: str, default: Any, *, group: Group, help: str, shown: str | None = None
-    ) -> Any:
+    def _read(self, read: Callable[..., Any], name: str, default: Any, **description: Unpack[Description]) -> Any:
         """Return the value of a variable, and keep its description. Raise ValueError if it has another already."""
-        variable = Variable(name, group, _in_words(default) if shown is None else shown, help)
+        shown = description.get("shown", _in_words(default))
+        variable = Variable(name, description["group"], shown, description["help"])
         if self.variables.setdefault(name, variable) != variable:
             raise ValueError(f"{name} is described in two ways.")
         return read(name, default=default)

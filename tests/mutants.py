@@ -28,6 +28,7 @@ FAILED, TIMED_OUT = 1, -1  # exit codes; those above 1 are pytest's for errors b
 # The tests of each module. Those of workers and browsers are left out, and those that the gate does not run.
 SUITES = {
     "apps/chats/operations/drafts.py": "tests/contract/test_patch_operations.py tests/contract/test_message_data.py",
+    "apps/chats/operations/message_states.py": "tests/contract/test_patch_operations.py",
     "apps/chats/operations/messages.py": "tests/contract/test_sync.py tests/contract/test_patch_operations.py"
     " tests/exchange/test_import_jobs.py::test_messages_are_stored_in_batches_of_bounded_weight",
     "apps/chats/operations/metadata.py": "tests/contract/test_metadata.py",
@@ -44,9 +45,9 @@ SUITES = {
     " tests/memories/test_changed_texts.py tests/extraction/engine/test_changes.py",
     "apps/memories/operations/verdicts.py": "tests/extraction/test_reading_again.py tests/memories/test_branching.py",
     "apps/search/hits.py": "tests/search/test_search.py tests/journal/test_journal_api.py",
+    "apps/search/scope.py": "tests/search/test_search.py tests/journal/test_journal_api.py",
     "apps/memories/verdicts/judging.py": "tests/memories/test_verdicts.py",
     "apps/memories/verdicts/known_statements.py": "tests/memories/test_verdicts.py",
-    "apps/memories/verdicts/thresholds.py": "tests/memories/test_verdicts.py",
     "apps/memories/verdicts/uncertain_pairs.py": "tests/memories/test_verdicts.py",
     "apps/memories/witnesses.py": "tests/prompts/test_group_prompts.py tests/extraction/engine/test_group.py",
     "apps/sync/idempotency.py": "tests/contract/test_idempotency.py",

@@ -17,7 +17,7 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from apps.launcher import embedded_postgres
+from apps.launcher import embedded_postgres, postgres_cluster
 
 ROOT = Path(__file__).resolve().parents[1]
 # Another version of Postgres can't read the folder of this one.
@@ -31,8 +31,8 @@ SCHEMA_SOURCES = (
 )
 TEMPLATE_LOCK = 0x74657374  # "test"; any number that nothing else locks
 EMBEDDED_SERVER = (
-    f"postgresql://{embedded_postgres.ROLE}@/postgres?port={embedded_postgres.PORT}"
-    f"&host={quote(str(embedded_postgres.socket_folder(CLUSTER_HOME)), safe='')}"
+    f"postgresql://{postgres_cluster.ROLE}@/postgres?port={postgres_cluster.PORT}"
+    f"&host={quote(str(postgres_cluster.socket_folder(CLUSTER_HOME)), safe='')}"
 )
 
 # The run's first process chooses; those that it starts inherit it. Only workers of pytest-xdist have a name.

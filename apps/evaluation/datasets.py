@@ -92,6 +92,7 @@ def _locomo_documents(conversation: Mapping[str, Any], path: str) -> Iterator[Do
             speaker = required(turn, "speaker", str, turn_path)
             turn_id = turn_ids(required(turn, "dia_id", str, turn_path)) or [turn["dia_id"]]
             text = required(turn, "text", str, turn_path)
+            # LoCoMo's pictures are not in the file, but its questions are about them too.
             if caption := turn.get("blip_caption"):
                 text = f"{text} [{caption}]"
             yield Document(turn_id[0], speaker, speaker == user, text, at, str(number))

@@ -18,9 +18,9 @@ from apps.chats.operations import append_messages, create_chat
 from apps.evaluation.datasets import Document, Store
 from apps.evaluation.metrics import measure
 from apps.evaluation.own_database import own_database
-from apps.search.hits import MESSAGES
 from apps.search.indexing import index_messages
 from apps.search.questions import kind_of
+from apps.search.scope import MESSAGES
 from apps.search.service import SearchQuery, find
 from apps.text.languages import script_or_language_of
 
@@ -63,6 +63,7 @@ def _imported(store: Store) -> Iterator[tuple[Chat, dict[UUID, str]]]:
         documents = dict(_append(owner, chat, store.documents))
         chat.refresh_from_db()
         index_messages(owner, chat)
+        # Autovacuum sees no rows of an open transaction, and without figures the plans are those of an empty table.
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE memories_passage")
         yield chat, documents
@@ -86,6 +87,7 @@ def _message(document: Document) -> ParsedMessage:
         send_date=document.at.isoformat() if document.at else "",
         sent_at=document.at,
         swipe_id=0,
+        # Postgres stores no NUL in a text.
         swipes=(ParsedSwipe(document.text.replace("\x00", "�"), extra),),
         layout="",
     )

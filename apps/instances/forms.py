@@ -6,9 +6,9 @@ from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from apps.accounts.instance_names import LOCI
 from apps.instances.models import Conflict
 from apps.instances.operations.targets import LONG_TERM
-from apps.instances.vector_clock import LOCI
 from apps.memories.api.serializers import MAX_TEXT_LENGTH
 
 

@@ -5,9 +5,9 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from apps.accounts.instance_names import LOCI
 from apps.common.database.ids import uuid7
 from apps.common.scoping import OwnedManager, OwnedModel, OwnedQuerySet
-from apps.instances.vector_clock import LOCI
 
 
 class Instance(OwnedModel):

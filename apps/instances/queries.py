@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from apps.accounts.instance_names import LOCI
 from apps.common import jobs
 from apps.common.problems import Invalid
 from apps.common.scoping import Owner
@@ -15,7 +16,7 @@ from apps.instances.models import Conflict, Instance, Item
 from apps.instances.operations.pushing import known_clock
 from apps.instances.operations.registration import registered
 from apps.instances.operations.stamping import stamp_changes
-from apps.instances.vector_clock import LOCI, Clock, merge, unseen_errors
+from apps.instances.vector_clock import Clock, merge, unseen_errors
 from apps.memories.models import Memory
 
 
@@ -43,6 +44,7 @@ def pull(owner: Owner, name_id: str, since: Clock | None, *, after: int = 0, lim
     known = known_clock(instances, writer.position)
     for error in unseen_errors(since or {}, known, own=name_id):
         raise Invalid.at("/since", error)
+    # Its own counter rises by what it pushes alone: what it says of itself may never have arrived.
     seen = {name: counter for name, counter in (since or {}).items() if name != name_id}
     instance.clock, instance.last_contact = merge(instance.clock, seen), timezone.now()
     instance.save(update_fields=["clock", "last_contact"])

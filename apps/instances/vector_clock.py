@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any
 
-from apps.accounts.instance_names import LOCI as LOCI
-
 Clock = Mapping[str, int]
 
 MAX_COUNTER = 2**53 - 1  # the largest integer that JavaScript keeps exactly

@@ -60,7 +60,7 @@ def at_each_level(period: Period, today: dt.date) -> list[Period]:
     """Return the year, month, week and day that links of a page lead to: those of today if it is in the period."""
     date = today if period.first <= today <= period.last else period.first
     if period.granularity == Granularity.WEEKLY and date == period.first:
-        date += dt.timedelta(days=3)
+        date += dt.timedelta(days=3)  # its Thursday, whose month and year are those of the week
     return [period if level == period.granularity else _OF_DAY[level](date) for level in LEVELS]
 
 

@@ -59,7 +59,7 @@ def consolidate(owner_id: UUID, period: Period, *, with_vector: bool = True) -> 
 
     ``with_vector`` is as for ``set_content``.
     """
-    jobs.lock_owner(owner_id)
+    jobs.lock_owner(owner_id)  # the hourly sweep and a person's request may make the same period
     entry = entry_of(owner_id, period)
     sources = sources_of(owner_id, period)
     rows = list(sources.defer("embedding", "lexemes").order_by("starts", "instance"))
@@ -71,6 +71,7 @@ def consolidate(owner_id: UUID, period: Period, *, with_vector: bool = True) -> 
     is_written = not entry.edited_by and entry.deleted_at is None
     if is_written:
         _write(entry, rows, with_vector)
+    # Also where a person's text stays: a source that is part of nothing would make the period due for ever.
     sources.exclude(part_of=entry).update(part_of=entry)
     return is_written
 
@@ -79,6 +80,7 @@ def sources_of(owner_id: UUID, period: Period) -> JournalQuerySet:
     """Return the entries of the level below that belong to a week, month or year."""
     granularity = SOURCE_OF[period.granularity]
     shift = THURSDAY if granularity == Granularity.WEEKLY else 0
+    # No date is before the first of year 1, as three days before a period there would be.
     first, last = (max(day.toordinal() - shift, 1) for day in (period.first, period.last))
     days = (dt.date.fromordinal(first), dt.date.fromordinal(last))
     entries: JournalQuerySet = JournalEntry.objects.for_owner(owner_id)

@@ -63,10 +63,10 @@ def write_significant(owner: Owner, *, period: dt.date, title: str, text: str, e
 def edit_entry(entry: JournalEntry, *, editor: str, **changes: Any) -> JournalEntry:
     """Set text or title as a person's correction, which no later run overwrites. Raise Invalid if it is too long."""
     jobs.lock_owner(entry.owner_id)
-    entry.refresh_from_db()
+    entry.refresh_from_db()  # it was read before the lock, and a run may have added bullets since
     entry.edited_by = editor
     entry.title = changes.get("title", entry.title)
-    entry.ask_model_at = None
+    entry.ask_model_at = None  # a model writes over no person's text
     # What a person has read and corrected counts as up to date.
     entry.stale = False
     set_content(entry, changes.get("text", entry.text))

@@ -47,6 +47,7 @@ def on_chat_purged(chat: Chat, **kwargs: Any) -> None:
     for period in periods_told_of(chat):
         if (above := entry_of(chat.owner_id, period)) and above.stale:
             consolidate(chat.owner_id, period, with_vector=False)
+    # Robust: the chat is deleted by then, which must not look failed because a broker is down.
     transaction.on_commit(lambda: on_embedding_changed(chat.owner_id), robust=True)
 
 

@@ -12,7 +12,7 @@ from apps.extraction.steps.dictation import with_quotations
 from apps.journal.consolidation import MAX_LENGTH, bullets_of
 from apps.journal.entries import mark_ancestors_stale, set_content
 from apps.journal.quoting import quote, words_of
-from apps.llm.backends import backend_for
+from apps.llm.backends.selection import backend_for
 from apps.llm.generation import GenerationFailed, GenerationRequest, ServerSilent
 from apps.llm.queries import generation_connection
 from apps.memories.journal.bullets import Bullet, append_bullets, parse_bullets
@@ -52,6 +52,8 @@ def _rewrite(entry: JournalEntry, now: dt.datetime) -> bool:
 
     Return False if the server did not answer.
     """
+    # Stored before the call, with the number of calls: one in which the worker is killed must count, or an entry that
+    # kills its worker is asked about for ever. Another worker finds a time that has changed, and leaves the entry.
     rows = JournalEntry.objects.for_owner(entry.owner_id).filter(pk=entry.pk, ask_model_at=entry.ask_model_at)
     next_call = now + RETRY_AFTER if entry.model_asked + 1 < MAX_ASKED else None
     if not rows.update(ask_model_at=next_call, model_asked=F("model_asked") + 1):
@@ -124,6 +126,7 @@ def _ask(entry: JournalEntry, notes: list[Bullet], length: int) -> str:
         max_tokens=length // 2,
     )
     completion = backend_for(entry.owner_id).generate(request)
+    # Postgres stores no NUL in a text.
     text = "\n".join(line.rstrip() for line in completion.text.replace("\x00", "").strip().splitlines())
     if completion.cut_off or not is_account(text, material, length):
         return ""

@@ -45,6 +45,8 @@ def begins_hours_at(zone: dt.tzinfo, now: dt.datetime) -> int:
     """Return the minute of UTC's hour, of those of the sweeps, at which the journal of a zone is kept: once an hour."""
     offset = now.astimezone(zone).utcoffset() or dt.timedelta()
     begins = -(offset // dt.timedelta(minutes=1)) % 60
+    # Nepal's hours (UTC+5:45) begin at 15 minutes past UTC's. Odd minutes are rounded up to the next sweep: rounded
+    # down, a day would be written before it is over.
     return -(-begins // SWEEP_EVERY) * SWEEP_EVERY % 60
 
 

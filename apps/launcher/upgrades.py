@@ -17,19 +17,12 @@ import psycopg
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from apps.launcher.embedded_postgres import (
-    DATABASE,
-    PORT,
-    ROLE,
-    Cluster,
-    EmbeddedPostgresError,
-    find_or_create,
-    socket_folder,
-)
+from apps.launcher.disk import MEGABYTE
+from apps.launcher.postgres_cluster import DATABASE, PORT, ROLE, Cluster, find_or_create, socket_folder
+from apps.launcher.postgres_programs import EmbeddedPostgresError
 
 RESTRICTED = "loci_restricted"  # the role of apps.common.database.restriction, which policies of tables name
 KEPT, KEPT_DAYS = 2, 30
-MEGABYTE = 1024 * 1024
 RESTORED, UPGRADED = f"{DATABASE}_restored", f"{DATABASE}_upgraded"
 
 NO_SPACE_TO_UPGRADE = (

@@ -11,8 +11,8 @@ from django.conf import settings
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from apps.launcher import embedded_postgres
-from apps.launcher.embedded_postgres import EmbeddedPostgresError
+from apps.launcher import embedded_postgres, postgres_cluster
+from apps.launcher.postgres_programs import EmbeddedPostgresError
 
 OWN_PROGRAMS = ("manage.py", "gunicorn", "celery", "config.one_worker", "loci")
 LARGEST = 8  # tables that are named
@@ -95,7 +95,7 @@ def _processes() -> Iterator[psutil.Process]:
     roots = [root]
     if settings.EMBEDDED_DATABASE:
         with suppress(EmbeddedPostgresError, OSError):
-            server = embedded_postgres.postmaster(embedded_postgres.cluster_of(settings.LOCI_HOME))
+            server = embedded_postgres.postmaster(postgres_cluster.cluster_of(settings.LOCI_HOME))
             roots += [server] if server else []
     for each in roots:
         with suppress(psutil.Error):

@@ -25,6 +25,7 @@ def memory_document(memory: Memory) -> dict[str, Any]:
         "id": str(memory.pk),
         "memory": memory.text,
         **ids_of(memory),
+        # mem0's own hash of a text, by which clients may compare.
         "hash": hashlib.md5(memory.text.encode(), usedforsecurity=False).hexdigest(),
         "metadata": memory.metadata or None,
         "categories": memory.tags,

@@ -39,6 +39,7 @@ def on_run_changed(job: ExtractionRun, state: str, **kwargs: Any) -> None:
     """Give the memories of a run that has ended what its adds ask for, in the transaction that ends it."""
     if state in OPEN_STATES:
         return
+    # Several adds may have joined one run, each with metadata of its own for what comes from its messages.
     for event in events_of(job.owner_id).filter(run=job).order_by("pk"):
         if event.metadata or event.tags or event.expires_at:
             memories_of(event).update(metadata=event.metadata, tags=event.tags, expires_at=event.expires_at)

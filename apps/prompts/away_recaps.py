@@ -16,7 +16,7 @@ from apps.chats.locking import lock_chat
 from apps.chats.models import Chat
 from apps.chats.queries import access_chat
 from apps.common.scoping import Owner
-from apps.llm.backends import backend_on
+from apps.llm.backends.selection import backend_on
 from apps.llm.generation import GenerationFailed, GenerationRequest
 from apps.llm.queries import generation_connection
 from apps.memories.models import Memory

@@ -1,6 +1,9 @@
-"""What a character who speaks in a group has witnessed. History, lore, search and slots ask here."""
+"""What a character may be told: what they witnessed in a group, without what is kept from them.
 
-from collections.abc import Collection
+History, lore, search and slots ask here.
+"""
+
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from uuid import UUID
@@ -10,7 +13,8 @@ from django.db.models import Q
 from apps.chats.models import Character, Chat, Message, Participant
 from apps.chats.operations.characters import check_namespace
 from apps.common.problems import Invalid
-from apps.memories.models import Memory
+from apps.memories.models import Knowledge, Memory
+from apps.memories.secrets import Secrets, secrets_kept_from
 from apps.memories.witnesses import Said, ids_in_story, is_known_to, participant_of, participants_of, witnesses
 
 
@@ -74,6 +78,14 @@ class Viewpoint:
     def has_heard_all(self, start: int, end: int) -> bool:
         """Return whether the character witnessed all messages from index ``start`` to ``end``."""
         return self.ids is None or all(map(self.has_heard, self._messages(Q(index__range=(start, end)))))
+
+    def secrets(self, knowledge: Iterable[Knowledge]) -> Secrets:
+        """Return what ``knowledge`` says is kept from the character.
+
+        Without a character, in a group, anyone may speak: what is kept from any member.
+        """
+        names = [self.character.name] if self.character else [member.name for member in self._participants]
+        return secrets_kept_from(names, knowledge)
 
     def _messages(self, condition: Q) -> Collection[Message]:
         rows = Message.objects.for_owner(self.chat.owner_id).filter(condition, chat=self.chat)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from apps.chats.models import Chat
 from apps.chats.queries.replying import reply_connection
 from apps.common.scoping import Owner
-from apps.llm.backends import backend_on
+from apps.llm.backends.selection import backend_on
 from apps.llm.generation import GenerationRequest, PromptMessage, ServerSilent
 from apps.search.service import SearchQuery, SearchResult, search
 

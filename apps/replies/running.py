@@ -4,12 +4,13 @@ No transaction and no lock is held during the call.
 """
 
 from apps.chats.macros import resolve_card_text
+from apps.chats.models import Message
 from apps.chats.queries.replying import reply_connection
 from apps.common import jobs
 from apps.common.jobs.progress import Progress
 from apps.common.problems import Invalid, Problem
 from apps.common.stored_texts import gettext_stored, ngettext_stored
-from apps.llm.backends import backend_on
+from apps.llm.backends.selection import backend_on
 from apps.llm.generation import GenerationFailed, GenerationRequest, PromptMessage, TransientFailure
 from apps.llm.models import Connection
 from apps.prompts.assembly.prompt import assemble
@@ -96,19 +97,23 @@ def _keep(generation: Generation, text: str) -> None:
             write_text(generation, is_partial=True)
 
 
-def _request(generation: Generation, connection: Connection, *, reserved: int = 0) -> GenerationRequest:
-    """Return the request of the model, which leaves ``reserved`` tokens of the context free.
-
-    Raise Invalid if the chat went on, or the prompt doesn't fit.
-    """
-    chat = generation.chat
-    last = visible_messages(chat).order_by("-index").first()
+def _last_message(generation: Generation) -> Message | None:
+    """Return the chat's last visible message. Raise Invalid if a reply to go on from is no longer that."""
+    last = visible_messages(generation.chat).order_by("-index").first()
     if generation.mode in (Generation.Mode.SWIPE, Generation.Mode.CONTINUE):
         if generation.message_id is None:
             raise Invalid(gettext_stored("The reply was deleted in the meantime."))
         if last is None or last.pk != generation.message_id:
             raise Invalid(gettext_stored("The chat went on in the meantime."))
-    update_fields(generation, follows=last)
+    return last
+
+
+def _request(generation: Generation, connection: Connection, *, reserved: int = 0) -> GenerationRequest:
+    """Return the request of the model, which leaves ``reserved`` tokens of the context free.
+
+    Raise Invalid if the chat went on, or the prompt doesn't fit.
+    """
+    update_fields(generation, follows=_last_message(generation))
     preset = preset_or_default(generation.owner_id, generation.preset)
     reply_tokens = reply_tokens_of(preset, connection.context_tokens)
     reply = Reply(
@@ -119,7 +124,7 @@ def _request(generation: Generation, connection: Connection, *, reserved: int = 
     )
     prompt = assemble(
         PromptRequest(
-            chat=chat,
+            chat=generation.chat,
             character=generation.character,
             reply=reply,
             context_tokens=connection.context_tokens - reserved,

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from apps.chats.models import Character, Chat
 from apps.common.scoping import Owner
 from apps.memories.models import Memory
-from apps.search.hits import JOURNAL, MESSAGES
+from apps.search.scope import JOURNAL, MESSAGES
 from apps.search.service import ALL_TIERS, SearchQuery
 
 

@@ -1,6 +1,5 @@
 """Fetch the rows that match a query, with their signals, from Postgres."""
 
-import datetime as dt
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -8,29 +7,34 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from django.db.models import Q
 from django.db.models.expressions import RawSQL
-from django.db.models.functions import Coalesce, TruncDate
 from django.utils import timezone
 
-from apps.chats.queries.keys import ChatOrKeys
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.database.named_parameters import named_sql
 from apps.common.database.replica import reading_connection
 from apps.common.scoping import OWN_NAMESPACE
 from apps.memories.journal.periods import Granularity
 from apps.memories.models import Memory
-from apps.memories.visibility import MemoryQuerySet
-from apps.memories.witnesses import is_known_to
 from apps.search.presets import SearchPreset
 from apps.search.questions import ParsedQuery, Speaker, mentions
 from apps.search.ranking import Hit, TurnPosition, recency, relative_length
 from apps.search.scan import ALL_FIRST, RowsToScan, SearchTable, best_rows
+from apps.search.scope import (
+    JOURNAL,
+    MESSAGES,
+    SearchScope,
+    chats_condition,
+    entities_condition,
+    entries_condition,
+    memories_in,
+    messages_condition,
+    namespace_condition,
+    passages_condition,
+)
 from apps.text.lexemes import match_any_query, match_names_query
 from apps.text.periods import day_lexemes
 
-MESSAGES = "messages"
-JOURNAL = "journal"
 PASSAGES = SearchTable(
     table="memories_passage",
     vectors={"vector": "embedding", "window_vector": "window_embedding"},
@@ -73,46 +77,6 @@ ENTRIES = SearchTable(
 
 
 @dataclass(frozen=True)
-class SearchScope:
-    """Scope of a search: all rows of an owner, a chat, a character, or a chat plus its character's long-term memories.
-
-    ``instance`` is the client whose memories rank higher. ``before`` excludes messages from this index on.
-    ``kind``, ``since``, ``until``, ``witness``, ``namespace`` and ``where`` are filters as in SearchQuery.
-    """
-
-    owner_id: UUID
-    tiers: Collection[str]
-    chat: ChatOrKeys | None = None
-    character: UUID | None = None
-    instance: str | None = None
-    before: int | None = None
-    kind: str | None = None
-    since: dt.date | None = None
-    until: dt.date | None = None
-    witness: Collection[UUID] | None = None
-    namespace: str | None = OWN_NAMESPACE
-    where: Q | None = None
-
-    @property
-    def only_memories(self) -> bool:
-        """Return whether a filter is set that neither messages nor journal entries can meet."""
-        return self.kind is not None or self.where is not None
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Return the parameters of the rows to scan."""
-        return {
-            "owner": self.owner_id,
-            "chat": self.chat.pk if self.chat else None,
-            "character": self.character,
-            "before": self.before,
-            "since": self.since,
-            "until": self.until,
-            "namespace": self.chat.namespace if self.chat else self.namespace,
-        }
-
-
-@dataclass(frozen=True)
 class EncodedQuery:
     """The query's lexemes, and the unit vectors of the whole query and of each sentence, by ``model``.
 
@@ -140,7 +104,7 @@ def speakers_in(scope: SearchScope) -> list[Speaker]:
     """Return the speakers in the messages of the scope, those with most messages first."""
     sql = f"""
         SELECT p.speaker, p.is_user, count(*), sum(p.length)
-        FROM {PASSAGES.rows_where(_passages_condition(scope))} GROUP BY p.speaker, p.is_user ORDER BY 3 DESC
+        FROM {PASSAGES.rows_where(passages_condition(scope))} GROUP BY p.speaker, p.is_user ORDER BY 3 DESC
     """  # noqa: S608 - composed of our own constants
     with reading_connection().cursor() as cursor:
         cursor.execute(sql, scope.parameters)
@@ -154,8 +118,8 @@ def find_messages(
     if MESSAGES not in scope.tiers or scope.only_memories:
         return []
     mean_lengths = _mean_turn_lengths(speakers)
-    scanned = PASSAGES.rows_where(_messages_condition(scope))
-    to_scan = RowsToScan(scanned, scope.parameters, sampled=PASSAGES.rows_where(_chats_condition(scope)))
+    scanned = PASSAGES.rows_where(messages_condition(scope))
+    to_scan = RowsToScan(scanned, scope.parameters, sampled=PASSAGES.rows_where(chats_condition(scope)))
     rows = best_rows(PASSAGES, to_scan, preset, encoded.parameters)
     return [_message_hit(row, parsed, mean_lengths) for row in rows]
 
@@ -191,8 +155,8 @@ def find_memories(
     """
     if not set(scope.tiers) & set(Memory.Tier.values):
         return []
-    scanned, values = named_sql(_memories_in(scope).annotate(terms=TERMS).order_by().values(*SCANNED), "scope")
-    sampled = MEMORIES.rows_where(_namespace_condition(scope))
+    scanned, values = named_sql(memories_in(scope).annotate(terms=TERMS).order_by().values(*SCANNED), "scope")
+    sampled = MEMORIES.rows_where(namespace_condition(scope))
     copies = COPIES.sql(scope.owner_id)[0].replace("%s", "%(owner)s")
     shown = ALL_FIRST if scope.chat else f"{ALL_FIRST} WHERE id NOT IN ({copies})"
     to_scan = RowsToScan(f"({scanned}) p", scope.parameters | values, sampled, shown)
@@ -225,7 +189,7 @@ def find_entries(scope: SearchScope, encoded: EncodedQuery, preset: SearchPreset
         return []
     if scope.namespace != OWN_NAMESPACE and not scope.chat:
         return []
-    to_scan = RowsToScan(ENTRIES.rows_where(_entries_condition(scope)), scope.parameters)
+    to_scan = RowsToScan(ENTRIES.rows_where(entries_condition(scope)), scope.parameters)
     rows = best_rows(ENTRIES, to_scan, preset, encoded.parameters)
     return [_entry_hit(row, parsed, scope.instance) for row in rows]
 
@@ -244,10 +208,9 @@ def _entry_hit(row: dict[str, Any], parsed: ParsedQuery, instance: str | None) -
 
 def _entity_shares(scope: SearchScope, query: str, memory_ids: Sequence[UUID]) -> dict[UUID, float]:
     """Return, for each memory, the share of the query's entities that it names."""
-    sql = "SELECT id, name FROM memories_entity WHERE owner_id = %(owner)s AND strpos(%(query)s, lower(name)) > 0"
-    if scope.parameters["namespace"] is not None:
-        sql += f" AND (chat_id IS NULL OR chat_id IN ({_CHATS}{_IN_NAMESPACE}))"
-        sql += f" AND (character_id IS NULL OR character_id IN ({_CHARACTERS}{_IN_NAMESPACE}))"
+    sql = f"""
+        SELECT id, name FROM memories_entity WHERE {entities_condition(scope)} AND strpos(%(query)s, lower(name)) > 0
+    """  # noqa: S608 - composed of our own constants
     with reading_connection().cursor() as cursor:
         cursor.execute(sql, scope.parameters | {"query": query.lower()})
         rows = cursor.fetchall()
@@ -260,92 +223,3 @@ def _entity_shares(scope: SearchScope, query: str, memory_ids: Sequence[UUID]) -
     for memory_id, entity_id in links.values_list("memory_id", "entity_id"):
         names[memory_id].add(names_by_id[entity_id])
     return {memory_id: len(matched) / len(set(names_by_id.values())) for memory_id, matched in names.items()}
-
-
-# SQL
-
-
-_CHATS = "SELECT id FROM chats_chat WHERE owner_id = %(owner)s"
-_CHARACTERS = "SELECT id FROM chats_character WHERE owner_id = %(owner)s"
-_IN_NAMESPACE = " AND namespace = %(namespace)s"
-_MESSAGES = "SELECT id FROM chats_message WHERE owner_id = %(owner)s"
-
-
-def _namespace_condition(scope: SearchScope) -> str:
-    """Return the condition of the rows that may tell how common words are: nothing else is known to an end user."""
-    condition = "p.owner_id = %(owner)s"
-    return condition if scope.parameters["namespace"] is None else f"{condition} AND p.namespace = %(namespace)s"
-
-
-def _chats_condition(scope: SearchScope) -> str:
-    """Return the condition of passages in the chats of the scope, of whatever day."""
-    if scope.chat:
-        chats = "p.chat_id = %(chat)s"
-    elif scope.character:
-        chats = f"p.chat_id IN ({_CHATS} AND deleted_at IS NULL AND character_id = %(character)s)"
-    else:
-        in_namespace = _IN_NAMESPACE if scope.namespace is not None else ""
-        chats = f"p.chat_id IN ({_CHATS} AND deleted_at IS NULL{in_namespace})"
-    return f"p.owner_id = %(owner)s AND {chats}"
-
-
-def _passages_condition(scope: SearchScope) -> str:
-    condition = _chats_condition(scope)
-    days = _days_condition(scope, "coalesce(sent_at, created_at)")
-    return f"{condition} AND p.message_id IN ({_MESSAGES} AND {days})" if days else condition
-
-
-def _messages_condition(scope: SearchScope) -> str:
-    """Return the condition of passages in the scope up to the turn: later ones would crowd out earlier ones."""
-    condition = _passages_condition(scope)
-    if scope.before is None:
-        return condition
-    in_chat = " AND chat_id = %(chat)s" if scope.chat else ""
-    return f"{condition} AND p.message_id NOT IN ({_MESSAGES}{in_chat} AND index >= %(before)s)"
-
-
-def _days_condition(scope: SearchScope, moment: str) -> str:
-    """Return the condition that a moment lies within the scope's days; empty if it has none."""
-    day = f"({moment} AT TIME ZONE 'UTC')::date"
-    bounds = [f"{day} >= %(since)s"] if scope.since else []
-    bounds += [f"{day} <= %(until)s"] if scope.until else []
-    return " AND ".join(bounds)
-
-
-def _entries_condition(scope: SearchScope) -> str:
-    """Return the condition of journal entries in the scope, whose days are those of their period."""
-    conditions = ["p.owner_id = %(owner)s AND p.deleted_at IS NULL"]
-    conditions += ["%(chat)s::text = ANY(p.chats)"] if scope.chat else []
-    conditions += ["p.ends >= %(since)s"] if scope.since else []
-    conditions += ["p.starts <= %(until)s"] if scope.until else []
-    return " AND ".join(conditions)
-
-
-def _memories_in(scope: SearchScope) -> MemoryQuerySet:
-    """Return the memories of the scope: active ones, as the chat has them if it names one.
-
-    Without a chat, copies are among them.
-    """
-    rows: MemoryQuerySet = Memory.objects.for_owner(scope.owner_id).filter(tier__in=scope.tiers, hidden=False)
-    if scope.chat and scope.character:
-        rows = rows.present().active_in(scope.chat, scope.character).carried_to(scope.chat)
-    elif scope.chat:
-        rows = rows.present().learnt_in(scope.chat).filter(state_here=Memory.State.ACTIVE)
-    else:
-        rows = rows.active()
-        if scope.character:
-            rows = rows.filter(character=scope.character)
-        elif scope.namespace is not None:
-            rows = rows.in_namespace(scope.namespace)
-    if scope.where is not None:
-        rows = rows.filter(scope.where)
-    if scope.witness is not None:
-        rows = rows.filter(is_known_to(scope.character, list(scope.witness)))
-    if scope.kind:
-        rows = rows.filter(kind=scope.kind)
-    if scope.since or scope.until:
-        moment = Coalesce("valid_from__sent_at", "created_at")
-        rows = rows.alias(day=TruncDate(moment, tzinfo=dt.UTC))
-        rows = rows.filter(day__gte=scope.since) if scope.since else rows
-        rows = rows.filter(day__lte=scope.until) if scope.until else rows
-    return rows

@@ -21,7 +21,7 @@ from apps.chats.models import Chat, Message, Swipe
 from apps.common.problems import Missing
 from apps.common.scoping import Owner
 from apps.common.stored_texts import gettext_stored
-from apps.llm.backends import embedder_for
+from apps.llm.backends.selection import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.models import Passage
 from apps.text.lexemes import MAX_CHARACTERS, Lexemes

@@ -9,31 +9,22 @@ from uuid import UUID
 
 import numpy as np
 import structlog
-from django.db.models import Q
 from django.utils import timezone
 
 from apps.chats.models import Message
 from apps.chats.queries.keys import keys_of_id
 from apps.common.database.concurrent_reads import read_concurrently
 from apps.common.database.replica import from_replica
-from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
-from apps.llm.backends import embedder_for
+from apps.common.scoping import Owner, owner_id_of
+from apps.llm.backends.selection import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.models import JournalEntry, Memory
 from apps.search.excerpts import best_sentence, excerpt
-from apps.search.hits import (
-    JOURNAL,
-    MESSAGES,
-    EncodedQuery,
-    SearchScope,
-    find_entries,
-    find_memories,
-    find_messages,
-    speakers_in,
-)
+from apps.search.hits import EncodedQuery, find_entries, find_memories, find_messages, speakers_in
 from apps.search.presets import DIALOGUE, PRESETS, SearchPreset
 from apps.search.questions import ParsedQuery, parse_query, vector_preference
 from apps.search.ranking import RankedHit, rank
+from apps.search.scope import JOURNAL, MESSAGES, SearchFilters, SearchScope
 from apps.search.small_talk import says_any, small_talk_in
 from apps.search.times import times_in
 from apps.text.lexemes import lexemes_of
@@ -45,37 +36,25 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
-class SearchQuery:
+class SearchQuery(SearchFilters):
     """A query and where to search: everywhere, in a chat, or in a character's chats and memories.
 
-    With both, a chat and its character's long-term memories are searched. ``before`` excludes messages from this
-    index on. ``kind`` narrows to memories of that kind, ``since`` and ``until`` to what was said from one day to the
-    other, inclusive, in UTC, and ``witness``, ids of the character in a group, to memories that it has or witnessed.
-    ``namespace`` is what is searched without a chat: the owner's own, unless it is named. None, which searches all
-    namespaces, is for a ``where`` that names them. ``where`` narrows to memories that meet a condition.
+    With both, a chat and its character's long-term memories are searched.
     """
 
     query: str
     chat: UUID | None = None
     character: UUID | None = None
-    instance: str | None = None
     tiers: Collection[str] = TIERS
     limit: int = 10
     min_score: float = 0.0
     preset: str = "default"
-    before: int | None = None
-    kind: str | None = None
-    since: dt.date | None = None
-    until: dt.date | None = None
-    witness: Collection[UUID] | None = None
-    namespace: str | None = OWN_NAMESPACE
-    where: Q | None = None
 
     def scope(self, owner_id: UUID) -> SearchScope:
         """Return the rows of the owner that are searched."""
-        names = {field.name for field in fields(SearchScope)} - {"owner_id", "chat"}
         chat = keys_of_id(owner_id, self.chat) if self.chat else None
-        return SearchScope(owner_id, chat=chat, **{name: getattr(self, name) for name in names})
+        filters = {field.name: getattr(self, field.name) for field in fields(SearchFilters)}
+        return SearchScope(owner_id, self.tiers, chat, self.character, **filters)
 
 
 @dataclass(frozen=True)

@@ -47,8 +47,10 @@ class IdempotencyMiddleware:
             return self.get_response(request)
         try:
             owner_id = authenticated_user_id(request)
+            # Without a user, the response is a 401. A view that ignores keys waits for a model: a transaction around
+            # that would hold a connection and the key's lock for minutes.
             if owner_id is None or _is_ignored(request):
-                return self.get_response(request)  # the response is a 401
+                return self.get_response(request)
             return self._respond_once(request, owner_id, key)
         except Problem as problem:
             return problem_response(problem)
@@ -125,6 +127,7 @@ def _key_in(namespace: str, key: str) -> str:
 
 def _lock_key(owner_id: UUID, key: str) -> None:
     """Lock the key until the transaction ends. A concurrent request with the same key waits."""
+    # Of the first request there is no row yet that could be locked.
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{owner_id}:{key}"])
 

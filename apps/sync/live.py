@@ -46,6 +46,7 @@ def notify_settings_changed(owner_id: UUID, rev: int, integrity: UUID) -> None:
 
 def notify(owner_id: UUID, event: str, data: dict[str, Any]) -> None:
     """Notify an owner's clients when the current transaction commits."""
+    # Postgres refuses 8,000 bytes or more, which would fail the write: an event names rows, and clients fetch them.
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, payload(owner_id, event, data)])
 

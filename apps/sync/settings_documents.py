@@ -142,6 +142,7 @@ def _load(document: SettingsDocument) -> SettingsState:
 
 
 def _apply(patch: DocumentPatch, current: SettingsState) -> dict[str, Any]:
+    # Each `copy` may double a value: forty of them in a short patch would make a terabyte before a size is checked.
     return patch.apply(current.values, max_copied=settings.SETTINGS_KEY_MAX_BYTES)
 
 

@@ -18,7 +18,7 @@ from apps.chats.models import Chat, Message
 from apps.extraction.models import ExtractionRun
 from apps.extraction.settings.stores import change_settings
 from apps.extraction.tasks import settle_chat
-from apps.llm.backends import backend_for
+from apps.llm.backends.selection import backend_for
 from apps.llm.generation import Completion, GenerationRequest, PromptMessage
 from apps.llm.models import BrowserCall, Connection
 from apps.llm.operations import create_connection, use_for

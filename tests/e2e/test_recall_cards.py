@@ -15,7 +15,7 @@ from apps.chats.models import Chat
 from apps.chats.operations import append_messages
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Entity, Memory
-from apps.memories.operations.texts import write_version
+from apps.memories.operations.texts import NewVersion, write_version
 from apps.prompts.models import Recall
 from apps.prompts.operations import recall_turn
 from tests.e2e.test_accessibility import DESK, PHONE
@@ -176,7 +176,7 @@ def test_a_repair_note_comes_goes_with_a_cancel_and_with_the_next_reply(signed_i
     note = page.get_by_role("region", name="Repair note")
     expect(page.locator(".repair")).to_have_count(1)
     expect(note).to_have_count(0)
-    write_version(chat, "repair", text="Let it turn out to be her twin.", last=reply)
+    write_version(chat, "repair", NewVersion("Let it turn out to be her twin.", last=reply))
     page.evaluate("htmx.trigger(document.body, 'remembered')")  # as the end of a run does
     expect(note).to_contain_text("her twin")
     for size in (DESK, PHONE):
@@ -185,7 +185,7 @@ def test_a_repair_note_comes_goes_with_a_cancel_and_with_the_next_reply(signed_i
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     note.get_by_role("link", name="Don’t say it").click()
     expect(note).to_have_count(0)
-    write_version(chat, "repair", text="It was her sister.", last=reply)
+    write_version(chat, "repair", NewVersion("It was her sister.", last=reply))
     page.reload()
     expect(note).to_contain_text("her sister")
     append_messages(chat.owner, chat.pk, [parsed("Who?", is_user=True), parsed("Her sister.")])

@@ -19,7 +19,8 @@ from apps.common.scoping import system_scope
 from apps.extraction import tasks
 from apps.extraction.jobs import embedding_jobs
 from apps.extraction.models import EmbeddingJob
-from apps.llm.backends import embedder_for, selection
+from apps.llm.backends import selection
+from apps.llm.backends.selection import embedder_for
 from apps.llm.embeddings import get_embedder
 from apps.llm.http import endpoint
 from apps.llm.models import Connection

@@ -14,7 +14,7 @@ from apps.extraction.runs.queries import is_due
 from apps.memories.models import LedgerEntry, Memory, VersionedText
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.ledger import set_field
-from apps.memories.operations.texts import write_version
+from apps.memories.operations.texts import NewVersion, write_version
 from apps.memories.queries.ledger import ledger_in
 from apps.memories.queries.texts import current_version
 from tests.factories import UserFactory, make_character, make_chat, parsed
@@ -96,7 +96,7 @@ def test_a_fresh_start_sets_aside_what_is_the_chats_alone(owner: User, chat: Cha
     extract(chat)
     mira = get_or_create_entity(chat, "Mira", "character")
     set_field(chat, mira, "mood", "calm", None)
-    write_version(chat, VersionedText.Kind.SUMMARY, text="It began in Paris.")
+    write_version(chat, VersionedText.Kind.SUMMARY, NewVersion("It began in Paris."))
     before, lasting = texts(chat, tier="session"), texts(chat, tier="long_term")
     assert before
     count = Memory.objects.for_owner(owner).count()
@@ -153,7 +153,7 @@ def test_what_lost_its_source_since_a_fresh_start_does_not_come_back(owner: User
 
 def test_a_summary_ends_with_a_covered_message_though_another_was_inserted(owner: User, chat: Chat) -> None:
     last = chat.messages.with_swipes().order_by("index")[2]
-    write_version(chat, VersionedText.Kind.SUMMARY, text="A story.", parts={"messages": 3}, last=last)
+    write_version(chat, VersionedText.Kind.SUMMARY, NewVersion("A story.", parts={"messages": 3}, last=last))
     insert = Patch(index=1, insert_before=parsed("And then?"))
     patch_messages(owner, chat.pk, [insert], Guard(force=True))
     invalidate_chat(owner, chat.pk)

@@ -19,7 +19,7 @@ from apps.extraction.models import ExtractionRun
 from apps.extraction.settings.stores import settings_of
 from apps.extraction.steps.asking import Asker
 from apps.extraction.steps.context import Context
-from apps.llm.backends import backend_for
+from apps.llm.backends.selection import backend_for
 from apps.memories.models import Memory
 from apps.memories.verdicts.judging import Outcome
 from tests.factories import UserFactory, make_character, make_chat, parsed
@@ -104,7 +104,7 @@ def test_a_line_keeps_the_source_that_it_names(db: None) -> None:
     turns = {message.index: message for message in chat.messages.with_swipes().order_by("index")}
     reply = "[fact:2:permanent:sources=1] Mira lives in Paris.\n[fact:2:permanent] Mira has a red house."
     proposals = compare_with_known(context, turns, "long_term", candidates_from(context, turns, "long_term", reply))
-    assert [candidate.sources for candidate in proposals.candidates] == [(0,), (1,)]
+    assert [candidate.sources for candidate in proposals.compared.candidates] == [(0,), (1,)]
 
 
 def test_in_a_group_a_line_says_who_learns_it(db: None) -> None:

@@ -17,7 +17,7 @@ from apps.extraction.models import ExtractionRun, IndexJob
 from apps.extraction.runs.operations import request_run
 from apps.extraction.runs.settling import on_chat_committed
 from apps.extraction.settings.stores import change_settings
-from apps.llm.backends import backend_for
+from apps.llm.backends.selection import backend_for
 from apps.llm.generation import GenerationRequest, TransientFailure
 from apps.llm.operations import create_connection, use_for
 from apps.memories.models import Passage

@@ -14,7 +14,9 @@ import psycopg
 import pytest
 
 from apps.launcher import embedded_postgres
-from apps.launcher.embedded_postgres import ROLE, EmbeddedPostgresError, private_file, running, socket_folder
+from apps.launcher.embedded_postgres import running
+from apps.launcher.postgres_cluster import ROLE, private_file, socket_folder
+from apps.launcher.postgres_programs import EmbeddedPostgresError
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from apps.launcher import embedded_postgres, supervisor
-from apps.launcher.embedded_postgres import EmbeddedPostgresError
 from apps.launcher.management.commands import up
+from apps.launcher.postgres_programs import EmbeddedPostgresError
 from apps.launcher.services import all_services, one_worker, worker
 from apps.launcher.supervisor import Service, ServiceFailed
 

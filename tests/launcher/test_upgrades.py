@@ -14,7 +14,9 @@ import psycopg
 import pytest
 
 from apps.launcher import disk, upgrades
-from apps.launcher.embedded_postgres import ROLE, EmbeddedPostgresError, running, socket_folder
+from apps.launcher.embedded_postgres import running
+from apps.launcher.postgres_cluster import ROLE, socket_folder
+from apps.launcher.postgres_programs import EmbeddedPostgresError
 from apps.launcher.upgrades import dump, dumps, restore
 
 

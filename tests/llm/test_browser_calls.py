@@ -17,8 +17,9 @@ from rest_framework.test import APIClient
 
 from apps.accounts.models import User
 from apps.common.problems import Invalid
-from apps.llm.backends import backend_for, backend_on, browser
+from apps.llm.backends import browser
 from apps.llm.backends.connection_check import check_connection
+from apps.llm.backends.selection import backend_for, backend_on
 from apps.llm.browser import calls, streams
 from apps.llm.events import generation_changed
 from apps.llm.generation import (

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 from django.test import override_settings
 
-from apps.llm.backends import backend_for, connected
+from apps.llm.backends import connected
+from apps.llm.backends.selection import backend_for
 from apps.llm.generation import GenerationFailed, LimitReached, Misconfigured, TransientFailure
 from apps.llm.http import endpoint
 from apps.llm.models import Connection, TokenLimit, Usage

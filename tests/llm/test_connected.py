@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from apps.llm.backends import backend_for
+from apps.llm.backends.selection import backend_for
 from apps.llm.generation import GenerationFailed, GenerationRequest, Misconfigured, Refused, TransientFailure
 from apps.llm.models import Connection
 from apps.llm.usage.limits import usage_today

@@ -10,8 +10,8 @@ from django.conf import settings
 from django.test import override_settings
 
 from apps.common.problems import Invalid
-from apps.llm.backends import backend_for, embedder_for
 from apps.llm.backends.connection_check import check_connection, list_models
+from apps.llm.backends.selection import backend_for, embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.events import embedding_changed
 from apps.llm.generation import GenerationFailed, TransientFailure

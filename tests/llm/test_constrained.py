@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.llm.backends import backend_on
 from apps.llm.backends.connection_check import check_connection
+from apps.llm.backends.selection import backend_on
 from apps.llm.generation import GenerationFailed, GenerationRequest
 from apps.llm.models import Connection
 from apps.llm.operations import record_check, update_connection

@@ -18,8 +18,8 @@ from django.utils import timezone
 from apps.common import leases
 from apps.common.models import Lease
 from apps.llm import places
-from apps.llm.backends import backend_for, embedder_for
 from apps.llm.backends.connected import ConnectedBackend
+from apps.llm.backends.selection import backend_for, embedder_for
 from apps.llm.generation import GenerationRequest, Misconfigured, unwatched
 from apps.llm.models import Connection
 from apps.llm.operations import delete_connection
@@ -30,7 +30,7 @@ from tests.llm.test_calls import Cancelled, Watch
 CALL_OF_ANOTHER_PROCESS = """
 import sys, uuid, django
 django.setup()
-from apps.llm.backends import backend_for
+from apps.llm.backends.selection import backend_for
 from apps.llm.generation import GenerationRequest
 backend_for(uuid.UUID(sys.argv[1])).generate(GenerationRequest("greet", [{"role": "user", "content": "other"}]))
 """

@@ -8,8 +8,8 @@ from django.test import Client
 
 from apps.accounts.models import User
 from apps.llm.apis import SERVER_APIS, ServerAPI
-from apps.llm.backends import backend_for, embedder_for
 from apps.llm.backends.connection_check import check_connection
+from apps.llm.backends.selection import backend_for, embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.forms import ConnectionForm
 from apps.llm.generation import GenerationRequest, Misconfigured

@@ -28,7 +28,7 @@ from apps.memories.models import (
 )
 from apps.memories.operations.arcs import create_arc
 from apps.memories.operations.superseding import supersede
-from apps.memories.operations.texts import write_version
+from apps.memories.operations.texts import NewVersion, write_version
 from apps.memories.views.relationship_graph import MAX_PEOPLE, lay_out_graph
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 
@@ -463,7 +463,7 @@ def test_nobody_and_too_many_are_not_drawn() -> None:
 
 def test_a_text_is_written_and_an_earlier_version_made_current(site: Client, chat: Chat, book: str) -> None:
     text = "[SUMMARY]\n1. Scene and setting: the inn\n3. Key events:\n- They met.\n[/SUMMARY]"
-    first = write_version(chat, "summary", text=text, last=turn(chat, 5))
+    first = write_version(chat, "summary", NewVersion(text, last=turn(chat, 5)))
     html = page(site, f"{book}story/")
     assert "<dt>Key events</dt>" in html
     assert "<li>They met.</li>" in html

@@ -7,7 +7,7 @@ from apps.chats.models import Character, Chat
 from apps.chats.operations import branch_chat, delete_chat, purge_chat, restore_chat
 from apps.extraction.runs import modes
 from apps.memories.models import VersionedText
-from apps.memories.operations.texts import edit_text, write_version
+from apps.memories.operations.texts import NewVersion, edit_text, write_version
 from apps.memories.queries.texts import current_version, versions_of
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 
@@ -35,7 +35,9 @@ def canon(chat: Chat) -> str | None:
 
 
 def made_by_a_run(chat: Chat, text: str, at: int = 3) -> None:
-    write_version(chat, CANON, character=chat.character, text=text, last=chat.messages.with_swipes().get(index=at))
+    write_version(
+        chat, CANON, NewVersion(text, last=chat.messages.with_swipes().get(index=at)), character=chat.character
+    )
 
 
 def written(chat: Chat, text: str) -> None:
@@ -111,7 +113,7 @@ def test_texts_of_other_stories_tell_no_longer_what_was_learnt_in_a_deleted_chat
     made_by_a_run(third, "Nora has a dog.", at=1)  # before it was learnt
     make_memory(chat, "Nora lives in Paris.", character=chat.character)
     made_by_a_run(other, "Nora lives in Paris.", at=1)
-    write_version(other, VersionedText.Kind.PROFILE, character=chat.character, text="Nora is in Paris.")
+    write_version(other, VersionedText.Kind.PROFILE, NewVersion("Nora is in Paris."), character=chat.character)
     delete_chat(chat, keep_memories=True)
     assert canon(other)
     restore_chat(owner, chat.pk)

@@ -58,7 +58,7 @@ from apps.memories.operations.ledger import set_field
 from apps.memories.operations.memories import delete_memory, link_sources, restore_memory
 from apps.memories.operations.relationships import write_relationships
 from apps.memories.operations.superseding import supersede
-from apps.memories.operations.texts import write_version
+from apps.memories.operations.texts import NewVersion, write_version
 from apps.memories.queries.arcs import open_arcs_in
 from apps.memories.queries.knowledge import knowledge_in
 from apps.memories.queries.ledger import ledger_in
@@ -157,7 +157,7 @@ def supersede_by_another(world: World, row: Memory, message: Message) -> None:
 
 def write_summary(world: World, row: VersionedText, message: Message) -> None:
     parts = {"messages": message.index + 1}
-    write_version(world.chat, "summary", text=BRIDGE, parts=parts, last=message, run_id=world.run.pk)
+    write_version(world.chat, "summary", NewVersion(BRIDGE, parts=parts, last=message), run_id=world.run.pk)
 
 
 def remove_word(world: World, row: Relationship, message: Message) -> None:

@@ -8,7 +8,7 @@ from apps.chats.operations import Patch, add_participant, append_messages, patch
 from apps.chats.scenes import scene_break_change, scene_change, scenes_of
 from apps.extraction.settings.stores import change_settings
 from apps.memories.models import Memory, Scene
-from apps.memories.operations.texts import write_version
+from apps.memories.operations.texts import NewVersion, write_version
 from apps.memories.trigger_words import trigger_words
 from tests.factories import make_character, make_chat, make_memory, parsed
 
@@ -143,7 +143,7 @@ def test_recaps_of_the_last_scenes_stand_in_the_prompt(api, chat):
 
 def test_a_repair_note_stands_in_the_next_prompt_only(api, chat):
     reply = append_messages(chat.owner, chat.pk, [parsed("Mira, who is dead, waves.")]).messages[0]
-    write_version(chat, "repair", text="Let it turn out to be her twin.", last=reply)
+    write_version(chat, "repair", NewVersion("Let it turn out to be her twin.", last=reply))
     for _ in range(2):  # also when the prompt is made again
         assert "her twin" in slots(api, chat, "Who is that?")["repair"]
     append_messages(chat.owner, chat.pk, [parsed("Who is that?", is_user=True)])

@@ -11,7 +11,7 @@ from apps.chats.models import Character, Chat, Participant
 from apps.chats.operations import add_participant, append_messages
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Arc, Memory, VersionedText
-from apps.memories.operations.texts import write_version
+from apps.memories.operations.texts import NewVersion, write_version
 from apps.prompts.models import Recall
 from apps.prompts.retrieval.related import search_related
 from apps.prompts.turns import find_turn
@@ -241,6 +241,6 @@ def test_a_repair_note_reaches_the_members_who_heard_the_reply(
     heard_by_mira = {"name": "Mira", "extra": {"loci": {"witnesses": ["Mira"]}}}
     (whispered,) = append_messages(alice, group.pk, [parsed("The dead captain waves.", **heard_by_mira)]).messages
     for parts, known in (({"for_all": True}, True), ({}, False)):  # without it, it may tell what others know
-        write_version(group, "repair", text="Let it be his twin.", last=whispered, parts=parts)
+        write_version(group, "repair", NewVersion("Let it be his twin.", last=whispered, parts=parts))
         assert ("his twin" in told(api, group, mira, "Who is that?")) is known
         assert "his twin" not in told(api, group, tom, "Who is that?")

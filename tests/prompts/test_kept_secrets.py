@@ -12,7 +12,7 @@ from apps.chats.operations import add_participant, append_messages
 from apps.extraction.models import ExtractionRun
 from apps.memories.models import Arc, Entity, Knowledge, LedgerEntry, Relationship, Scene
 from apps.memories.operations.entities import get_or_create_entity
-from apps.memories.operations.texts import write_version
+from apps.memories.operations.texts import NewVersion, write_version
 from apps.prompts.settings.stores import INJECTION_SETTINGS
 from apps.search.indexing import index_messages
 from tests.factories import make_character, make_chat, make_memory, parsed
@@ -49,16 +49,16 @@ def asked(api: APIClient, chat: Chat, character: Character | None = None, text: 
 
 
 def in_canon(chat: Chat, character: Character, source: Message) -> None:
-    write_version(chat, "canon", character=character, text=f"Orr is a miller. {SECRET} He is old.", last=source)
+    write_version(chat, "canon", NewVersion(f"Orr is a miller. {SECRET} He is old.", last=source), character=character)
 
 
 def in_profile(chat: Chat, character: Character, source: Message) -> None:
     state = {"character_state": "Orr is tired.", "world_state": f"It is winter. {SECRET} It snows."}
-    write_version(chat, "profile", character=character, parts=state, last=source)
+    write_version(chat, "profile", NewVersion(parts=state, last=source), character=character)
 
 
 def in_summary(chat: Chat, character: Character, source: Message) -> None:
-    write_version(chat, "summary", text=f"They met. {SECRET} They went on.", last=source)
+    write_version(chat, "summary", NewVersion(f"They met. {SECRET} They went on.", last=source))
 
 
 def in_long_term(chat: Chat, character: Character, source: Message) -> None:
@@ -178,7 +178,7 @@ def test_an_alias_of_the_character_is_the_character(api: APIClient, story: Chat,
     ],
 )
 def test_secrets_in_other_languages(api: APIClient, story: Chat, secret: str, told: str, other: str) -> None:
-    write_version(story, "summary", text=f"{other} {told}", last=story.messages.get(index=1))
+    write_version(story, "summary", NewVersion(f"{other} {told}", last=story.messages.get(index=1)))
     assert told in str(asked(api, story)["slots"])
     kept(story, "unaware", "Orr", text=secret)
     slots = str(asked(api, story)["slots"])

@@ -10,7 +10,7 @@ from apps.chats.message_data.parsed import ParsedSwipe
 from apps.chats.models import Message
 from apps.chats.operations import Patch, append_messages, patch_messages
 from apps.memories.models import VersionedText
-from apps.memories.operations.texts import write_version
+from apps.memories.operations.texts import NewVersion, write_version
 from apps.prompts.repair_notes import pending_note
 from tests.factories import parsed
 
@@ -22,7 +22,7 @@ ANY = Guard(force=True)
 def reply(chat) -> Message:
     """Return a reply about which there is a note."""
     message = append_messages(chat.owner, chat.pk, [parsed("Mira, who is dead, waves.")]).messages[0]
-    write_version(chat, "repair", text="Let it turn out to be her <twin>.", last=message)
+    write_version(chat, "repair", NewVersion("Let it turn out to be her <twin>.", last=message))
     return message
 
 
@@ -81,7 +81,7 @@ def test_a_note_does_not_stand_in_a_prompt_without_its_reply(api, chat, reply):
 
 def test_what_shows_the_next_prompt_shows_the_note_of_the_reply_to_the_last_turn(api, alice, chat):
     _, answer = append_messages(chat.owner, chat.pk, [parsed("Who?", is_user=True), parsed("Mira waves.")]).messages
-    write_version(chat, "repair", text="Let it turn out to be her twin.", last=answer)
+    write_version(chat, "repair", NewVersion("Let it turn out to be her twin.", last=answer))
     preview = api.post(f"/api/v1/chats/{chat.pk}/prompt/preview/", {}).json()
     assert "twin" in next(slot["text"] for slot in preview["slots"] if slot["name"] == "repair")
     assert "twin" in preview["messages"][-1]["content"]

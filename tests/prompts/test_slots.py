@@ -8,7 +8,7 @@ from apps.chats.operations import add_participant, append_messages
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Relationship
 from apps.memories.operations.entities import get_or_create_entity
-from apps.memories.operations.texts import edit_text, write_version
+from apps.memories.operations.texts import NewVersion, edit_text, write_version
 from apps.prompts.operations import recall_turn
 from apps.prompts.retrieval.texts import summary_entries
 from apps.prompts.settings.stores import INJECTION_SETTINGS
@@ -30,10 +30,12 @@ def story(chat):
     source = chat.messages.get(index=1)
     mira, tom = (get_or_create_entity(chat, name, "character") for name in ("Mira", "Tom"))
     mill = get_or_create_entity(chat, "The mill", "place")
-    write_version(chat, "canon", character=chat.character, text="Mira grew up at sea. She fled the war.", last=source)
+    write_version(
+        chat, "canon", NewVersion("Mira grew up at sea. She fled the war.", last=source), character=chat.character
+    )
     sections = {"character_state": "She is tired.", "world_state": "It is winter.", "relationship_matrix": "Tom: wary"}
-    write_version(chat, "profile", character=chat.character, parts=sections, last=source)
-    write_version(chat, "summary", text="They met at dawn. They crossed the river.", last=source)
+    write_version(chat, "profile", NewVersion(parts=sections, last=source), character=chat.character)
+    write_version(chat, "summary", NewVersion("They met at dawn. They crossed the river.", last=source))
     here = {"owner": chat.owner, "chat": chat, "source": source}
     Arc.objects.create(**here, text="Who stole the ledger?")
     Relationship.objects.create(**here, subject=mira, target=tom, descriptor="wary", magnitude="high")
@@ -57,7 +59,7 @@ SUMMARY = """1. Scene and setting: The attic of the Salt Wren, at night.
 
 
 def test_a_summary_without_room_loses_the_oldest_events_and_not_the_present(api, chat):
-    write_version(chat, "summary", text=SUMMARY, last=chat.messages.with_swipes().get(index=1))
+    write_version(chat, "summary", NewVersion(SUMMARY, last=chat.messages.with_swipes().get(index=1)))
     whole = texts(api, chat)["short_term"]
     kept = []
     for budget in (110, 95, 80, 65):
@@ -89,7 +91,9 @@ def test_every_layer_has_its_slot(api, chat, story):
 
 
 def test_numbers_of_a_list_stay_with_its_sentences(chat):
-    write_version(chat, "summary", text="1. They met at dawn. At sea.\n2.\n3. They crossed the river.", last=None)
+    write_version(
+        chat, "summary", NewVersion("1. They met at dawn. At sea.\n2.\n3. They crossed the river.", last=None)
+    )
     lines = [entry.line for entry in summary_entries(find_turn(chat, "Where to?"), chat.character)]
     assert lines == ["1. They met at dawn.", "At sea.", "3. They crossed the river."]
 
@@ -106,7 +110,7 @@ def test_what_is_learnt_after_a_turn_is_not_told_in_it(api, chat, story):
     Knowledge.objects.create(**here, kind="knows", subject=mira, text="The key is lost.")
     LedgerEntry.objects.create(**here, entity=mira, field="goal", value="to find the key")
     for kind, character in (("summary", None), ("profile", chat.character), ("canon", chat.character)):
-        write_version(chat, kind, character=character, text=f"By the {kind}, she lost the key.", last=reply)
+        write_version(chat, kind, NewVersion(f"By the {kind}, she lost the key.", last=reply), character=character)
     assert texts(api, chat) == before
     append_messages(chat.owner, chat.pk, [parsed("Oh.", is_user=True)])
     after = texts(api, chat)
@@ -146,9 +150,11 @@ def test_each_member_of_a_group_has_a_view_of_their_own(api, alice):
     )
     Relationship.objects.create(**here, subject=people["Mira"], target=people["Tom"], descriptor="guilty")
     LedgerEntry.objects.create(**here, entity=people["Mira"], field="carried", value="the hidden key")
-    write_version(chat, "summary", text="They hid the key.", last=here["source"])
+    write_version(chat, "summary", NewVersion("They hid the key.", last=here["source"]))
     for character in (mira, tom):
-        write_version(chat, "profile", character=character, text=f"{character.name} is calm.", last=here["source"])
+        write_version(
+            chat, "profile", NewVersion(f"{character.name} is calm.", last=here["source"]), character=character
+        )
     told_mira, told_tom = (texts(api, chat, character=str(one.pk)) for one in (mira, tom))
     assert set(told_mira) >= {"short_term", "profiles", "relationships", "epistemic", "state_ledger"}
     assert set(told_tom) == {"profiles"}

@@ -13,10 +13,11 @@ from apps.chats.operations import branch_chat
 from apps.memories.models import Memory
 from apps.memories.other_branches import is_copy
 from apps.search import scan
-from apps.search.hits import EncodedQuery, SearchScope, find_memories
+from apps.search.hits import EncodedQuery, find_memories
 from apps.search.presets import PRESETS
 from apps.search.questions import parse_query
 from apps.search.scan import K1
+from apps.search.scope import SearchScope
 from apps.text.lexemes import Lexemes
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 from tests.properties import WITH_DATABASE

@@ -11,16 +11,9 @@ from urllib.parse import quote
 import psycopg
 from django.db import connection
 
-from apps.launcher import embedded_postgres
-from apps.launcher.embedded_postgres import (
-    TEST_SETTINGS,
-    Cluster,
-    execute,
-    find_or_create,
-    make_private,
-    postmaster,
-    write_private,
-)
+from apps.launcher import postgres_cluster
+from apps.launcher.embedded_postgres import TEST_SETTINGS, postmaster
+from apps.launcher.postgres_cluster import Cluster, execute, find_or_create, make_private, write_private
 from tests.postgres import CLUSTER_HOME
 
 RULE = "local replication all peer map=loci\n"
@@ -85,7 +78,7 @@ def standby() -> Iterator[Standby]:
             copy = Standby(primary, folder)
             (folder / "postgres").mkdir()
             make_private(folder / "postgres", primary.user)
-            server = ["--host", embedded_postgres.socket_folder(CLUSTER_HOME).resolve(), "--username", "loci"]
+            server = ["--host", postgres_cluster.socket_folder(CLUSTER_HOME).resolve(), "--username", "loci"]
             options = ["--checkpoint", "fast", "--write-recovery-conf", "--no-sync", "--no-manifest"]
             execute(primary, "pg_basebackup", *server, *options, "--pgdata", copy.cluster.data)
             copy.start()

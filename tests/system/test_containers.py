@@ -21,7 +21,7 @@ from django.utils.timezone import now
 
 from apps.common.health import delete_heartbeats
 from apps.common.models import Lease
-from apps.launcher.embedded_postgres import find_or_create
+from apps.launcher.postgres_cluster import find_or_create
 from apps.launcher.system_user import SystemUser
 from config.env import ROOT
 from tests.conftest import WORKER_TIMEOUT, WebServer

@@ -14,7 +14,9 @@ import psycopg
 import pytest
 
 from apps.launcher import postgres_programs
-from apps.launcher.embedded_postgres import ROLE, EmbeddedPostgresError, running, socket_folder
+from apps.launcher.embedded_postgres import running
+from apps.launcher.postgres_cluster import ROLE, socket_folder
+from apps.launcher.postgres_programs import EmbeddedPostgresError
 from config.env import ROOT
 from tests.launcher.test_embedded_postgres import connect, postmaster, stop_whatever_runs
 from tests.launcher.test_embedded_postgres import home as home

@@ -13,7 +13,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from apps.launcher.embedded_postgres import ROLE, running, socket_folder
+from apps.launcher.embedded_postgres import running
+from apps.launcher.postgres_cluster import ROLE, socket_folder
 from apps.launcher.upgrades import dumps, restore
 from config.env import ROOT
 from tests.launcher.test_embedded_postgres import home as home

@@ -1,15 +1,15 @@
 """Create and update chats."""
 
-from typing import Any
+from typing import Any, Unpack
 from uuid import UUID
 
 from django.db import transaction
 
 from apps.chats.locking import NO_INTEGRITY, Guard, lock_chat, record_change
 from apps.chats.message_data.layout import forget_layout
-from apps.chats.models import Character, Chat, ChatChange, Persona
+from apps.chats.models import Chat, ChatChange, Persona
 from apps.chats.operations.characters import check_namespace
-from apps.chats.operations.details import HEADER_KEYS, check_details_rebase, details_before
+from apps.chats.operations.details import HEADER_KEYS, Details, check_details_rebase, details_before
 from apps.chats.operations.metadata import check_size
 from apps.chats.quotas import require_room_for_chat
 from apps.common.database.rows import first_or_missing
@@ -20,18 +20,16 @@ from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
 def create_chat(
     owner: Owner,
     *,
-    title: str,
-    character: Character | None = None,
-    user_name: str = "",
-    persona: Persona | None = None,
     metadata: dict[str, Any] | None = None,
     namespace: str | None = None,
+    **details: Unpack[Details],
 ) -> Chat:
     """Create an empty chat. The title defaults to the character's name, the user's name to the persona's.
 
     The namespace defaults to the character's. Raise QuotaExceeded, TooLarge for metadata beyond
     CHAT_METADATA_MAX_BYTES, Invalid for a character of another namespace, and Missing if the persona is deleted.
     """
+    character, persona = details.get("character"), details.get("persona")
     if namespace is None:
         namespace = character.namespace if character else OWN_NAMESPACE
     check_namespace(character, namespace)
@@ -40,9 +38,9 @@ def create_chat(
         persona = _lock_persona(persona)
     chat = insert_chat(
         owner_id_of(owner),
-        title=title or (character.name if character else "New chat"),
+        title=details.get("title") or (character.name if character else "New chat"),
         character=character,
-        user_name=user_name or (persona.name if persona else ""),
+        user_name=details.get("user_name") or (persona.name if persona else ""),
         persona=persona,
         metadata=metadata or {},
         namespace=namespace,
@@ -66,7 +64,7 @@ def _lock_persona(persona: Persona) -> Persona:
 
 
 @transaction.atomic
-def update_chat(chat: Chat, *, guard: Guard = NO_INTEGRITY, is_use: bool = True, **fields: Any) -> Chat:
+def update_chat(chat: Chat, *, guard: Guard = NO_INTEGRITY, is_use: bool = True, **fields: Unpack[Details]) -> Chat:
     """Change title, character, persona and user name, and return the chat. Equal values write nothing.
 
     With a persona, and no other name, the user is called as it is. Unless ``is_use``, the chat keeps its place in the
@@ -75,9 +73,9 @@ def update_chat(chat: Chat, *, guard: Guard = NO_INTEGRITY, is_use: bool = True,
     """
     chat = lock_chat(chat.owner_id, chat.pk, guard)
     check_namespace(fields.get("character"), chat.namespace)
-    if fields.get("persona") is not None:
-        fields["persona"] = _lock_persona(fields["persona"])
-        fields.setdefault("user_name", fields["persona"].name)
+    if (persona := fields.get("persona")) is not None:
+        fields["persona"] = locked = _lock_persona(persona)
+        fields.setdefault("user_name", locked.name)
     changed = {name: value for name, value in fields.items() if getattr(chat, name) != value}
     if not changed:
         return chat

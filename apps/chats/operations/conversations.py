@@ -34,7 +34,7 @@ def start_conversation(
     ``greeting`` is the number of the one that is shown, or the first one if there is none with this number. ``fields``
     are the title and the metadata. Raise as ``create_chat``.
     """
-    chat = create_chat(owner, **{"title": ""} | fields, character=character, user_name=user_name, persona=persona)
+    chat = create_chat(owner, **fields, character=character, user_name=user_name, persona=persona)
     return _greet(chat, character, character.greetings, greeting)
 
 

@@ -1,7 +1,7 @@
 """What a change of a chat's title, character, persona or user name keeps for undo, and what was changed since."""
 
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import Any, TypedDict
 from uuid import UUID
 
 from apps.chats.locking import Guard, IntegrityConflict, PatchConflict
@@ -9,6 +9,16 @@ from apps.chats.message_data.layout import restore_layout
 from apps.chats.models import Character, Chat, ChatChange, Persona
 from apps.chats.queries.changes import HistoryGone, changes_since, rev_of
 from apps.chats.serializers import details_document
+
+
+class Details(TypedDict, total=False):
+    """The fields of a chat that ``update_chat`` may change. A new chat has defaults for them."""
+
+    title: str
+    character: Character | None
+    user_name: str
+    persona: Persona | None
+
 
 # The keys of a chat's fields in the header of its file.
 HEADER_KEYS = {"user_name": "user_name", "character": "character_name"}

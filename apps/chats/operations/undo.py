@@ -1,6 +1,5 @@
 """Undo a write to a chat, from the earlier state that the change log keeps."""
 
-import datetime as dt
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,6 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from apps.chats.dates import parse_date
 from apps.chats.locking import (
     Guard,
     IntegrityConflict,
@@ -22,9 +20,9 @@ from apps.chats.locking import (
     messages_of_change,
     record_change,
 )
-from apps.chats.message_data.namespaces import ends_scene, is_left_out
-from apps.chats.models import Chat, ChatChange, Message, Swipe
+from apps.chats.models import Chat, ChatChange, Message
 from apps.chats.operations.details import changed_details, details_state, restore_details
+from apps.chats.operations.message_states import save_states
 from apps.chats.operations.metadata import metadata_change
 from apps.chats.operations.patching import ordered_ids, save_order
 from apps.chats.queries.changes import Changes, HistoryGone
@@ -207,79 +205,10 @@ def _restore_messages(chat: Chat, change: ChatChange) -> tuple[list[Message], bo
             order.insert(index, pk)
     index_of = {pk: index for index, pk in enumerate(order)}
     Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=added).delete()
-    restored = _save_states(chat, [state | {"index": index_of[UUID(state["id"])]} for state in states])
+    restored = save_states(chat, [state | {"index": index_of[UUID(state["id"])]} for state in states])
     save_order(chat, order)
     chat.message_count = len(order)
     return restored, any(before != after for before, after in zip(current, order, strict=False))
-
-
-def _save_states(chat: Chat, states: list[dict[str, Any]]) -> list[Message]:
-    """Save messages over the current ones. Each gets a new rev, so that patches for an earlier rev fail."""
-    participants = set(chat.participants.values_list("pk", flat=True))
-    messages = [_message_of(state, chat, participants) for state in states]
-    stored = chat.messages.in_bulk([message.pk for message in messages])
-    for message, state in zip(messages, states, strict=True):
-        if earlier := stored.get(message.pk):
-            message.rev, message.withheld = max(message.rev, earlier.rev), earlier.withheld
-        message.rev += 1
-        message.updated_at = timezone.now()
-        message.save(force_insert=earlier is None, force_update=earlier is not None)
-        _save_swipes(message, state)
-    return messages
-
-
-def _save_swipes(message: Message, state: dict[str, Any]) -> None:
-    swipes = _swipes_of(state, message)
-    kept = [swipe.pk for swipe in swipes]
-    Swipe.objects.for_owner(message.owner_id).filter(message=message).exclude(pk__in=kept).delete()
-    Swipe.objects.bulk_create(
-        swipes,
-        update_conflicts=True,
-        unique_fields=["id"],
-        update_fields=["position", "mes", "extra", "info", "instance"],
-    )
-
-
-def _message_of(state: dict[str, Any], chat: Chat, participants: set[UUID]) -> Message:
-    """Return the row for a ``drafts.message_state``, without its participant if that has left the chat."""
-    participant = UUID(state["participant"]) if state["participant"] else None
-    active = state["swipes"][state["swipe_id"]]
-    return Message(
-        id=UUID(state["id"]),
-        owner_id=chat.owner_id,
-        chat=chat,
-        index=state["index"],
-        rev=state["rev"],
-        name=state["name"],
-        participant_id=participant if participant in participants else None,
-        is_user=state["is_user"],
-        is_system=state["is_system"],
-        withheld=state.get("withheld", False),
-        send_date=state["send_date"],
-        sent_at=parse_date(state["send_date"]),
-        swipe_id=state["swipe_id"],
-        ends_scene=ends_scene(active["extra"]),
-        left_out=is_left_out(active["extra"]),
-        layout=state["layout"],
-        created_at=dt.datetime.fromisoformat(state["created_at"]),
-    )
-
-
-def _swipes_of(state: dict[str, Any], message: Message) -> list[Swipe]:
-    return [
-        Swipe(
-            id=UUID(swipe["id"]),
-            owner_id=message.owner_id,
-            message=message,
-            position=position,
-            mes=swipe["mes"],
-            extra=swipe["extra"],
-            info=swipe["info"],
-            instance=swipe.get("instance", ""),
-            created_at=dt.datetime.fromisoformat(swipe["created_at"]),
-        )
-        for position, swipe in enumerate(state["swipes"])
-    ]
 
 
 def _restored_keys(chat: Chat, change: ChatChange) -> Collection[str]:

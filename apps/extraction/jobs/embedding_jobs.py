@@ -23,7 +23,7 @@ from apps.common.problems import Conflict
 from apps.common.scoping import Owner, owner_id_of
 from apps.common.stored_texts import gettext_stored, msgid_of
 from apps.extraction.models import EmbeddingJob
-from apps.llm.backends import embedder_for
+from apps.llm.backends.selection import embedder_for
 from apps.llm.embeddings import LOCAL_MODELS, Embedder, EmbeddingUnavailable, installation_model
 from apps.llm.generation import TransientFailure
 from apps.llm.models import Connection

@@ -14,8 +14,7 @@ from apps.extraction.steps.context import Context
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.llm.generation import BUILTIN
 from apps.memories.verdicts.judging import Compare
-from apps.memories.verdicts.known_statements import Pair
-from apps.memories.verdicts.thresholds import Thresholds
+from apps.memories.verdicts.known_statements import Pair, Thresholds
 from apps.memories.verdicts.uncertain_pairs import Relation
 
 ANSWER_TOKENS = 20

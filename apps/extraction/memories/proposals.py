@@ -1,6 +1,5 @@
 """What becomes of proposed memories: they are compared with known ones, judged, and written."""
 
-import datetime as dt
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
@@ -16,7 +15,7 @@ from apps.extraction.memories.relationships import find_relationship_changes
 from apps.extraction.memories.triggers import find_triggers
 from apps.extraction.parsers.records import ParsedLines
 from apps.extraction.steps.context import Context, StageOutcome, Write
-from apps.llm.backends import embedder_for, vectors_if_available
+from apps.llm.backends.selection import embedder_for, vectors_if_available
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.generation import Refused
 from apps.memories.candidates import Candidate
@@ -24,7 +23,7 @@ from apps.memories.models import Memory
 from apps.memories.operations.verdicts import Limits, VerdictBatch, hash_of, write_verdicts
 from apps.memories.verdicts.former_texts import open_to_change, with_former_texts
 from apps.memories.verdicts.judging import Outcome, Verdict, judge
-from apps.memories.verdicts.known_statements import Neighbour, Pair
+from apps.memories.verdicts.known_statements import CandidateBatch, Neighbour, Pair
 from apps.memories.verdicts.neighbours import (
     ComparisonScope,
     find_neighbours,
@@ -32,7 +31,6 @@ from apps.memories.verdicts.neighbours import (
     neighbours_by_words,
     unembedded_memories,
 )
-from apps.memories.verdicts.thresholds import Thresholds
 from apps.memories.verdicts.uncertain_pairs import Relation, uncertain_pairs
 from apps.memories.witnesses import participants_of
 
@@ -43,22 +41,18 @@ MAX_REEMBEDDED_PER_STEP = 2000  # memories re-embedded per step after a change o
 class Proposals:
     """Candidates of one tier, and the memories that each is compared with.
 
-    ``batch`` has no verdicts yet. ``times`` are those of the turns, by number; ``previous_ids`` are memories that were
-    made from the same messages.
+    ``batch`` has no verdicts yet. ``previous_ids`` are memories that were made from the same messages.
     """
 
     batch: VerdictBatch
-    candidates: Sequence[Candidate]
-    neighbours: Sequence[Sequence[Neighbour]]
-    thresholds: Thresholds
-    times: Mapping[int, dt.datetime | None]
+    compared: CandidateBatch
     previous_ids: Set[UUID]
     unused: Sequence[str]
 
     @property
     def uncertain_pairs(self) -> list[Pair]:
         """Return the pairs of statements that a model should be asked about."""
-        return uncertain_pairs(self.candidates, self.neighbours, self.batch.vectors, self.thresholds, self.times)
+        return uncertain_pairs(self.compared)
 
 
 def remember(context: Context, turns: Mapping[int, Message], tier: str, reply: str) -> StageOutcome:
@@ -93,10 +87,13 @@ def compare_with_known(
     previous_ids = memory_ids_from(context.chat, turns.values()) if lines else []
     return Proposals(
         batch=batch,
-        candidates=list(lines.values()),
-        neighbours=_neighbours(context, batch, lines, previous_ids) if lines else [],
-        thresholds=pair_questions.thresholds_of(settings, by_words=vectors is None),
-        times={number: turn.sent_at for number, turn in turns.items()},
+        compared=CandidateBatch(
+            candidates=list(lines.values()),
+            neighbours=_neighbours(context, batch, lines, previous_ids) if lines else [],
+            vectors=vectors,
+            given_thresholds=pair_questions.thresholds_of(settings, by_words=vectors is None),
+            times={number: turn.sent_at for number, turn in turns.items()},
+        ),
         previous_ids=set(previous_ids),
         unused=parsed.unused,
     )
@@ -126,15 +123,7 @@ def _neighbours(
 
 def outcome_of(context: Context, proposals: Proposals, answers: Mapping[Pair, Relation] | None) -> StageOutcome:
     """Return the outcome of a tier's proposals; ``answers`` are a model's, None if none is connected."""
-    verdicts = judge(
-        proposals.candidates,
-        proposals.neighbours,
-        proposals.batch.vectors,
-        proposals.thresholds,
-        answers,
-        pair_questions.comparison_for(context),
-        proposals.times,
-    )
+    verdicts = judge(proposals.compared, answers=answers, compare=pair_questions.comparison_for(context))
     if context.has_model:
         verdicts = _reject_excess(verdicts, context.settings.new_per_kind, proposals.previous_ids)
     batch = replace(proposals.batch, verdicts=verdicts)

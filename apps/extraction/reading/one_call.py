@@ -23,7 +23,7 @@ from apps.extraction.steps.context import Context, StageOutcome, Window, turns_m
 from apps.extraction.steps.turns import fitting, messages_between
 from apps.extraction.tier import Form
 from apps.extraction.tiers import continuity, long_term
-from apps.llm.backends import vectors_if_available
+from apps.llm.backends.selection import vectors_if_available
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory
 from apps.memories.queries.memories import active_memories

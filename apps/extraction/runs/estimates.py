@@ -12,7 +12,7 @@ from apps.extraction.progress import messages_to_extract
 from apps.extraction.settings.plans import MAX_MESSAGES, MAX_TOKENS, ReadingPlan, plan_for
 from apps.extraction.settings.schema import READING_TIERS, Settings
 from apps.extraction.settings.stores import settings_of
-from apps.llm.backends import backend_for
+from apps.llm.backends.selection import backend_for
 from apps.llm.generation import GenerationBackend
 from apps.llm.queries import generation_connection
 from apps.memories.witnesses import learners

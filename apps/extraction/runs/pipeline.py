@@ -29,7 +29,7 @@ from apps.extraction.settings.stores import settings_of
 from apps.extraction.steps import recording
 from apps.extraction.steps.asking import Asker
 from apps.extraction.steps.context import Context, StageOutcome, Window
-from apps.llm.backends import backend_for
+from apps.llm.backends.selection import backend_for
 from apps.llm.generation import Refused, get_backend
 from apps.memories.models import Memory
 from apps.memories.witnesses import learners

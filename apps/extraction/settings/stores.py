@@ -26,7 +26,7 @@ from apps.common.settings.declarations import Schema
 from apps.common.settings.inheritance import SettingsSource
 from apps.extraction.models import MemorySettings, ScopedSettings
 from apps.extraction.settings.schema import SETTINGS, Settings, resolve
-from apps.llm.backends import backend_for
+from apps.llm.backends.selection import backend_for
 
 
 class SettingsChanged(Conflict):

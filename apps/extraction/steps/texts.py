@@ -3,13 +3,12 @@
 import datetime as dt
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
 from apps.chats.models import Character
 from apps.extraction.models import BACKED_OFF, ExtractionRun, ModelCall
 from apps.extraction.steps.context import Context, StageOutcome
 from apps.memories.models import VersionedText
-from apps.memories.operations.texts import write_version
+from apps.memories.operations.texts import NewVersion, write_version
 from apps.memories.queries.knowledge import knowledge_in
 from apps.memories.queries.texts import current_version
 from apps.memories.secrets import secrets_kept_from
@@ -20,12 +19,12 @@ def text_outcome(
     context: Context,
     kind: str,
     current: VersionedText | None,
+    new: NewVersion,
     *,
     counted_as: str,
     character: Character | None = None,
-    **fields: Any,
 ) -> StageOutcome:
-    """Return the outcome that writes a version with ``fields``, which was made from the version ``current``.
+    """Return the outcome that writes a version, which was made from the version ``current``.
 
     Nothing is written if another one has become current in the meantime, by an edit or an invalidation.
     """
@@ -33,7 +32,7 @@ def text_outcome(
     def write() -> Counter[str]:
         if current_version(context.chat, kind, character) != current:
             return Counter()
-        write_version(context.chat, kind, character=character, run_id=context.run.pk, **fields)
+        write_version(context.chat, kind, new, character=character, run_id=context.run.pk)
         return Counter({counted_as: 1})
 
     return StageOutcome([write])

@@ -20,7 +20,7 @@ from apps.extraction.models import ModelTest
 from apps.extraction.prompts.rendering import templates_of
 from apps.extraction.suitability.running import SuitabilityReport, question_count, run
 from apps.extraction.suitability.scoring import TrialResult
-from apps.llm.backends import backend_on
+from apps.llm.backends.selection import backend_on
 from apps.llm.generation import GenerationBackend, get_backend
 from apps.llm.models import Connection
 

@@ -25,7 +25,7 @@ from apps.extraction.runs.queries import seconds_left
 from apps.extraction.settings.presets import PRESETS, current_preset
 from apps.extraction.settings.schema import SETTINGS, resolve
 from apps.extraction.settings.stores import stored_settings
-from apps.llm.backends import backend_for
+from apps.llm.backends.selection import backend_for
 from apps.llm.templatetags.connection_filters import thousands
 
 register = template.Library()

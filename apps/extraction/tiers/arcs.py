@@ -19,7 +19,7 @@ from apps.extraction.steps.context import Context, StageOutcome, Window, turns_m
 from apps.extraction.steps.dictation import Dictation
 from apps.extraction.steps.turns import messages_between, source_of, within_budget
 from apps.extraction.tier import Form, ShownEntries, Tier
-from apps.llm.backends import vectors_if_available
+from apps.llm.backends.selection import vectors_if_available
 from apps.memories.models import Arc, Memory, Scene
 from apps.memories.operations.arcs import open_arc, resolve_arc
 from apps.memories.queries.arcs import open_arcs_in
@@ -109,7 +109,7 @@ def _outcome_of(
     def write() -> Counter[str]:
         for text, message, vector in changes.opened:
             model = changes.model if vector is not None else ""
-            open_arc(context.chat, text, message, vector=vector, model=model, run_id=context.run.pk, character=None)
+            open_arc(context.chat, text, message, vector=vector, model=model, run_id=context.run.pk)
         resolved = sum(resolve_arc(arc, message, summary) for arc, message, summary in changes.resolved.values())
         return Counter(arcs=len(changes.opened), resolved=resolved)
 

@@ -18,6 +18,7 @@ from apps.extraction.steps.turns import fitting, messages_between
 from apps.extraction.tier import Tier
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Arc, Memory, VersionedText
+from apps.memories.operations.texts import NewVersion
 from apps.memories.queries.arcs import resolved_arcs_of
 from apps.memories.queries.memories import active_memories
 from apps.memories.queries.texts import current_version, is_outdated
@@ -63,11 +64,9 @@ def run(context: Context, window: Window) -> StageOutcome:
         context,
         VersionedText.Kind.CANON,
         current,
+        NewVersion(text, last=last, made_at=context.step_began),
         counted_as="canon",
         character=context.character,
-        text=text,
-        last=last,
-        made_at=context.step_began,
     )
 
 

@@ -22,7 +22,7 @@ from apps.extraction.steps.turns import parts_of
 from apps.extraction.tier import Tier
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory, VersionedText
-from apps.memories.operations.texts import replace_current, write_version
+from apps.memories.operations.texts import NewVersion, replace_current, write_version
 from apps.memories.queries.memories import active_memories
 from apps.memories.queries.texts import current_version
 
@@ -111,11 +111,11 @@ def outcome_of(context: Context, check: ReplyCheck, answer: str) -> StageOutcome
 
     def write() -> Counter[str]:
         parts = {"issues": issues, "message": str(check.reply.pk)}
-        common: dict[str, Any] = {"last": check.reply, "run_id": context.run.pk}
-        text = "\n".join(issue["text"] for issue in issues)
-        write_version(context.chat, VersionedText.Kind.CONTINUITY, text=text, parts=parts, **common)
+        found = NewVersion("\n".join(issue["text"] for issue in issues), parts, check.reply)
+        write_version(context.chat, VersionedText.Kind.CONTINUITY, found, run_id=context.run.pk)
         if note:
-            write_version(context.chat, VersionedText.Kind.REPAIR, text=note, parts={"for_all": True}, **common)
+            repair = NewVersion(note, {"for_all": True}, check.reply)
+            write_version(context.chat, VersionedText.Kind.REPAIR, repair, run_id=context.run.pk)
         else:
             replace_current(context.chat, VersionedText.Kind.REPAIR)
         return Counter(contradictions=len(issues))

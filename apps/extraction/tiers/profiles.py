@@ -16,6 +16,7 @@ from apps.extraction.steps.texts import backs_off, is_members_turn, tellable, te
 from apps.extraction.steps.turns import messages_between, within_budget
 from apps.extraction.tier import Tier
 from apps.memories.models import Memory, Scene, VersionedText
+from apps.memories.operations.texts import NewVersion
 from apps.memories.queries.arcs import resolved_arcs_of
 from apps.memories.queries.memories import active_memories
 from apps.memories.queries.texts import current_version, is_outdated
@@ -56,16 +57,14 @@ def run(context: Context, window: Window) -> StageOutcome:
         "relationship_matrix": _of_others(profile.relationship_matrix),
     }
 
-    return text_outcome(
-        context,
-        VersionedText.Kind.PROFILE,
-        current,
-        counted_as="profiles",
-        character=context.character,
+    new = NewVersion(
         text="\n\n".join(filter(None, parts.values())),
         parts=parts,
         last=max(turns.values(), key=lambda turn: turn.index, default=None),
         made_at=context.step_began,
+    )
+    return text_outcome(
+        context, VersionedText.Kind.PROFILE, current, new, counted_as="profiles", character=context.character
     )
 
 

@@ -77,23 +77,8 @@ def _outcome_of(
     recaps: Mapping[int, str] | None = None,
     starts: Sequence[Message] = (),
 ) -> StageOutcome:
-    """Return the outcome for the detector's scene starts that are accepted, and for the given ``starts``.
-
-    ``recaps`` are those of the scenes before messages, by index.
-    """
-    start = _start_of_scene(context, window.messages[0].index)
-    before = messages_between(context.chat, start, window.messages[0].index - 1, MAX_BEFORE)
-    after = _read_after(context, window)
-    shown = [message for message in [*before, *window.messages, *after] if message.mes.strip()]
-    new = {*window.turns, *(message.index for message in after)}
-    positions = _starts(context, shown, new, accept) if not starts else _far_enough(context, shown, starts)
-    ended: list[EndedScene] = []
-    for position in positions:
-        last, opening = shown[position - 1], shown[position]
-        if last.ends_scene:
-            continue  # already marked by the user
-        recap = _given_recap(context, window, last, ended, recaps or {}, opening.index)
-        ended.append(EndedScene(last, opening, recap or _recap(context, last, ended)))
+    """Return the outcome for the scenes of ``_ended_scenes``, and for stored ones that have no recap."""
+    ended = _ended_scenes(context, window, accept, recaps or {}, starts)
     by_hand = [(last, _recap(context, last, ended)) for last in _breaks_without_recap(context, window)]
     missing_recaps = [(scene, _recap(context, last, ended)) for scene, last in _without_recap(context, window)]
 
@@ -111,6 +96,33 @@ def _outcome_of(
         return Counter(scenes=sum(new))
 
     return StageOutcome([write])
+
+
+def _ended_scenes(
+    context: Context,
+    window: Window,
+    accept: Callable[[Message, Message], bool],
+    recaps: Mapping[int, str],
+    starts: Sequence[Message],
+) -> list[EndedScene]:
+    """Return the scenes that end before ``starts`` or, without any, before the detector's that are accepted.
+
+    ``recaps`` are those of the scenes before messages, by index.
+    """
+    start = _start_of_scene(context, window.messages[0].index)
+    before = messages_between(context.chat, start, window.messages[0].index - 1, MAX_BEFORE)
+    after = _read_after(context, window)
+    shown = [message for message in [*before, *window.messages, *after] if message.mes.strip()]
+    new = {*window.turns, *(message.index for message in after)}
+    positions = _starts(context, shown, new, accept) if not starts else _far_enough(context, shown, starts)
+    ended: list[EndedScene] = []
+    for position in positions:
+        last, opening = shown[position - 1], shown[position]
+        if last.ends_scene:
+            continue  # already marked by the user
+        recap = _given_recap(context, window, last, ended, recaps, opening.index)
+        ended.append(EndedScene(last, opening, recap or _recap(context, last, ended)))
+    return ended
 
 
 def _far_enough(context: Context, shown: Sequence[Message], starts: Sequence[Message]) -> list[int]:

@@ -17,6 +17,7 @@ from apps.extraction.steps.turns import fitting
 from apps.extraction.tier import Tier
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory, VersionedText
+from apps.memories.operations.texts import NewVersion
 from apps.memories.queries.memories import active_memories
 from apps.memories.queries.texts import current_version
 
@@ -64,11 +65,7 @@ def run(context: Context, window: Window) -> StageOutcome:
         return StageOutcome(unused=[reply[:1000]])
     last = batch[max(batch)]
 
-    return text_outcome(
-        context,
-        VersionedText.Kind.SUMMARY,
-        current,
-        counted_as="summary",
+    new = NewVersion(
         text=context.attributed(summary.text, material),
         parts={
             "sections": {str(number): text for number, text in summary.sections.items()},
@@ -76,6 +73,7 @@ def run(context: Context, window: Window) -> StageOutcome:
         },
         last=last,
     )
+    return text_outcome(context, VersionedText.Kind.SUMMARY, current, new, counted_as="summary")
 
 
 def _unsummarised(context: Context, current: VersionedText | None, last: int) -> dict[int, Message]:

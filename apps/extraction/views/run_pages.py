@@ -24,7 +24,7 @@ from apps.extraction.models import ExtractionRun
 from apps.extraction.runs.estimates import sum_of_estimates
 from apps.extraction.runs.operations import dismiss, request_run, resume_run, skip_messages
 from apps.extraction.runs.queries import expected_cost, latest_run, runs_of
-from apps.llm.backends import backend_for
+from apps.llm.backends.selection import backend_for
 from apps.llm.queries import generation_connection
 from apps.memories.models import ChatMemory
 from apps.memories.views.access import own_book, redirect_back

@@ -22,7 +22,7 @@ from apps.extraction.runs import modes
 from apps.extraction.settings.presets import PRESETS, current_preset, preset_changes
 from apps.extraction.settings.schema import SETTINGS, resolve
 from apps.extraction.settings.stores import MEMORY_SETTINGS, change_settings
-from apps.llm.backends import backend_for
+from apps.llm.backends.selection import backend_for
 from apps.memories.models import ChatMemory
 from apps.memories.views.access import own_row
 

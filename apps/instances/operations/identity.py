@@ -3,11 +3,11 @@
 from django.db import transaction
 from django.utils import timezone
 
+from apps.accounts.instance_names import LOCI
 from apps.common import jobs
 from apps.common.scoping import Owner, owner_id_of
 from apps.instances.models import Item
 from apps.instances.operations.items import ItemWriter, keep_version
-from apps.instances.vector_clock import LOCI
 
 
 @transaction.atomic

@@ -47,6 +47,7 @@ def keep_loser(item: Item, version: ItemVersion) -> bool:
     )
     if not is_known:
         _add_version(item, version.text, version.clock, version.instance, version.changed_at)
+        # The caller may have saved the item already, and no number may be given twice.
         Item.objects.for_owner(item.owner_id).filter(pk=item.pk).update(version=item.version)
     return not is_known
 

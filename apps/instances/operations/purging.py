@@ -6,10 +6,10 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from apps.accounts.instance_names import LOCI
 from apps.chats.models import Chat
 from apps.instances.models import Conflict, Item, ItemVersion
 from apps.instances.operations.targets import LONG_TERM
-from apps.instances.vector_clock import LOCI
 from apps.journal.purging import periods_told_of
 from apps.memories.journal.bullets import without_chat
 from apps.memories.journal.periods import CONSOLIDATED
@@ -64,7 +64,8 @@ def without_erased(item: Item, text: str) -> str:
     """Return what may be kept of a text that was written before an instance learnt what was erased of its item."""
     if not item.erased_chats:
         return text
-    chats = Chat._base_manager.filter(owner_id=item.owner_id, pk__in=item.erased_chats)  # restored by a snapshot
+    # A snapshot may have restored a chat under its id: then its texts may be kept again.
+    chats = Chat._base_manager.filter(owner_id=item.owner_id, pk__in=item.erased_chats)
     gone = sorted(set(item.erased_chats) - set(chats.values_list("pk", flat=True)))
     if gone and item.tier == LONG_TERM:
         return ""

@@ -1,23 +1,22 @@
 """Apply what an instance pushes."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 
 from django.db import transaction
 from django.utils import timezone
 
+from apps.accounts.instance_names import LOCI
 from apps.chats.models import Chat
 from apps.common import jobs
-from apps.common.problems import Conflict as Unavailable
 from apps.common.problems import FieldError, Invalid
-from apps.common.scoping import Owner
-from apps.extraction.jobs.embedding_jobs import request_embedding_job
+from apps.common.scoping import Owner, owner_id_of
+from apps.extraction.jobs.embedding_jobs import on_embedding_changed
 from apps.instances.models import Instance
 from apps.instances.operations.applying import apply_entry
 from apps.instances.operations.entries import PushedVersion, PushReport
 from apps.instances.operations.registration import registered
 from apps.instances.operations.stamping import stamp_changes
-from apps.instances.vector_clock import LOCI, Clock, merge, unseen_errors
+from apps.instances.vector_clock import Clock, merge, unseen_errors
 
 
 @transaction.atomic
@@ -30,7 +29,7 @@ def push(owner: Owner, name_id: str, clock: Clock, entries: Sequence[PushedVersi
     jobs.lock_owner(owner)
     instances = list(Instance.objects.for_owner(owner))
     instance = registered(instances, name_id)
-    writer = stamp_changes(owner)
+    writer = stamp_changes(owner)  # first: what is pushed is compared with what Loci itself has changed by now
     known = known_clock(instances, writer.position)
     _check(name_id, known, clock, entries)
     report = PushReport()
@@ -38,8 +37,7 @@ def push(owner: Owner, name_id: str, clock: Clock, entries: Sequence[PushedVersi
     for entry in entries:
         report.add(apply_entry(writer, entry, priorities))
     if report.applied or report.merged:
-        with suppress(Unavailable):
-            request_embedding_job(owner)
+        on_embedding_changed(owner_id_of(owner))  # written without vectors, as no model is asked under the locks
     own = max(entry.version.clock.get(name_id, 0) for entry in entries) if entries else 0
     instance.clock = merge(merge(instance.clock, clock), {name_id: own} if own else {})
     instance.last_contact = timezone.now()

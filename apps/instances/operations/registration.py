@@ -7,12 +7,13 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from apps.accounts.instance_names import LOCI
 from apps.accounts.operations import create_token
 from apps.common import jobs
 from apps.common.problems import Conflict, Invalid
 from apps.common.scoping import Owner, owner_id_of
 from apps.instances.models import Instance
-from apps.instances.vector_clock import LOCI, MAX_INSTANCES
+from apps.instances.vector_clock import MAX_INSTANCES
 
 
 @transaction.atomic

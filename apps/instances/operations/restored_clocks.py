@@ -7,11 +7,12 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from apps.accounts.instance_names import LOCI
 from apps.common.database.ids import uuid7
 from apps.common.scoping import Owner, owner_id_of
 from apps.instances.models import Instance, Item
 from apps.instances.operations.items import ItemWriter
-from apps.instances.vector_clock import LOCI, merge
+from apps.instances.vector_clock import merge
 from apps.memories.journal.periods import Granularity
 
 NAMED_BY_PERIOD = (Granularity.DAILY, Granularity.WEEKLY, Granularity.MONTHLY, Granularity.YEARLY)
@@ -49,7 +50,7 @@ def continue_clocks(owner: Owner, before: SyncState) -> None:
     writer = ItemWriter(owner)
     writer.position = max(writer.position, before.position)
     for item in [*_changed(before, restored), *_missing(owner, before, restored)]:
-        item.clock = item.clock | {LOCI: writer.position + 1}
+        item.clock = item.clock | {LOCI: writer.position + 1}  # the position at which it is saved
         item.instance, item.changed_at = LOCI, timezone.now()
         writer.save(item)
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
+from apps.accounts.instance_names import LOCI
 from apps.common.scoping import Owner
 from apps.instances.models import Item
 from apps.instances.operations.items import ItemWriter, keep_version
 from apps.instances.operations.targets import LONG_TERM
-from apps.instances.vector_clock import LOCI
 from apps.memories.models import JournalEntry, Memory
 from apps.memories.visibility import MemoryQuerySet
 

@@ -8,9 +8,9 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from apps.accounts.instance_names import LOCI
 from apps.chats.models import Chat
 from apps.instances.models import Item
-from apps.instances.vector_clock import LOCI
 from apps.journal.entries import delete_entry, mark_ancestors_stale, new_entry
 from apps.memories.journal.bullets import append_bullets, chats_in, new_bullets
 from apps.memories.journal.periods import Granularity, parse_period

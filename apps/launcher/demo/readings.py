@@ -94,7 +94,7 @@ def _settle_names(owner: User, chat: Chat, names: Mapping[str, Any]) -> None:
 def _write_arcs(chat: Chat, rows: list[dict[str, Any]], messages: Messages, run: ExtractionRun) -> None:
     for row in rows:
         source = messages[row["at"]]
-        arc = open_arc(chat, row["text"], source, vector=None, model="", run_id=run.pk, character=None)
+        arc = open_arc(chat, row["text"], source, vector=None, model="", run_id=run.pk)
         if "until" in row:
             resolve_arc(arc, messages[row["until"]], row["outcome"])
 

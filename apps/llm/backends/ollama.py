@@ -39,7 +39,20 @@ class Ollama:
         stream: bool,
         read: Callable[[Iterator[bytes]], None],
     ) -> None:
-        """Request a completion and pass the response's bytes to ``read``. Raise GenerationFailed.
+        """Request a completion and pass the response's bytes to ``read``. Raise GenerationFailed."""
+        body = self._body(model, request, stream)
+        try:
+            self._request(client, body, read)
+        except Refused as failure:
+            # Ollama refuses the field for models that can't reason: '"llama3.2" does not support thinking'.
+            if "think" not in failure.detail or "think" in self._extra_body or not self._reasoning_effort:
+                raise
+            self._reasoning_effort = ""
+            del body["think"]
+            self._request(client, body, read)
+
+    def _body(self, model: str, request: GenerationRequest, stream: bool) -> dict[str, Any]:
+        """Return the document of a request for a completion.
 
         ``num_ctx`` is always sent: Ollama silently cuts off the beginning of prompts above its own default.
         """
@@ -63,16 +76,8 @@ class Ollama:
             body["format"] = schema_of(request.line_pattern)
         if effort := request.reasoning_effort(self._reasoning_effort):
             body["think"] = False if effort == "none" else effort
-        body = merge_patch.apply(body, self._extra_body)
-        try:
-            self._request(client, body, read)
-        except Refused as failure:
-            # Ollama refuses the field for models that can't reason: '"llama3.2" does not support thinking'.
-            if "think" not in failure.detail or "think" in self._extra_body or not self._reasoning_effort:
-                raise
-            self._reasoning_effort = ""
-            del body["think"]
-            self._request(client, body, read)
+        patched: dict[str, Any] = merge_patch.apply(body, self._extra_body)
+        return patched
 
     def _request(self, client: httpx2.Client, body: dict[str, Any], read: Callable[[Iterator[bytes]], None]) -> None:
         with client.stream("POST", f"{self._base}/api/chat", json=body) as response:

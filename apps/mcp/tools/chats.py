@@ -2,6 +2,7 @@
 
 from apps.mcp.calls import Api, Refused
 from apps.mcp.tools.definitions import (
+    CURSOR,
     KEY,
     Arguments,
     Definition,
@@ -88,7 +89,7 @@ TOOLS = [
             "q": text("Words of the title or of what was said.", minLength=1, maxLength=200),
             "character": uuid("Id of a character: only its chats."),
             "limit": integer("How many; 10 if it is left out.", minimum=1, maximum=100),
-            "cursor": text("The cursor of the page before.", minLength=1, maxLength=1000),
+            "cursor": CURSOR,
         },
         reads=True,
     ),

@@ -62,6 +62,7 @@ def objects(description: str, **properties: Any) -> Schema:
     return {"type": "array", "items": items, "description": description}
 
 
+CURSOR = text("The cursor of the page before.", minLength=1, maxLength=1000)
 KEY = text(
     "Any text of your own that names this write: repeated with the same key and arguments, it is stored once.",
     minLength=1,

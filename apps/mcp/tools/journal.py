@@ -2,6 +2,7 @@
 
 from apps.mcp.calls import Api
 from apps.mcp.tools.definitions import (
+    CURSOR,
     Arguments,
     Definition,
     Schema,
@@ -49,7 +50,7 @@ TOOLS = [
             "to": text("Only periods that begin on this day or earlier.", pattern=DAY),
             "instance": text("Only what this instance has written.", maxLength=100),
             "limit": integer("How many, the latest first; 7 if it is left out.", minimum=1, maximum=50),
-            "cursor": text("The cursor of the page before.", minLength=1, maxLength=1000),
+            "cursor": CURSOR,
         },
         reads=True,
     ),

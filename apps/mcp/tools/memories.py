@@ -2,6 +2,7 @@
 
 from apps.mcp.calls import Api, Refused
 from apps.mcp.tools.definitions import (
+    CURSOR,
     KEY,
     Arguments,
     Definition,
@@ -192,7 +193,7 @@ TOOLS = [
             "tier": choice("Lasting memories, or those of one chat.", ["long_term", "session"]),
             "state": choice("active: what holds. superseded: what was replaced.", ["active", "superseded", "retired"]),
             "limit": integer("How many; 20 if it is left out.", minimum=1, maximum=100),
-            "cursor": text("The cursor of the page before.", minLength=1, maxLength=1000),
+            "cursor": CURSOR,
         },
         reads=True,
     ),

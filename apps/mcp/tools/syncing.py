@@ -4,6 +4,7 @@ from urllib.parse import urlencode
 
 from apps.mcp.calls import Api
 from apps.mcp.tools.definitions import (
+    CURSOR,
     KEY,
     Arguments,
     Definition,
@@ -45,7 +46,7 @@ TOOLS = [
             "instance": INSTANCE,
             "since": {**CLOCK, "description": "The clock of the last pull; left out, everything."},
             "limit": integer("Entries of a page; 100 if it is left out.", minimum=1, maximum=500),
-            "cursor": text("The cursor of the page before.", minLength=1, maxLength=1000),
+            "cursor": CURSOR,
         },
         required=("instance",),
         reads=True,

@@ -10,7 +10,6 @@ from rest_framework.views import APIView
 
 from apps.chats.models import Chat
 from apps.chats.queries import access_chat
-from apps.common.api.serializer_fields import read_body as read_body
 from apps.common.database.rows import first_or_missing
 
 Row = TypeVar("Row", bound=Model)

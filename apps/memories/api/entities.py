@@ -10,9 +10,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.common.api.pagination import NewestFirstPagination
-from apps.common.api.serializer_fields import read_query
+from apps.common.api.serializer_fields import read_body, read_query
 from apps.common.scoping import OWN_NAMESPACE
-from apps.memories.api.base import get_or_missing, read_body
+from apps.memories.api.base import get_or_missing
 from apps.memories.api.fields import NamespaceField
 from apps.memories.api.layer_serializers import (
     EntityMergeSerializer,

@@ -9,8 +9,9 @@ from rest_framework import mixins, status, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.common.api.serializer_fields import read_body
 from apps.memories.api import layer_serializers as serializers
-from apps.memories.api.base import AllResults, ChatLayerView, get_or_missing, read_body
+from apps.memories.api.base import AllResults, ChatLayerView, get_or_missing
 from apps.memories.models import Arc, Knowledge, VersionedText
 from apps.memories.operations.arcs import close_arc, create_arc, reopen_arc
 from apps.memories.operations.knowledge import create_knowledge

@@ -12,9 +12,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.common.api.pagination import NewestFirstPagination
-from apps.common.api.serializer_fields import ChoiceField, StrictSerializer
+from apps.common.api.serializer_fields import ChoiceField, StrictSerializer, read_body
 from apps.common.scoping import OWN_NAMESPACE
-from apps.memories.api.base import get_or_missing, read_body
+from apps.memories.api.base import get_or_missing
 from apps.memories.api.serializers import MemorySerializer
 from apps.memories.models import Question
 from apps.memories.operations.questions import reopen, settle

@@ -10,9 +10,10 @@ from rest_framework.response import Response
 
 from apps.accounts.authentication import instance_of, namespace_of
 from apps.common.api.pagination import NewestFirstPagination
+from apps.common.api.serializer_fields import read_body
 from apps.common.problems import Missing
 from apps.memories import operations
-from apps.memories.api.base import get_or_missing, read_body
+from apps.memories.api.base import get_or_missing
 from apps.memories.api.fields import bound_namespace
 from apps.memories.api.filters import MemoryFilter
 from apps.memories.api.serializers import (

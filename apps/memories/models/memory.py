@@ -1,6 +1,5 @@
-"""Models of memories, the entities that they name, and the messages that they come from."""
+"""Models of memories, and the messages that they come from."""
 
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -11,13 +10,13 @@ from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.db.models import F, FloatField, Func, Q, Value
 from django.db.models.functions import Cast
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from pgvector.django import HalfVectorField
 
 from apps.chats.models import MAX_TAG_LENGTH, MAX_TAGS, Character, Chat, Message, Swipe
 from apps.common.scoping import OwnedModel, namespace_field
 from apps.memories.masking import MASK
+from apps.memories.models.entities import Entity
 from apps.memories.models.life import Life, Remembered, link_to
 from apps.memories.quotations import quoted_speaker
 from apps.memories.visibility import MemoryManager, MemoryWithBinManager
@@ -54,44 +53,6 @@ class StoryModel(OwnedModel):
         """Set the story of a new row, which is that of its chat."""
         if self.story is None and self.chat_id is not None:  # type: ignore[attr-defined]
             self.story = self.chat.story  # type: ignore[attr-defined]
-
-
-class Entity(OwnedModel):
-    """A person, place, thing or group that memories name. A registry belongs to a character, or else to a chat."""
-
-    class Kind(models.TextChoices):
-        CHARACTER = "character", _("Character")
-        PLACE = "place", _("Place")
-        OBJECT = "object", _("Object")
-        FACTION = "faction", _("Faction")
-        CONCEPT = "concept", _("Concept")
-        UNKNOWN = "unknown", _("Unknown")
-
-    character = models.ForeignKey(Character, on_delete=models.CASCADE, null=True, related_name="entities")
-    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, null=True, related_name="entities")
-    name = models.CharField(max_length=200)
-    kind = models.CharField(max_length=16, choices=Kind.choices, default=Kind.UNKNOWN)
-    aliases = ArrayField(models.CharField(max_length=200), default=list, blank=True)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    updated_at = models.DateTimeField(default=timezone.now, editable=False)
-
-    class Meta:
-        verbose_name_plural = "entities"
-        constraints = [
-            models.UniqueConstraint(
-                "owner",
-                "character",
-                "chat",
-                models.functions.Lower("name"),
-                name="entity_name_unique",
-                nulls_distinct=False,
-            )
-        ]
-
-    def save(self, *args: Any, update_fields: Iterable[str] | None = None, **kwargs: Any) -> None:
-        self.updated_at = timezone.now()
-        columns = None if update_fields is None else {*update_fields, "updated_at"}
-        super().save(*args, update_fields=columns, **kwargs)
 
 
 class Memory(StoryModel, Remembered):

@@ -27,21 +27,14 @@ def add_arc(
 
 
 def open_arc(
-    chat: Chat,
-    text: str,
-    source: Message,
-    *,
-    vector: Sequence[float] | None,
-    model: str,
-    run_id: UUID | None,
-    character: Character | None,
+    chat: Chat, text: str, source: Message, *, vector: Sequence[float] | None, model: str, run_id: UUID | None
 ) -> Arc:
     """Create an arc that a run detected in the message ``source``. ``vector`` is its embedding by ``model``."""
     return add_arc(
         chat.owner_id,
         text,
         chat=chat,
-        character=character or chat.character,
+        character=chat.character,
         source=source,
         embedding=vector,
         embedding_model=model,

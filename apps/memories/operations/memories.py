@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from apps.chats.models import Character, Chat, Message
 from apps.common.problems import Conflict, Invalid
 from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
-from apps.llm.backends import vectors_if_available
+from apps.llm.backends.selection import vectors_if_available
 from apps.memories.models import JournalEntry, Memory, MemorySource
 from apps.memories.signals import memories_written, tombstones_changed
 from apps.memories.trigger_words import after_rewriting

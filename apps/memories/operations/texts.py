@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -18,22 +19,31 @@ from apps.memories.queries.texts import current_version
 PROFILE_SECTIONS = ("character_state", "world_state", "relationship_matrix")
 
 
+@dataclass(frozen=True)
+class NewVersion:
+    """What a new version of a text says. ``last`` is the last message that it covers.
+
+    It was made from what was known at ``made_at``, by default now.
+    """
+
+    text: str = ""
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    last: Message | None = None
+    made_at: dt.datetime | None = None
+
+
 def write_version(
     chat: Chat,
     kind: str,
+    new: NewVersion,
     *,
     character: Character | None = None,
-    text: str = "",
-    parts: Mapping[str, Any] | None = None,
-    last: Message | None = None,
     run_id: UUID | None = None,
     editor: str = "",
-    made_at: dt.datetime | None = None,
 ) -> VersionedText:
     """Write a new version of a text and make it the current one. The caller holds the chat's lock.
 
-    ``last`` is the last message that it covers; ``editor`` is empty for a run's version, which was made from what was
-    known at ``made_at``, by default now.
+    ``editor`` is empty for a run's version.
     """
     versions = VersionedText.objects.for_owner(chat.owner_id).filter(kind=kind, chat=chat, character=character)
     latest = versions.order_by("-version").first()
@@ -43,19 +53,19 @@ def write_version(
         kind=kind,
         chat=chat,
         character=character,
-        text=text,
-        document=_document(parts),
-        source=last,
-        swipe=last.active_swipe if last else None,
+        text=new.text,
+        document=_document(new.parts),
+        source=new.last,
+        swipe=new.last.active_swipe if new.last else None,
         version=latest.version + 1 if latest else 1,
         run_id=run_id,
         edited_by=editor,
-        created_at=made_at or timezone.now(),
+        created_at=new.made_at or timezone.now(),
     )
 
 
-def _document(parts: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {"schema_version": VersionedText.SCHEMA_VERSION, **(parts or {})}
+def _document(parts: Mapping[str, Any]) -> dict[str, Any]:
+    return {"schema_version": VersionedText.SCHEMA_VERSION, **parts}
 
 
 def write_canon(character: Character, text: str, *, editor: str) -> VersionedText:
@@ -65,7 +75,7 @@ def write_canon(character: Character, text: str, *, editor: str) -> VersionedTex
         kind=VersionedText.Kind.CANON,
         character=character,
         text=text,
-        document=_document(None),
+        document=_document({}),
         edited_by=editor,
     )
 
@@ -97,15 +107,9 @@ def edit_text(
         last = current.source if current else None
     else:
         last = Message.objects.for_owner(chat.owner_id).with_swipes().filter(chat=chat).order_by("index").last()
-    return write_version(
-        chat,
-        kind,
-        character=character,
-        text=text if text is not None else current.text if current else "",
-        parts=merged,
-        last=last,
-        editor=editor,
-    )
+    if text is None:
+        text = current.text if current else ""
+    return write_version(chat, kind, NewVersion(text, merged, last), character=character, editor=editor)
 
 
 @transaction.atomic
@@ -113,12 +117,6 @@ def restore_version(version: VersionedText, *, editor: str) -> VersionedText:
     """Write a new current version with the content of an earlier one. Raise Missing if its chat was purged."""
     if version.chat_id is None:
         raise Missing(gettext("The chat of this text was deleted."))
-    return write_version(
-        lock_chat(version.owner_id, version.chat_id),
-        version.kind,
-        character=version.character,
-        text=version.text,
-        parts=version.parts,
-        last=version.source,
-        editor=editor,
-    )
+    chat = lock_chat(version.owner_id, version.chat_id)
+    new = NewVersion(version.text, version.parts, version.source)
+    return write_version(chat, version.kind, new, character=version.character, editor=editor)

@@ -5,14 +5,10 @@ the learned comparison (``compare``). No hand-written rule supersedes a statemen
 statement from being dropped as a repetition.
 """
 
-import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 from uuid import UUID
-
-import numpy as np
 
 from apps.english.clauses import split_speaker
 from apps.english.comparison import Comparison
@@ -21,13 +17,13 @@ from apps.english.retelling import brings_back, is_retold
 from apps.english.words import jaccard
 from apps.memories.candidates import Candidate
 from apps.memories.verdicts.known_statements import (
+    CandidateBatch,
     KnownStatement,
     Neighbour,
     Pair,
+    Thresholds,
     comparison_key,
-    known_statements,
 )
-from apps.memories.verdicts.thresholds import COSINE, JACCARD, Thresholds
 from apps.memories.verdicts.uncertain_pairs import Relation
 
 Compare = Callable[[Sequence[tuple[str, str, str]]], list[Comparison]]  # compares tuples of (older, newer, kind)
@@ -90,25 +86,15 @@ class _Batch:
 
 
 def judge(
-    candidates: Sequence[Candidate],
-    neighbours: Sequence[Sequence[Neighbour]],
-    vectors: np.ndarray[Any, Any] | None = None,
-    thresholds: Thresholds | None = None,
-    answers: Mapping[Pair, Relation] | None = None,
-    compare: Compare | None = None,
-    times: Mapping[int, dt.datetime | None] | None = None,
+    compared: CandidateBatch, *, answers: Mapping[Pair, Relation] | None = None, compare: Compare | None = None
 ) -> list[Verdict]:
-    """Return a verdict for each candidate, given the most similar memories for each, nearest first.
+    """Return a verdict for each candidate.
 
-    Candidates must be in the order in which they were said, and are also compared with each other: by ``vectors`` (one
-    unit vector per row) or, without them, by their words. The neighbours' similarities and ``thresholds`` must use the
-    same measure. ``answers`` are those of a model to pairs of ``uncertain_pairs``. Without them, ``compare`` is called
-    once for the batch. ``times`` are the times of the turns that the candidates cite, by their numbers.
+    ``answers`` are those of a model to pairs of ``uncertain_pairs``. Without them, ``compare`` is called once for the
+    batch.
     """
-    thresholds = thresholds or (COSINE if vectors is not None else JACCARD)
-    by_candidate = [
-        known_statements(candidates, neighbours[index], vectors, index, times or {}) for index in range(len(candidates))
-    ]
+    candidates, thresholds = compared.candidates, compared.thresholds
+    by_candidate = [compared.known_statements(index) for index in range(len(candidates))]
     comparisons = _compare_all(candidates, by_candidate, thresholds, compare if answers is None else None)
     batch = _Batch(thresholds, answers or {}, comparisons)
     for candidate, statements in zip(candidates, by_candidate, strict=True):

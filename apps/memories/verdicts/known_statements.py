@@ -1,8 +1,8 @@
-"""What a candidate is compared with: similar memories and earlier candidates. Without database access."""
+"""What a candidate is compared with, and how similar it must be to repeat it. Without database access."""
 
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -71,36 +71,71 @@ class KnownStatement:
         return self.memory is not None and self.memory.same_hash
 
 
-def known_statements(
-    candidates: Sequence[Candidate],
-    neighbours: Iterable[Neighbour],
-    vectors: np.ndarray[Any, Any] | None,
-    index: int,
-    times: Mapping[int, dt.datetime | None],
-) -> list[KnownStatement]:
-    """Return the neighbours and the earlier candidates with which a candidate is compared, nearest first."""
-    candidate = candidates[index]
-    turn = max(candidate.sources, default=None)
-    statements = [
-        KnownStatement(
-            neighbour.kind,
-            neighbour.text,
-            neighbour.similarity,
-            # What a person deleted must not come back as another kind of memory.
-            same_kind=neighbour.kind == candidate.kind or neighbour.inactive,
-            is_later=_is_later(neighbour, turn, None if turn is None else times.get(turn)),
-            memory=neighbour,
-        )
-        for neighbour in neighbours
-    ]
-    for number, earlier in enumerate(candidates[:index]):
-        cosine = None if vectors is None else float(vectors[index] @ vectors[number])
-        similarity = jaccard(earlier.text, candidate.text) if cosine is None else cosine
-        same_kind = earlier.kind == candidate.kind
-        statements.append(
-            KnownStatement(earlier.kind, earlier.text, similarity, same_kind, is_later=False, index=number)
-        )
-    return sorted(statements, key=lambda statement: -statement.similarity)
+@dataclass(frozen=True)
+class Thresholds:
+    """Minimum similarities of repetitions, within one kind and across two, and of statements on the same topic.
+
+    Statements below ``same_topic`` are never repetitions or changes of each other.
+    """
+
+    duplicate: float
+    cross_kind_duplicate: float
+    same_topic: float
+
+    def is_on_topic(self, known: KnownStatement) -> bool:
+        """Return whether a statement is similar enough to a candidate to be on its topic."""
+        return known.similarity >= (self.same_topic if known.same_kind else self.cross_kind_duplicate)
+
+
+# For hardware profile A (small local models; the built-in backend). ``same_topic`` is low because the learned
+# comparison itself recognises statements on different topics (figures in docs/weights.md).
+COSINE = Thresholds(duplicate=0.82, cross_kind_duplicate=0.88, same_topic=0.40)
+JACCARD = Thresholds(duplicate=0.65, cross_kind_duplicate=0.75, same_topic=0.40)
+
+
+@dataclass(frozen=True)
+class CandidateBatch:
+    """Candidates in the order in which they were said, and what each is compared with.
+
+    ``neighbours`` are the most similar memories for each, nearest first. Candidates are also compared with earlier
+    ones: by ``vectors`` (one unit vector per row) or, without them, by their words. The neighbours' similarities and
+    ``thresholds`` must use the same measure. ``times`` are those of the turns that the candidates cite, by number.
+    """
+
+    candidates: Sequence[Candidate]
+    neighbours: Sequence[Sequence[Neighbour]]
+    vectors: np.ndarray[Any, Any] | None = None
+    given_thresholds: Thresholds | None = None
+    times: Mapping[int, dt.datetime | None] = field(default_factory=dict)
+
+    @property
+    def thresholds(self) -> Thresholds:
+        return self.given_thresholds or (COSINE if self.vectors is not None else JACCARD)
+
+    def known_statements(self, index: int) -> list[KnownStatement]:
+        """Return the neighbours and the earlier candidates with which a candidate is compared, nearest first."""
+        candidate = self.candidates[index]
+        turn = max(candidate.sources, default=None)
+        statements = [
+            KnownStatement(
+                neighbour.kind,
+                neighbour.text,
+                neighbour.similarity,
+                # What a person deleted must not come back as another kind of memory.
+                same_kind=neighbour.kind == candidate.kind or neighbour.inactive,
+                is_later=_is_later(neighbour, turn, None if turn is None else self.times.get(turn)),
+                memory=neighbour,
+            )
+            for neighbour in self.neighbours[index]
+        ]
+        for number, earlier in enumerate(self.candidates[:index]):
+            cosine = None if self.vectors is None else float(self.vectors[index] @ self.vectors[number])
+            similarity = jaccard(earlier.text, candidate.text) if cosine is None else cosine
+            same_kind = earlier.kind == candidate.kind
+            statements.append(
+                KnownStatement(earlier.kind, earlier.text, similarity, same_kind, is_later=False, index=number)
+            )
+        return sorted(statements, key=lambda statement: -statement.similarity)
 
 
 def _is_later(neighbour: Neighbour, turn: int | None, said_at: dt.datetime | None) -> bool | None:

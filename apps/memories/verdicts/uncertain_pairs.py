@@ -1,22 +1,10 @@
 """Which pairs of statements a model should be asked about. Without database access."""
 
-import datetime as dt
 import re
-from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from itertools import chain, zip_longest
-from typing import Any
 
-import numpy as np
-
-from apps.memories.candidates import Candidate
-from apps.memories.verdicts.known_statements import (
-    Neighbour,
-    Pair,
-    comparison_key,
-    known_statements,
-)
-from apps.memories.verdicts.thresholds import COSINE, JACCARD, Thresholds
+from apps.memories.verdicts.known_statements import CandidateBatch, Pair, comparison_key
 
 # Pairs that a model is asked about for each candidate: those with the most similar statements.
 MAX_PAIRS_PER_CANDIDATE = 3
@@ -31,27 +19,20 @@ class Relation(StrEnum):
     INDEPENDENT = "independent"
 
 
-def uncertain_pairs(
-    candidates: Sequence[Candidate],
-    neighbours: Sequence[Sequence[Neighbour]],
-    vectors: np.ndarray[Any, Any] | None = None,
-    thresholds: Thresholds | None = None,
-    times: Mapping[int, dt.datetime | None] | None = None,
-) -> list[Pair]:
+def uncertain_pairs(compared: CandidateBatch) -> list[Pair]:
     """Return the pairs of statements on one topic about which a model should be asked, each once.
 
     The nearest statement of each candidate comes first, then the second nearest of each, in case not all can be asked.
     """
-    thresholds = thresholds or (COSINE if vectors is not None else JACCARD)
     by_candidate: list[list[Pair]] = []
-    for index, candidate in enumerate(candidates):
-        statements = known_statements(candidates, neighbours[index], vectors, index, times or {})
+    for index, candidate in enumerate(compared.candidates):
+        statements = compared.known_statements(index)
         if any(known.has_same_hash for known in statements):
             continue
         asked = [
             comparison_key(candidate, known)[:2]
             for known in statements
-            if thresholds.is_on_topic(known) and not _have_same_words(known.text, candidate.text)
+            if compared.thresholds.is_on_topic(known) and not _have_same_words(known.text, candidate.text)
         ]
         by_candidate.append(asked[:MAX_PAIRS_PER_CANDIDATE])
     by_rank = chain.from_iterable(zip_longest(*by_candidate))

@@ -33,8 +33,7 @@ def decide(
     ``reason`` is told to the owner. ``days`` are those of a suspension.
     """
     require(moderator, PERMISSIONS.get(Decision(decision), "decide_case"))
-    if not reason.strip():
-        raise Invalid.at("/reason", "A decision needs a reason.")
+    reason = _required(reason)
     if not 1 <= days <= MAX_DAYS:
         raise Invalid.at("/days", f"The days must be between 1 and {MAX_DAYS}.")
     case = lock_case_for(moderator, case_id)
@@ -44,6 +43,7 @@ def decide(
     refuse_claimed(moderator, case)
     hides = decision == Decision.HIDE or (also_hide and decision != Decision.DISMISS)
     now = timezone.now()
+    until = now + dt.timedelta(days=days) if decision == Decision.SUSPEND else None
     save_case(
         case,
         state=Case.State.DECIDED,
@@ -53,23 +53,34 @@ def decide(
         decided_at=now,
         hides=hides,
         is_answered=False,
-        suspended_until=now + dt.timedelta(days=days) if decision == Decision.SUSPEND else None,
+        suspended_until=until,
     )
     if hides:
         withhold(case)
     owner = _locked_owner(case)
-    if decision in (Decision.SUSPEND, Decision.BAN) and owner.is_staff and not moderator.is_superuser:
-        raise Conflict("Only a superuser suspends or bans staff.")
-    if decision == Decision.SUSPEND:
-        suspend(owner, until=now + dt.timedelta(days=days), reason=reason)
-    elif decision == Decision.BAN:
-        ban(owner)
-    detail = f"{reason.strip()} [{days} days]" if decision == Decision.SUSPEND else reason.strip()
+    _stop_owner(moderator, owner, decision, until, reason)
+    detail = f"{reason} [{days} days]" if decision == Decision.SUSPEND else reason
     record(moderator, f"{decision} + hide" if hides and decision != Decision.HIDE else decision, case, detail)
     if decision != Decision.DISMISS:
-        tell_owner(case, decision, reason.strip(), until=owner.suspended_until)
+        tell_owner(case, decision, reason, until=owner.suspended_until)
     tell_reporters(case, decision)
     return case
+
+
+def _required(reason: str) -> str:
+    if not reason.strip():
+        raise Invalid.at("/reason", "A decision needs a reason.")
+    return reason.strip()
+
+
+def _stop_owner(moderator: User, owner: User, decision: str, until: dt.datetime | None, reason: str) -> None:
+    """Suspend or ban the owner of a case if that is the decision. Raise Conflict for staff."""
+    if decision in (Decision.SUSPEND, Decision.BAN) and owner.is_staff and not moderator.is_superuser:
+        raise Conflict("Only a superuser suspends or bans staff.")
+    if until is not None:
+        suspend(owner, until=until, reason=reason)
+    elif decision == Decision.BAN:
+        ban(owner)
 
 
 @transaction.atomic
@@ -80,13 +91,12 @@ def reverse(moderator: User, case_id: UUID, *, reason: str) -> Case:
     refuse_own(moderator, case)
     if case.decision not in (Decision.HIDE, Decision.SUSPEND, Decision.BAN):
         raise Conflict("There is nothing to take back.")
-    if not reason.strip():
-        raise Invalid.at("/reason", "A decision needs a reason.")
+    reason = _required(reason)
     taken_back = case.decision
     save_case(case, decision=Decision.REVERSE, hides=False, is_answered=False)
     _take_back(case, taken_back)
-    record(moderator, f"reverse {taken_back}", case, reason.strip())
-    tell_owner(case, Decision.REVERSE, reason.strip())
+    record(moderator, f"reverse {taken_back}", case, reason)
+    tell_owner(case, Decision.REVERSE, reason)
     return case
 
 
@@ -151,12 +161,11 @@ def uphold(moderator: User, case_id: UUID, *, reason: str) -> Case:
     refuse_own(moderator, case)
     if not case.is_answered or case.state == Case.State.OPEN:
         raise Conflict("No answer waits.")
-    if not reason.strip():
-        raise Invalid.at("/reason", "A decision needs a reason.")
+    reason = _required(reason)
     save_case(case, is_answered=False)
-    record(moderator, "uphold", case, reason.strip())
+    record(moderator, "uphold", case, reason)
     if case.decision != Decision.DISMISS:
-        tell_owner(case, case.decision, f"Your answer was read; the decision stands. {reason.strip()}")
+        tell_owner(case, case.decision, f"Your answer was read; the decision stands. {reason}")
     return case
 
 

@@ -13,7 +13,7 @@ from apps.chats.macros import Draws, resolve_card_text, resolve_choices, resolve
 from apps.chats.models import Character, Chat
 from apps.chats.queries import lorebooks_in
 from apps.common.problems import Invalid
-from apps.prompts.assembly.requests import PromptRequest
+from apps.prompts.assembly.requests import PromptRequest, Reply
 from apps.prompts.filling.fitting import CountFunction
 from apps.prompts.lorebooks.lore_entries import LoreSetting
 from apps.prompts.lorebooks.lorebook import (
@@ -138,10 +138,8 @@ def frame_of(request: PromptRequest, speaker: Character | None, count: CountFunc
     if reply is None:
         return Frame()
     require_member(chat, request.character)
-    is_told = speaker is not None and not speaker.withheld
     draws = Draws(str(chat.pk), f"{chat.pk}:{chat.rev}")
-    texts = {name: resolve_choices(getattr(speaker, name), draws) for name in CHARACTER_FIELDS if is_told}
-    character = CharacterTexts(**texts)
+    character = _texts_of_card(speaker, draws)
     persona = resolve_choices(chat.persona.description, draws) if chat.persona and not chat.persona.withheld else ""
     system_prompt, instructions = (
         resolve_choices(text, draws)
@@ -164,14 +162,28 @@ def frame_of(request: PromptRequest, speaker: Character | None, count: CountFunc
         names=setting.names,
         lore=lore,
     )
-    # The macros of memory are not replaced yet: how long they are is not known.
+    _refuse_beyond_context(frame, request, reply)
+    return frame
+
+
+def _refuse_beyond_context(frame: Frame, request: PromptRequest, reply: Reply) -> None:
+    """Raise Invalid if nothing is left for memory and conversation.
+
+    The macros of memory are not replaced yet: how long they are is not known.
+    """
     if frame.tokens >= request.room:
         detail = (
             f"The card and the reply take {frame.tokens + reply.tokens} tokens, "
             f"and the context has {request.context_tokens}."
         )
         raise Invalid.at("/context_tokens", detail)
-    return frame
+
+
+def _texts_of_card(speaker: Character | None, draws: Draws) -> CharacterTexts:
+    """Return the texts of a card with their random choices made, or none of a card that moderators withhold."""
+    if speaker is None or speaker.withheld:
+        return CharacterTexts()
+    return CharacterTexts(**{name: resolve_choices(getattr(speaker, name), draws) for name in CHARACTER_FIELDS})
 
 
 def _others(chat: Chat, speaker: Character | None) -> list[str]:

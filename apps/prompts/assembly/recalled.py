@@ -24,7 +24,7 @@ from apps.prompts.models import Recall, is_for
 from apps.prompts.operations import mark_reused, store_recall
 from apps.prompts.retrieval.excerpts import ELLIPSIS
 from apps.prompts.retrieval.known import is_current, memories_of_tier
-from apps.prompts.retrieval.service import retell, retrieve, secrets_of
+from apps.prompts.retrieval.service import retell, retrieve
 from apps.prompts.slots.blocks import join_blocks, one_line
 from apps.prompts.slots.definitions import LONG_TERM, RECALLED, SESSION, TRIGGERED
 from apps.prompts.slots.entries import MESSAGES_TIER, Entry, FilledSlot
@@ -222,5 +222,5 @@ def is_kept_for(turn: UserTurn, character: Character | None, recall: Recall) -> 
     memories = Memory.objects.for_owner(turn.owner_id).filter(pk__in=ids).values_list("pk", flat=True)
     known = [message.pk for message in messages if view.has_heard(message)]
     known += view.known_of(list(memories))
-    secrets = secrets_of(turn, character)
+    secrets = view.secrets(turn.knowledge)
     return ids == set(map(str, known)) and not any(secrets.are_told_by(item["text"]) for item in recall.memories)

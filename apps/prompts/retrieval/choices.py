@@ -23,7 +23,7 @@ from apps.memories.models import Memory
 from apps.memories.models.memory import IS_VISIBLE_SQL, STANDING_SQL
 from apps.memories.other_branches import SUPERSEDED_BY_ANOTHER_STORY_SQL
 from apps.memories.witnesses import WITNESSED_SQL
-from apps.prompts.retrieval.known import KNOWN, vector_text
+from apps.prompts.retrieval.known import KNOWN, TurnKeys, vector_text
 from apps.prompts.turns import UserTurn
 from apps.prompts.witnessing import Viewpoint
 from apps.search.service import NO_VECTORS, QueryVectors
@@ -192,10 +192,15 @@ def _chosen(
     turn: UserTurn, tier: str, view: Viewpoint, wanted: Wanted, candidates: SqlWithParameters | None
 ) -> list[Choice]:
     """Return the choice of those among the candidates, or without them of all memories of the tier."""
-    character_id, vector = view.character.pk if view.character else None, vector_text(wanted.vectors)
-    known, parameters = KNOWN[Memory.Tier(tier), candidates is not None].sql(
-        keys_of(turn.chat), character_id, view.ids, turn.index - 1, list(wanted.words), wanted.vectors.model, vector
+    keys = TurnKeys(
+        character_id=view.character.pk if view.character else None,
+        witness=view.ids,
+        index=turn.index - 1,
+        words=list(wanted.words),
+        model=wanted.vectors.model,
+        vector=vector_text(wanted.vectors),
     )
+    known, parameters = KNOWN[Memory.Tier(tier), candidates is not None].sql(keys_of(turn.chat), keys)
     sql = CHOICE.format(
         candidates=f"candidates AS MATERIALIZED ({candidates.sql})," if candidates else "",
         known=known,

@@ -2,7 +2,7 @@
 
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import BooleanField, Case, ExpressionWrapper, F, FloatField, Q, QuerySet, Value, When
 from django.db.models.expressions import RawSQL
@@ -28,25 +28,29 @@ PINNED_WEIGHT = 10.0
 COLUMNS = ("id", "kind", "pinned", "ends_with_scene", "first_message", "has_trigger", "similarity", "priority")
 
 
-def _known_rows(
-    tier: str,
-    of_candidates: bool,
-    chat: ChatKeys,
-    character_id: Any,
-    witness: Any,
-    index: Any,
-    words: Any,
-    model: Any,
-    vector: Any,
-) -> QuerySet[Memory]:
-    """Return the tier's memories known at ``index``, with ``COLUMNS``, as the queryset of a compiled query.
+class TurnKeys(NamedTuple):
+    """What of a turn decides which memories are known and how near they are: values, or a compiled query's expressions.
+
+    ``index`` is that of the last message before the turn; ``model`` made the ``vector`` of the turn's text.
+    """
+
+    character_id: Any
+    witness: Any
+    index: Any
+    words: Any
+    model: Any
+    vector: Any
+
+
+def _known_rows(tier: str, of_candidates: bool, chat: ChatKeys, turn: TurnKeys) -> QuerySet[Memory]:
+    """Return the tier's memories known before a turn, with ``COLUMNS``, as the queryset of a compiled query.
 
     ``of_candidates``: only those that the statement around it names ``candidates``.
     """
-    has_trigger, similarity = Q(triggers__overlap=words), similarity_to(model, vector)
+    has_trigger, similarity = Q(triggers__overlap=turn.words), similarity_to(turn.model, turn.vector)
     if tier == Memory.Tier.LONG_TERM:
         similarity = Case(When(has_trigger, then=similarity), default=0.0)
-    rows = _rows_of_tier(tier, chat, character_id, witness).known_at(chat, index)
+    rows = _rows_of_tier(tier, chat, turn.character_id, turn.witness).known_at(chat, turn.index)
     if of_candidates:
         rows = rows.filter(pk__any=RawSQL("ARRAY(SELECT id FROM candidates)", ()))
     rows = rows.annotate(

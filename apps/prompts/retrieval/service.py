@@ -9,8 +9,6 @@ from functools import partial
 
 from apps.chats.models import Character
 from apps.common.database.concurrent_reads import read_concurrently
-from apps.memories.secrets import Secrets, secrets_kept_from
-from apps.memories.witnesses import participants_of
 from apps.prompts.filling.fill import Candidates, FilledSlots, SlotPlan, fill
 from apps.prompts.models import Recall
 from apps.prompts.retrieval.active import ActiveMemory, active_memories
@@ -21,6 +19,7 @@ from apps.prompts.slots.blocks import join_blocks
 from apps.prompts.slots.definitions import EPISTEMIC, LONG_TERM, RECALLED, SESSION, TRIGGERED
 from apps.prompts.slots.entries import Entry
 from apps.prompts.turns import UserTurn
+from apps.prompts.witnessing import Viewpoint
 
 MAX_LEFT_OUT = 10  # entries stored of those that had no room
 PROTECTION = 5.0  # added to the priority of protected entries; less than the weight of a pinned memory
@@ -129,15 +128,6 @@ def layer_entries(turn: UserTurn, character: Character | None, plan: SlotPlan) -
     return {name: read(turn, character) if plan.slots[name].enabled else [] for name, read in LAYERS.items()}
 
 
-def secrets_of(turn: UserTurn, character: Character | None) -> Secrets:
-    """Return what was kept from the character just before the turn.
-
-    Without a character, in a group, anyone may speak: what is kept from any member.
-    """
-    names = [character.name] if character else [member.name for member in participants_of(turn.chat)]
-    return secrets_kept_from(names, turn.knowledge)
-
-
 def tellable(
     turn: UserTurn, character: Character | None, entries: Mapping[str, Sequence[Entry]]
 ) -> dict[str, list[Entry]]:
@@ -145,7 +135,7 @@ def tellable(
 
     All entries of a prompt pass here before they fill a slot.
     """
-    secrets = secrets_of(turn, character)
+    secrets = Viewpoint(turn.chat, character).secrets(turn.knowledge)
 
     def without_secrets(items: Sequence[Entry]) -> list[Entry]:
         lines = [(entry, secrets.without(entry.line)) for entry in items]

@@ -18,7 +18,6 @@ from apps.memories.quotations import quotation
 from apps.prompts.operations import store_lookups
 from apps.prompts.retrieval.excerpts import excerpt_around
 from apps.prompts.retrieval.related import search_related
-from apps.prompts.retrieval.service import secrets_of
 from apps.prompts.settings.stores import settings_of
 from apps.prompts.slots.blocks import one_line
 from apps.prompts.turns import UserTurn, turn_from_message, visible_messages
@@ -115,7 +114,7 @@ class Toolbox:
     def _search(self, query: str) -> list[str]:
         # As for a turn with this text: what its speaker doesn't know, or mustn't be told, is not found.
         turn = replace(self._turn, text=query, message=None)
-        secrets = secrets_of(turn, self._character)
+        secrets = Viewpoint(turn.chat, self._character).secrets(turn.knowledge)
         lines = [
             secrets.without(_line(result))
             for result in search_related(turn, self._character, (), is_asked=True).results
@@ -126,7 +125,7 @@ class Toolbox:
         last = min(first + count, self._turn.index) - 1
         rows = visible_messages(self._turn.chat).filter(index__range=(first, last)).order_by("index")
         view = Viewpoint(self._turn.chat, self._character)
-        secrets = secrets_of(self._turn, self._character)
+        secrets = view.secrets(self._turn.knowledge)
         lines = [
             secrets.without(_quoted(message, message.mes[:MAX_MESSAGE])) for message in rows if view.has_heard(message)
         ]

@@ -86,6 +86,7 @@ def _is_allowed(request: Request, stream_id: UUID) -> bool:
         tokens = ApiToken.objects.for_owner(request.user).usable(timezone.now())
         open_accounts = {"owner__is_active": True, "owner__deletion_due_at": None}
         return tokens.filter(pk=request.auth.pk, **open_accounts).exists()
+    # Loaded again: the session of the request is as it was when the stream was opened, hours ago.
     session = type(request.session)(request.session.session_key)
     user: Any = get_user(SimpleNamespace(session=session))  # type: ignore[arg-type]
     return user.is_authenticated and user.deletion_due_at is None

@@ -125,7 +125,7 @@ class SceneView(APIView):
         patches = [Patch(id=scene_id, data=scene_change(scene, **body.changes()))]
         if found:
             kept = scene_break_change(name=found.name or None, collapsed=found.collapsed)
-            patches.insert(0, Patch(id=scene_id, data=kept))
+            patches.insert(0, Patch(id=scene_id, data=kept))  # first: a person's changes replace what the run found
         return _write_scene(request, chat, patches, body, status.HTTP_200_OK)
 
     @extend_schema(request=GuardedSerializer, responses={200: WrittenSerializer})

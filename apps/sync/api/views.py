@@ -151,6 +151,7 @@ class ChangesView(APIView):
 
 def _rev_since(chat: Chat, since: str) -> int:
     """Return the rev for ``since``, which is a rev or an integrity. Raise Invalid, HistoryGone."""
+    # `isdigit` knows digits of other scripts too. Eighteen fit into a bigint whatever they are.
     if since.isascii() and since.isdigit() and len(since) < 19:
         if int(since) > chat.rev:
             raise Invalid.at("/since", f"The chat is at rev {chat.rev}.")

@@ -63,7 +63,7 @@ def test_a_canon_made_in_another_chat_extends_the_history(owner: User, server: S
     for number, told in enumerate((chat, other)):
         for arc in range(15):
             text = f"Thread {arc} of chat {number}."
-            row = open_arc(told, text, message(told, 0), vector=None, model="", run_id=None, character=None)
+            row = open_arc(told, text, message(told, 0), vector=None, model="", run_id=None)
             resolve_arc(row, message(told, 1), f"Outcome {arc} of chat {number}.")
     read(other, tiers=["canon"])
     assert all(

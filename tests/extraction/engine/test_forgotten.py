@@ -3,7 +3,7 @@
 import pytest
 
 from apps.accounts.models import User
-from apps.llm.backends import embedder_for
+from apps.llm.backends.selection import embedder_for
 from apps.memories.models import Memory
 from apps.memories.operations import delete_memory, restore_memory
 from tests.extraction.engine import storyteller

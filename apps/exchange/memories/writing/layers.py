@@ -17,7 +17,7 @@ from apps.memories.operations.layer_entries import newest_message
 from apps.memories.operations.ledger import set_field
 from apps.memories.operations.relationships import add_relationship
 from apps.memories.operations.scenes import Recap, write_scene
-from apps.memories.operations.texts import write_canon, write_version
+from apps.memories.operations.texts import NewVersion, write_canon, write_version
 from apps.memories.queries.texts import current_version
 
 
@@ -97,15 +97,8 @@ def _write_text(text: FoundText, found: Found, target: ImportTarget) -> None:
         _warn_of_another(text, version, found)
     else:
         last = target.messages([(text.last, text.last)]).get(text.last) if text.last is not None else None
-        write_version(
-            target.chat,
-            text.kind,
-            character=character,
-            text=text.text,
-            parts=text.parts,
-            last=last or newest_message(target.chat),
-            editor=target.program,
-        )
+        new = NewVersion(text.text, text.parts, last or newest_message(target.chat))
+        write_version(target.chat, text.kind, new, character=character, editor=target.program)
         target.written["texts"] += 1
 
 

@@ -10,7 +10,7 @@ from apps.accounts.management.user_lookup import user_named
 from apps.accounts.models import User
 from apps.extraction.prompts.rendering import templates_of
 from apps.extraction.suitability.running import format_progress, format_report, run
-from apps.llm.backends import backend_for, backend_on
+from apps.llm.backends.selection import backend_for, backend_on
 from apps.llm.generation import BUILTIN, GenerationBackend, get_backend, unwatched
 from apps.llm.models import Connection
 

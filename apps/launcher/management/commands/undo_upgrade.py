@@ -8,8 +8,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connections
 
 from apps.launcher import upgrades
-from apps.launcher.embedded_postgres import EmbeddedPostgresError
 from apps.launcher.management.commands.up import single_instance
+from apps.launcher.postgres_programs import EmbeddedPostgresError
 
 
 class Command(BaseCommand):

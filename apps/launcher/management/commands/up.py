@@ -22,9 +22,9 @@ from apps.accounts.operations import ensure_user
 from apps.common.disk import free_megabytes
 from apps.common.health import delete_heartbeats
 from apps.common.pages.static_files import collect_if_changed
-from apps.launcher import embedded_postgres, upgrades
+from apps.launcher import embedded_postgres, postgres_cluster, upgrades
 from apps.launcher.disk import disk_check
-from apps.launcher.embedded_postgres import EmbeddedPostgresError
+from apps.launcher.postgres_programs import EmbeddedPostgresError
 from apps.launcher.services import NICENESS, PYTHON, all_services
 from apps.launcher.supervisor import (
     MAX_CRASHES,
@@ -182,7 +182,7 @@ def loading_demo() -> Iterator[Callable[[], None]]:
 @contextlib.contextmanager
 def single_instance(home: Path) -> Iterator[None]:
     """Hold the lock of the data folder. Raise CommandError if another instance holds it."""
-    embedded_postgres.prepare_home(home)
+    postgres_cluster.prepare_home(home)
     with (home / "up.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
