@@ -192,7 +192,7 @@ def _update_recaps(chat: Chat, changed: list[UUID]) -> None:
             scene = of_state.filter(source__index__gte=index).order_by("source__index").first()
             if scene is not None:
                 of_state.filter(pk=scene.pk).update(**cleared)
-    written = [*found.exclude(recapped=None), *recaps.exclude(recapped=None)]
+    written = list((found | recaps).exclude(recapped=None))
     lengths = {scene.last.pk: scene.end + 1 - scene.start for scene in finished_scenes(chat)} if written else {}
     outdated = [row.pk for row in written if lengths.get(row.source_id, row.recapped) != row.recapped]
     Scene.objects.for_owner(chat.owner_id).filter(pk__in=outdated).update(**cleared)
