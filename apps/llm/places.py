@@ -28,7 +28,6 @@ WATCH_INTERVAL = 1.0  # seconds between two calls of the watch while waiting
 RENEWAL_INTERVAL = 5.0  # seconds between two renewals of a call's lease
 EXPIRY = 30.0  # seconds without a renewal after which a call has ended
 
-
 PLACES = CompiledQuery(
     lambda owner, pk: Connection.objects.for_owner(owner).filter(pk=pk).values_list("parallel_calls", flat=True)
 )
