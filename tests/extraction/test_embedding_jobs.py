@@ -21,7 +21,6 @@ from apps.extraction.jobs import embedding_jobs
 from apps.extraction.models import EmbeddingJob
 from apps.llm.backends import embedder_for, selection
 from apps.llm.embeddings import get_embedder
-from apps.llm.http import endpoint
 from apps.llm.models import Connection
 from apps.llm.operations import create_connection, delete_connection, update_connection, use_for
 from apps.memories.models import Arc, Memory, Passage
@@ -45,11 +44,6 @@ def owner(db: None) -> User:
 def server() -> Iterator[ScriptedServer]:
     with ScriptedServer("NONE") as server:
         yield server
-
-
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "BACKOFF", 0.001)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import pytest
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.extraction.settings.stores import change_settings
-from apps.llm.http import endpoint
 from apps.llm.models import Connection
 from apps.llm.operations import create_connection, use_for
 from tests.extraction.engine import storyteller
@@ -24,12 +23,6 @@ QUIET = {"index_messages": False, "extract_every": 1, "scene_check": "model", "r
 def server() -> Iterator[ScriptedServer]:
     with ScriptedServer(storyteller.answer) as server:
         yield server
-
-
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In this process, tries follow each other at once, where the server doesn't ask for a wait."""
-    monkeypatch.setattr(endpoint, "BACKOFF", 0.001)
 
 
 @pytest.fixture
