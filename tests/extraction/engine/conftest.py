@@ -17,6 +17,10 @@ from tests.llm.scripted_server import Answer, ScriptedServer
 # What is searched isn't looked at here. The storyteller says whether a scene begins, so that it tells them apart alike
 # whatever stands around.
 QUIET = {"index_messages": False, "extract_every": 1, "scene_check": "model", "reading": "separate"}
+# Settings of tests that look at memories alone: each further layer is another call.
+MEMORIES_ALONE = dict.fromkeys(
+    ("summary", "scenes", "epistemic", "arcs", "ledger", "profiles", "canon", "continuity"), False
+)
 
 
 @pytest.fixture

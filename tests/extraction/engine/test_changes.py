@@ -16,6 +16,7 @@ from apps.extraction.models import ExtractionRun, ModelCall
 from apps.extraction.runs.operations import start_run
 from apps.extraction.runs.queries import is_due
 from apps.extraction.runs.settling import invalidate_if_exists
+from apps.extraction.settings.stores import change_settings
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, Relationship, Scene
 from apps.memories.operations import edit_memory
 from apps.moderation.operations.decisions import decide
@@ -23,7 +24,7 @@ from apps.moderation.operations.reports import report
 from apps.moderation.roles import MODERATORS
 from apps.moderation.targets import find_target
 from tests.extraction.engine import storyteller
-from tests.extraction.engine.conftest import Meanwhile, tune
+from tests.extraction.engine.conftest import MEMORIES_ALONE, Meanwhile, tune
 from tests.extraction.engine.layers import sources_of, state_hash, texts, told
 from tests.extraction.engine.story import (
     STORY,
@@ -174,6 +175,7 @@ def test_a_chat_deleted_in_flight_ends_its_run_and_leaves_no_rows(meanwhile: Mea
 def learnt(owner: User) -> Chat:
     """Mira lived in Oslo, and lives in Rome since message 3."""
     chat = tell(owner, "Hello.", "FACT(2): Mira lives in Oslo.", "I see.", "FACT(2): Mira lives in Rome now.", "Good.")
+    tune(chat, **MEMORIES_ALONE)
     read(chat)
     old, new = memory(chat, "Mira lives in Oslo."), memory(chat, "Mira lives in Rome now.")
     assert (old.state, old.superseded_by_id, new.state) == ("superseded", new.pk, "active")
@@ -339,6 +341,7 @@ def test_a_branch_begins_with_what_its_parent_knew_there_and_goes_its_own_way(
     owner: User, server: ScriptedServer
 ) -> None:
     chat = tell(owner, "Hello.", "FACT(2): Mira lives in Oslo.", "I see.", "EVENT(2): Mira won a race.", "Good.")
+    change_settings(owner, MEMORIES_ALONE)
     read(chat)
     child = branch_chat(owner, chat.pk, 2)
     assert (known(chat), known(child)) == (["Mira lives in Oslo.", "Mira won a race."], ["Mira lives in Oslo."])
@@ -365,6 +368,7 @@ def test_a_branch_begins_with_what_its_parent_knew_there_and_goes_its_own_way(
 
 def test_what_a_branch_took_over_goes_where_its_own_copy_is_swiped_away(owner: User) -> None:
     chat = tell(owner, "Hello.", "FACT(2): Mira lives in Oslo.", "I see.", "Well.", "Good.")
+    change_settings(owner, MEMORIES_ALONE)
     read(chat)
     child = branch_chat(owner, chat.pk, 2)
     swipe(child, 1, ROME)
