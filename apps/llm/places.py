@@ -16,6 +16,8 @@ from datetime import timedelta
 from typing import Any, cast
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from apps.common import leases
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.database.connections import release_connection
@@ -28,9 +30,12 @@ WATCH_INTERVAL = 1.0  # seconds between two calls of the watch while waiting
 RENEWAL_INTERVAL = 5.0  # seconds between two renewals of a call's lease
 EXPIRY = 30.0  # seconds without a renewal after which a call has ended
 
-PLACES = CompiledQuery(
-    lambda owner, pk: Connection.objects.for_owner(owner).filter(pk=pk).values_list("parallel_calls", flat=True)
-)
+
+def _places_of(owner: Any, pk: Any) -> QuerySet[Any]:
+    return Connection.objects.for_owner(owner).filter(pk=pk).values_list("parallel_calls", flat=True)
+
+
+PLACES = CompiledQuery(_places_of)
 
 
 class GaveWay(Exception):

@@ -193,7 +193,9 @@ def _update_recaps(chat: Chat, changed: list[UUID]) -> None:
             if scene is not None:
                 of_state.filter(pk=scene.pk).update(**cleared)
     written = list((found | recaps).exclude(recapped=None))
-    lengths = {scene.last.pk: scene.end + 1 - scene.start for scene in finished_scenes(chat)} if written else {}
+    lengths: dict[UUID | None, int | None] = {}
+    if written:
+        lengths = {scene.last.pk: scene.end + 1 - scene.start for scene in finished_scenes(chat)}
     outdated = [row.pk for row in written if lengths.get(row.source_id, row.recapped) != row.recapped]
     Scene.objects.for_owner(chat.owner_id).filter(pk__in=outdated).update(**cleared)
 
