@@ -69,6 +69,14 @@ def create_database() -> None:
         copy(maintenance, template, DATABASE)
 
 
+def recreate_from_template(name: str) -> None:
+    """Create a database with all tables in place of an empty one."""
+    with psycopg.connect(conninfo("postgres"), autocommit=True) as maintenance:
+        maintenance.execute("SELECT pg_advisory_lock(%s)", [TEMPLATE_LOCK])
+        drop(maintenance, name)
+        copy(maintenance, find_or_build_template(maintenance), name)
+
+
 def drop_database() -> None:
     """Drop this process's database, and end what is still connected to it."""
     with psycopg.connect(conninfo("postgres"), autocommit=True) as maintenance:

@@ -10,14 +10,16 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.contrib.postgres.expressions import ArraySubquery
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, transaction
-from django.db.models import CharField, F, Func, Q
+from django.db.models import CharField, F, Func, Q, QuerySet
 
 from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, Message
+from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.jobs import OPEN_STATES
-from apps.common.scoping import Owner
+from apps.common.scoping import Owner, owner_id_of
 from apps.extraction.models import ExtractionProgress, RunStep
 from apps.extraction.settings.schema import READING_TIERS
 from apps.memories.models import VersionedText
@@ -79,9 +81,29 @@ def end_of_window(chat: Chat) -> int:
     return newest.index + 1 if newest.is_user else newest.index
 
 
+def _withheld(owner: Any, chat: Any) -> QuerySet[Any]:
+    return Message.objects.for_owner(owner).filter(chat=chat, withheld=True).values_list("pk", flat=True)
+
+
+WITHHELD = CompiledQuery(_withheld)
+STATE = CompiledQuery(
+    lambda owner, chat: (
+        Chat.objects.for_owner(owner)
+        .filter(pk=chat)
+        .values_list("rev", ArraySubquery(_withheld(owner, chat).order_by()))
+    )
+)
+
+
 def withheld_in(chat: Chat) -> set[UUID]:
     """Return the ids of the messages that moderators withhold, which changes neither the chat's rev nor theirs."""
-    return set(Message.objects.for_owner(chat.owner_id).filter(chat=chat, withheld=True).values_list("pk", flat=True))
+    return set(WITHHELD.rows(chat.owner_id, chat.pk))
+
+
+def state_of(owner: Owner, chat_id: UUID) -> tuple[int, set[UUID]] | None:
+    """Return the rev of a chat with what ``withheld_in`` returns; None if there is no such chat."""
+    row: Any = STATE.first(owner_id_of(owner), chat_id)
+    return None if row is None else (row[0], set(row[1]))
 
 
 def mark_extracted(
@@ -89,6 +111,8 @@ def mark_extracted(
 ) -> None:
     """Record that the tiers have read the given versions of the messages, and for which the model refused to."""
     rows = [(message.pk, fingerprint_of(message)) for message in messages]
+    if not rows:
+        return
     with connection.cursor() as cursor:
         cursor.execute(
             """

@@ -13,10 +13,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from apps.common import leases
+from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.database.connections import release_connection
 from apps.common.stored_texts import gettext_stored
 from apps.llm.generation import Misconfigured, Watch
@@ -26,6 +29,13 @@ POLL_INTERVAL = 0.25  # seconds between two tries to get a place
 WATCH_INTERVAL = 1.0  # seconds between two calls of the watch while waiting
 RENEWAL_INTERVAL = 5.0  # seconds between two renewals of a call's lease
 EXPIRY = 30.0  # seconds without a renewal after which a call has ended
+
+
+def _places_of(owner: Any, pk: Any) -> QuerySet[Any]:
+    return Connection.objects.for_owner(owner).filter(pk=pk).values_list("parallel_calls", flat=True)
+
+
+PLACES = CompiledQuery(_places_of)
 
 
 class GaveWay(Exception):
@@ -47,11 +57,10 @@ class Call:
     def take_place(self) -> bool:
         """Queue the call, or renew its lease. Return whether it has a place. Raise Misconfigured."""
         before = self.renew()
-        connections = Connection.objects.for_owner(self.connection.owner_id).filter(pk=self.connection.pk)
-        places = connections.values_list("parallel_calls", flat=True).first()
+        places: Any = PLACES.first(self.connection.owner_id, self.connection.pk)
         if places is None:
             raise Misconfigured(gettext_stored("The connection was deleted."))
-        return self.is_urgent or before < places
+        return bool(self.is_urgent or before < places)
 
     def renew(self) -> int:
         """Renew the call's lease, and return how many calls are before it.

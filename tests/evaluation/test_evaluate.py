@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.common.scoping import system_scope
+from apps.evaluation import own_database
 from apps.evaluation.datasets import UnusableDataset, read_locomo, read_stores
 from apps.evaluation.metrics import mean, measure, ndcg_at, recall_at, reciprocal_rank
 from apps.evaluation.registry import EVALUATIONS
@@ -21,6 +22,7 @@ from apps.evaluation.report import report_document
 from apps.evaluation.runs import METHODS, QueryResult
 from apps.memories.models import Passage
 from config.broker import Channel
+from tests import postgres
 
 LOCOMO = [
     {
@@ -159,7 +161,27 @@ class Onlooker(io.StringIO):
         return super().write(text)
 
 
-def test_a_run_measures_every_method_and_touches_nothing_that_is_in_use(transactional_db: None, tmp_path: Any) -> None:
+@pytest.fixture
+def no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail the test if a task is sent: where nothing has been migrated, there are no queues."""
+    monkeypatch.setattr(Channel, "_put", lambda *message, **options: pytest.fail("A task was sent."))
+
+
+@pytest.fixture
+def migrated_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copy the tables of an evaluation, whose migrations take most of its time."""
+
+    def migrate(*names: str, **options: Any) -> None:
+        name = connection.settings_dict["NAME"]
+        connection.close()
+        postgres.recreate_from_template(name)
+
+    monkeypatch.setattr(own_database, "call_command", migrate)
+
+
+def test_a_run_measures_every_method_and_touches_nothing_that_is_in_use(
+    transactional_db: None, migrated_at_once: None, no_queue: None, tmp_path: Any
+) -> None:
     out, onlooker = io.StringIO(), Onlooker()
     file = write(tmp_path, LOCOMO)
     call_command("evaluate", file, "--format=locomo", "--json", stdout=out, stderr=onlooker)
@@ -179,10 +201,8 @@ def test_a_run_measures_every_method_and_touches_nothing_that_is_in_use(transact
         assert cursor.fetchone() == (0,)
 
 
-def test_a_run_needs_no_queues_where_nothing_has_been_migrated(
-    transactional_db: None, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Channel, "_put", lambda *message, **options: pytest.fail("A task was sent."))
+@pytest.mark.explore
+def test_a_run_migrates_its_own_database(transactional_db: None, no_queue: None, tmp_path: Any) -> None:
     assert evaluated(write(tmp_path, STORES), "--format=stores")
 
 

@@ -10,6 +10,7 @@ from apps.extraction.runs.operations import start_run
 from apps.memories.models import Memory
 from apps.memories.operations import delete_memory, edit_memory
 from tests.factories import UserFactory, make_character, make_chat, parsed
+from tests.lanes import sampled
 from tests.prompts.requests import assemble
 
 OSAKA = "My sister Elena lives in Osaka with her husband Kenji."
@@ -57,12 +58,15 @@ def corrected(owner: User) -> Chat:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "As you told me, your sister Elena lives in Osaka with her husband Kenji.",
-        "You said that your sister Elena lives in Osaka with her husband Kenji, and I remember it well.",
-        "Elena lives in Osaka with her husband Kenji, of course.",
-        "Elena, your sister, lives in Osaka with her husband Kenji.",
-    ],
+    sampled(
+        [
+            "As you told me, your sister Elena lives in Osaka with her husband Kenji.",
+            "You said that your sister Elena lives in Osaka with her husband Kenji, and I remember it well.",
+            "Elena lives in Osaka with her husband Kenji, of course.",
+            "Elena, your sister, lives in Osaka with her husband Kenji.",
+        ],
+        2,
+    ),
 )
 def test_the_character_does_not_bring_back_what_was_corrected(owner: User, text: str) -> None:
     chat = corrected(owner)
@@ -74,7 +78,9 @@ def test_the_character_does_not_bring_back_what_was_corrected(owner: User, text:
     assert "Osaka" not in injected
 
 
-@pytest.mark.parametrize("text", [OSAKA, "Elena still lives in Osaka.", "My sister Elena lives in Osaka with Kenji."])
+@pytest.mark.parametrize(
+    "text", sampled([OSAKA, "Elena still lives in Osaka.", "My sister Elena lives in Osaka with Kenji."], 2)
+)
 def test_a_repetition_does_not_replace_a_correction(owner: User, text: str) -> None:
     chat = corrected(owner)
     say(chat, text, is_user=True)
@@ -113,12 +119,15 @@ def test_what_one_user_corrected_says_nothing_about_another_s(owner: User) -> No
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "Forget what I said about my sister Elena and her house in Osaka.",
-        "Please forget that I told you about my brother Tom and the fire in Bonn.",
-        "Actually, never mind what I said about Elena moving to Osaka in May.",
-        "Can you delete what I said about my sister Elena and her husband?",
-    ],
+    sampled(
+        [
+            "Forget what I said about my sister Elena and her house in Osaka.",
+            "Please forget that I told you about my brother Tom and the fire in Bonn.",
+            "Actually, never mind what I said about Elena moving to Osaka in May.",
+            "Can you delete what I said about my sister Elena and her husband?",
+        ],
+        2,
+    ),
 )
 def test_a_request_to_forget_is_no_fact(owner: User, text: str) -> None:
     assert not Memory.objects.for_owner(told(owner, text).owner_id).exists()
@@ -126,14 +135,17 @@ def test_a_request_to_forget_is_no_fact(owner: User, text: str) -> None:
 
 @pytest.mark.parametrize(
     "said",
-    [
-        "lives in Bonn with two cats",
-        "is allergic to peanuts and shellfish",
-        "works as a nurse at the clinic in Bonn",
-        "turned forty in March and got divorced in May",
-        "plays the violin in an orchestra in Bonn",
-        "is married to a doctor from Lisbon",
-    ],
+    sampled(
+        [
+            "lives in Bonn with two cats",
+            "is allergic to peanuts and shellfish",
+            "works as a nurse at the clinic in Bonn",
+            "turned forty in March and got divorced in May",
+            "plays the violin in an orchestra in Bonn",
+            "is married to a doctor from Lisbon",
+        ],
+        2,
+    ),
 )
 def test_what_is_said_of_two_people_stays_with_both(owner: User, said: str) -> None:
     chat = told(owner, ADA.format(said))

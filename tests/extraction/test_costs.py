@@ -34,6 +34,7 @@ from tests.llm.scripted_server import Reply, ScriptedServer
 
 @pytest.fixture
 def chat(owner: User) -> Chat:
+    change_settings(owner, {"reading": "one"})
     return tell(owner, *STORY)
 
 

@@ -22,7 +22,6 @@ from apps.extraction.models import EmbeddingJob
 from apps.llm.backends import selection
 from apps.llm.backends.selection import embedder_for
 from apps.llm.embeddings import get_embedder
-from apps.llm.http import endpoint
 from apps.llm.models import Connection
 from apps.llm.operations import create_connection, delete_connection, update_connection, use_for
 from apps.memories.models import Arc, Memory, Passage
@@ -46,11 +45,6 @@ def owner(db: None) -> User:
 def server() -> Iterator[ScriptedServer]:
     with ScriptedServer("NONE") as server:
         yield server
-
-
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "BACKOFF", 0.001)
 
 
 @pytest.fixture

@@ -41,6 +41,7 @@ from apps.extraction.tiers.profiles import Profile, format_profile, parse_profil
 from apps.extraction.tiers.scenes import parse_yes_no
 from apps.extraction.tiers.summary import SECTIONS, format_summary, parse_summary
 from apps.memories.candidates import LEDGER_FIELDS
+from tests.lanes import sampled
 
 MEMORY_KINDS = ("fact", "relationship", "preference", "event")
 SECONDS = 2.0
@@ -373,7 +374,8 @@ BEGINNINGS = {
 }
 
 
-@pytest.mark.parametrize("name", PARSERS)
+# Of these the gate tries some, and of all parsers the replies of the next test: what they share is found by any.
+@pytest.mark.parametrize("name", sampled(PARSERS, 4))
 def test_repetitive_replies_are_parsed_fast(name: str) -> None:
     slow = {}
     for wild, unit in WILD.items():

@@ -270,7 +270,7 @@ def test_a_failing_backend_lets_the_run_wait_and_keeps_what_was_done(
 
 
 def test_caps_retire_nothing(owner: User) -> None:
-    facts = [f"I have {n + 2} houses on Elm Street number {n * 7 + 3}, built in {1500 + n * 13}." for n in range(40)]
+    facts = [f"I have {n + 2} houses on Elm Street number {n * 7 + 3}, built in {1500 + n * 13}." for n in range(20)]
     chat = make_chat(owner, *facts, "And?", character=make_character(owner))
     change_settings(owner, {"long_term_cap": 4, "session_cap": 4})
     run = extract(chat)

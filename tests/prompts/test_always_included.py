@@ -115,7 +115,7 @@ def test_queries_do_not_grow_with_the_memories(api, chat, remember, django_asser
             text=f"Number {n}.",
             embedding=first.embedding, embedding_model=first.embedding_model,
         )
-        for n in range(3000)
+        for n in range(1000)
     ]  # fmt: skip
     Memory.objects.bulk_create(rows)
     append_messages(chat.owner, chat.pk, [parsed("Good.", is_user=True)])

@@ -22,9 +22,9 @@ from apps.extraction.reading.stages import closing_stages, separate_stages
 from apps.extraction.runs.operations import request_run, resume_run
 from apps.extraction.runs.queries import latest_run
 from apps.extraction.settings.stores import change_settings
+from tests.extraction.conftest import no_waiting as no_waiting
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import connect as connect
-from tests.extraction.engine.conftest import no_waiting as no_waiting
 from tests.extraction.engine.conftest import server as server
 from tests.extraction.engine.layers import Row, told
 from tests.extraction.engine.story import STORY, swipe, tell

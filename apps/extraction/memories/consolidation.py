@@ -20,6 +20,7 @@ from apps.memories.models import Memory
 from apps.memories.operations.merging import mark_consolidated, merge_memories
 from apps.memories.queries.memories import active_memories
 from apps.memories.quotations import quoted_speaker
+from apps.memories.visibility import MemoryQuerySet
 
 MAX_ENTRIES = 40  # entries of a kind shown to the model together
 MIN_TOKENS, TOKENS_PER_ENTRY = 400, 60
@@ -73,7 +74,11 @@ def outcome_of(
 
 def due_entries(context: Context, tier: str) -> list[list[Memory]]:
     """Return the entries of each kind of which enough are new to be merged."""
-    groups = [_entries(context, tier, kind) for kind in KINDS[tier]]
+    rows = _mergeable(context, tier).filter(chat=context.chat, consolidated=False)
+    new = Counter(rows.values_list("kind", flat=True))
+    # Mostly none are due: then one query tells.
+    due = [kind for kind in KINDS[tier] if new[kind] >= threshold(context.settings, kind)]
+    groups = [_entries(context, tier, kind) for kind in due]
     return [
         entries
         for entries in groups
@@ -87,14 +92,19 @@ def threshold(settings: Settings, kind: str) -> int:
     return value
 
 
-def _entries(context: Context, tier: str, kind: str) -> list[Memory]:
-    """Return at most MAX_ENTRIES entries to merge, preferring new ones, without pinned, edited and expiring ones.
+def _mergeable(context: Context, tier: str) -> MemoryQuerySet:
+    """Return the memories that may be merged, without pinned, edited and expiring ones.
 
     Only what the chat learnt or inherited is merged: a merge with a memory of another story would tell it to the
-    branches of this one. What a branch inherited is not new to it.
+    branches of this one.
     """
-    rows = active_memories(context.chat, tier, context.character_id).filter(kind=kind, pinned=False, edited_by="")
-    rows = rows.filter(expires_at=None).learnt_in(context.chat).defer("embedding", "lexemes")
+    rows = active_memories(context.chat, tier, context.character_id).filter(pinned=False, edited_by="")
+    return rows.filter(expires_at=None).learnt_in(context.chat)
+
+
+def _entries(context: Context, tier: str, kind: str) -> list[Memory]:
+    """Return at most MAX_ENTRIES entries to merge, preferring new ones. What a branch inherited is not new to it."""
+    rows = _mergeable(context, tier).filter(kind=kind).defer("embedding", "lexemes")
     entries = list(rows.order_by("consolidated", "-pk")[:MAX_ENTRIES])[::-1]
     for entry in entries:
         entry.consolidated = entry.consolidated or entry.chat_id != context.chat.pk

@@ -17,10 +17,12 @@ from django.db.models import F
 from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Chat, ChatChange, Message
 from apps.common import jobs
+from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.problems import Missing
 from apps.common.stored_texts import gettext_stored
 from apps.extraction import progress
 from apps.extraction.models import UNUSED, ExtractionProgress, ExtractionRun, RunStep
+from apps.extraction.prompts.rendering import templates_of
 from apps.extraction.reading.stages import Stage, closing_stages, reading_stages
 from apps.extraction.runs.waiting import wait_on_failure
 from apps.extraction.runs.windows import next_windows, reading_tiers
@@ -35,6 +37,12 @@ from apps.memories.models import Memory
 from apps.memories.witnesses import learners
 
 MAX_ATTEMPTS = 3  # attempts at a window whose messages change while they are read
+
+REVS = CompiledQuery(
+    lambda owner, chat, ids: (
+        Message.objects.for_owner(owner).filter(chat=chat, pk__any=ids, withheld=False).values_list("pk", "rev")
+    )
+)
 
 
 class MessagesChanged(Exception):
@@ -73,11 +81,12 @@ def execute_claimed(run: ExtractionRun, *, max_seconds: float = jobs.SLICE_SECON
 def _context_of(run: ExtractionRun) -> Context:
     """Return the context of a run: a small model answers plain questions, the built-in reader does the rest."""
     # Once a run: with other settings, its second window would be read by other stages than its first.
-    model, settings = backend_for(run.owner), settings_of(run.chat)
+    model, settings, own = backend_for(run.owner), settings_of(run.chat), templates_of(run.owner_id)
     plan = plan_for(run.owner_id, settings, model)
     if plan in (ReadingPlan.ONE, ReadingPlan.SEPARATE):
-        return Context(run, settings, Asker(run, model))
-    return Context(run, settings, Asker(run, get_backend()), small=model if plan == ReadingPlan.SMALL else None)
+        return Context(run, settings, Asker(run, model, templates=own))
+    small = model if plan == ReadingPlan.SMALL else None
+    return Context(run, settings, Asker(run, get_backend(), templates=own), small=small)
 
 
 def _run_steps(context: Context) -> Iterator[None]:
@@ -195,7 +204,6 @@ def _run_step(context: Context, step: Step) -> str:
     Raise MessagesChanged, Missing, GenerationFailed, ClaimLost.
     """
     stage, window = step.stage, step.window
-    jobs.heartbeat(context.run, stage=stage.name)
     for attempt in range(1, MAX_ATTEMPTS + 1):
         character = step.member or context.chat.character
         context.begin_step(stage.name, character, window, partial(_abort_if_changed, context, window))
@@ -205,11 +213,11 @@ def _run_step(context: Context, step: Step) -> str:
             outcome = StageOutcome(error=failure.detail)
         with transaction.atomic():
             _check_unchanged(context, window)
-            if character is not None:
+            if outcome.writes and character is not None:
                 # Runs of other chats of the character may write about the same things.
                 rows = Character.objects.for_owner(context.owner_id).filter(pk=character.pk)
                 list(rows.select_for_update().values_list("pk"))
-            if attempt == MAX_ATTEMPTS or not _was_learnt_elsewhere(context):
+            if attempt == MAX_ATTEMPTS or not (outcome.writes and _was_learnt_elsewhere(context)):
                 _write_step(context, step, outcome)
                 break
     return outcome.error
@@ -252,10 +260,11 @@ def _check_unchanged(context: Context, window: Window) -> None:
 
 def _abort_if_changed(context: Context, window: Window) -> None:
     """Check as ``_check_unchanged`` does, without a lock, during a call of a model. Raise ReadingAborted."""
-    chat = Chat.objects.for_owner(context.owner_id).filter(pk=context.run.chat_id).first()
-    if chat is None or (chat.rev == context.read_rev and progress.withheld_in(chat) <= context.read_without):
+    state = progress.state_of(context.owner_id, context.run.chat_id)
+    if state is None or (state[0] == context.read_rev and state[1] <= context.read_without):
         return
-    if not _is_unchanged(context, window, chat):
+    chat = Chat.objects.for_owner(context.owner_id).filter(pk=context.run.chat_id).first()
+    if chat is not None and not _is_unchanged(context, window, chat):
         raise ReadingAborted(gettext_stored("The messages kept changing while they were read."))
 
 
@@ -267,14 +276,14 @@ def _is_unchanged(context: Context, window: Window, chat: Chat) -> bool:
     """
     # A message of the window may be read again, and have changed in between: what counts is how it was first.
     read = [*context.also_read, *window.messages]
-    rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=[message.pk for message in read])
-    rows = rows.filter(withheld=False)
-    is_same = dict(rows.values_list("pk", "rev")) == {message.pk: message.rev for message in read}
+    rows = REVS.rows(chat.owner_id, chat.pk, [message.pk for message in read])
+    is_same = not read or dict(rows) == {message.pk: message.rev for message in read}
     end = window.messages[-1].index if window.messages else context.read_to
-    changes = ChatChange.objects.for_owner(chat.owner_id).filter(chat=chat, rev__gt=context.read_rev)
-    for reordered, changed, deleted in changes.values_list("reordered", "message_ids", "deleted_ids"):
-        earlier = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=changed, index__lte=end)
-        is_same = is_same and not (reordered or deleted or earlier.exists())
+    if chat.rev != context.read_rev:
+        changes = ChatChange.objects.for_owner(chat.owner_id).filter(chat=chat, rev__gt=context.read_rev)
+        for reordered, changed, deleted in changes.values_list("reordered", "message_ids", "deleted_ids"):
+            earlier = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=changed, index__lte=end)
+            is_same = is_same and not (reordered or deleted or earlier.exists())
     return is_same and progress.withheld_in(chat) <= context.read_without
 
 

@@ -13,7 +13,7 @@ from apps.common.stored_texts import gettext_stored, msgid_of
 from apps.extraction.models import ExtractionRun, ModelCall
 from apps.extraction.parsers.records import ParsedLines, is_mostly_unused
 from apps.extraction.parsers.text_cleanup import LEADING_MARKS
-from apps.extraction.prompts.rendering import render, template_of
+from apps.extraction.prompts.rendering import render
 from apps.extraction.prompts.task import TASKS, any_line_of
 from apps.extraction.steps import recording
 from apps.llm.generation import (
@@ -77,6 +77,7 @@ class Asker:
     Each reply is stored unchanged before it is used. ``watch`` is called about once a second during a call, and aborts
     it by an exception. ``replies`` are those to tasks that one call has answered together: they are returned without
     another call. ``offered`` are the ids that numbers in them stand for, by the placeholder that showed them.
+    ``templates`` are the owner's own ones, by task.
     """
 
     run: ExtractionRun
@@ -85,6 +86,7 @@ class Asker:
     watch: Watch = unwatched
     replies: Mapping[str, str] = field(default_factory=dict)
     offered: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    templates: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, task: str, material: Mapping[str, Any], **options: Any) -> str:
         """Return the reply to a task, with ``options`` of AskOptions. Raise GenerationFailed, ClaimLost."""
@@ -105,7 +107,7 @@ class Asker:
         not "nothing to remember". One of which most lines can't be used is requested once more as well; then the reply
         counts of which more can be used.
         """
-        asked, own, question = TASKS[task], template_of(self.run.owner_id, task), AskOptions(**options)
+        asked, own, question = TASKS[task], self.templates.get(task), AskOptions(**options)
         backend = question.backend or self.backend
         # An own template may ask for other lines.
         pattern = "" if own else question.line_pattern or any_line_of([asked.line_pattern])
@@ -145,7 +147,7 @@ class Asker:
         """
 
         def heartbeat() -> None:
-            jobs.heartbeat(self.run)
+            jobs.heartbeat(self.run, stage=self.stage)
             self.watch()
 
         heartbeat()

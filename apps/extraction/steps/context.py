@@ -13,8 +13,9 @@ from django.utils import timezone
 
 from apps.chats.dates import day_of
 from apps.chats.models import Character, Chat, Message, Participant
+from apps.common.problems import Missing
 from apps.extraction.models import ExtractionRun
-from apps.extraction.progress import end_of_window, window_key, withheld_in
+from apps.extraction.progress import end_of_window, state_of, window_key
 from apps.extraction.settings.schema import Settings
 from apps.extraction.steps.asking import Asker
 from apps.extraction.steps.dictation import with_quotations
@@ -132,16 +133,19 @@ class Context:
 
     def begin_step(self, stage: str, character: Character | None, window: Window, watch: Watch) -> None:
         """Begin a step of a stage: record the state of the chat that it reads. ``watch`` is called during its calls."""
-        self.ask = Asker(self.run, self.backend, stage, watch)
+        self.ask = replace(self.ask, stage=stage, watch=watch)
         self.character = character
         self.step_began = timezone.now()
         self.also_read = ()
         self.unused = []
         self.noted = Counter()
-        self.read_rev = Chat.objects.for_owner(self.owner_id).values_list("rev", flat=True).get(pk=self.run.chat_id)
+        state = state_of(self.owner_id, self.run.chat_id)
+        if state is None:
+            raise Missing("There is no such chat.")
+        self.read_rev, withheld = state
         self.read_to = window.messages[-1].index if window.messages else self.last_index
         # A message of the window that was withheld since it was loaded is not left out: the step ends before its call.
-        self.read_without = withheld_in(self.chat) - {message.pk for message in window.messages}
+        self.read_without = withheld - {message.pk for message in window.messages}
 
     @property
     def backend(self) -> GenerationBackend:

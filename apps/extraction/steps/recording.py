@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from django.db import transaction
-from django.db.models import Q
-from django.utils import timezone
+from django.db.models import F, Q
+from django.db.models.functions import Greatest
 
 from apps.chats.models import Character, Message
 from apps.common import jobs
@@ -35,9 +35,11 @@ class StepResult:
 
 def finish_step(run: ExtractionRun, result: StepResult) -> None:
     """Record a finished step, in the transaction that writes its result. Raise ClaimLost."""
-    locked = jobs.owned(run).select_for_update().first()
-    if locked is None:
-        raise jobs.ClaimLost
+    # Nobody else changes the counts of a run that this worker owns.
+    run.counts = dict(Counter(run.counts) + Counter(result.counts))
+    done = F("done") + 1
+    # It got further, so that neither its lost workers nor the server's silence count any more.
+    jobs.heartbeat(run, done=done, total=Greatest("total", done), counts=run.counts, claims=0, waits=0)
     RunStep.objects.create(
         owner_id=run.owner_id,
         run=run,
@@ -50,13 +52,6 @@ def finish_step(run: ExtractionRun, result: StepResult) -> None:
         error=result.error,
         counts=result.counts,
     )
-    locked.done += 1
-    locked.total = max(locked.total, locked.done)
-    locked.counts = dict(Counter(locked.counts) + Counter(result.counts))
-    # It got further, so that neither its lost workers nor the server's silence count any more.
-    locked.claims = locked.waits = 0
-    locked.heartbeat_at = timezone.now()
-    locked.save(update_fields=["done", "total", "counts", "claims", "waits", "heartbeat_at"])
 
 
 def stored_replies(run: ExtractionRun, key: str) -> tuple[ModelCall | None, list[ModelCall]]:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from apps.chats.models import Message
 from apps.extraction.parsers.free_text import parse_free_text, truncate
 from apps.extraction.parsers.text_cleanup import clean_reply, is_none, strip_fences, strip_html
-from apps.extraction.prompts.rendering import default_template, template_of
+from apps.extraction.prompts.rendering import default_template
 from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome, Window
 from apps.extraction.steps.texts import backs_off, is_members_turn, tellable, text_outcome
@@ -53,7 +53,7 @@ def run(context: Context, window: Window) -> StageOutcome:
         return NO_OUTCOME
     subject = context.character.name if context.character else context.chat.title
     material = {"subject": subject, "arcs": summaries, "memories": memories}
-    labels = labels_in(template_of(context.owner_id, "canon") or default_template("canon"))
+    labels = labels_in(context.ask.templates.get("canon") or default_template("canon"))
     reply = context.ask("canon", material, is_usable=partial(is_canon, labels=labels))
     text = context.attributed(parse_canon(reply, labels, MAX_TEXT), material)
     last = next(iter(messages_between(context.chat, 0, context.last_index, limit=1)), None)

@@ -8,7 +8,8 @@ from django.conf import settings
 from django.db.models import Sum
 from django.utils import timezone
 
-from apps.common.scoping import Owner
+from apps.common.database.compiled_queries import CompiledQuery
+from apps.common.scoping import Owner, owner_id_of
 from apps.common.stored_texts import gettext_stored
 from apps.llm.generation import LimitReached
 from apps.llm.models import TokenLimit, Usage
@@ -16,12 +17,24 @@ from apps.llm.models import TokenLimit, Usage
 LISTED_DAYS = 14  # in the document
 # Of a day: as sums they have no limit, unlike the columns.
 TOTAL_TOKENS = Sum("prompt_tokens") + Sum("completion_tokens")
+# Both are asked before each call of a model.
+TOKENS_OF_DAY = CompiledQuery(
+    lambda owner, day: (
+        Usage.objects.for_owner(owner)
+        .filter(day=day)
+        .order_by()
+        .values("day")
+        .annotate(tokens=TOTAL_TOKENS)
+        .values_list("tokens", flat=True)
+    )
+)
+LIMIT = CompiledQuery(lambda owner: TokenLimit.objects.for_owner(owner)[:1])
 
 
 def usage_today(owner: Owner) -> int:
     """Return the tokens that the owner's connections have used today."""
-    rows = Usage.objects.for_owner(owner).filter(day=timezone.now().date())
-    return rows.aggregate(tokens=TOTAL_TOKENS)["tokens"] or 0
+    row: Any = TOKENS_OF_DAY.first(owner_id_of(owner), timezone.now().date())
+    return row or 0
 
 
 def usage_by_day(owner: Owner, days: int) -> list[tuple[dt.date, int]]:
@@ -50,7 +63,7 @@ def own_limit(owner: Owner) -> int | None:
 
 def effective_limit(owner: Owner) -> int | None:
     """Return the daily token limit that applies: the lower of the operator's and the owner's own, or None."""
-    row = TokenLimit.objects.for_owner(owner).first()
+    row = LIMIT.first(owner_id_of(owner))
     granted = settings.LLM_DAILY_TOKENS if row is None or row.daily_tokens is None else row.daily_tokens
     limits = [granted or None, row.own_daily_tokens if row else None]
     return min((limit for limit in limits if limit is not None), default=None)

@@ -10,7 +10,7 @@ other layers are one loop.
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.utils import timezone
 
 from apps.chats.models import Chat, Message
@@ -105,10 +105,13 @@ def _move_beginnings(chat: Chat) -> None:
 def _retire_inherited(chat: Chat, changed: list[UUID]) -> None:
     """Retire inherited memories whose sources all have changed in the branch, and the branch's merges with them."""
     rows = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat).exclude(message_ids=[])
-    rows = rows.filter(memory__run__isnull=False, memory__edited_by="").select_related("superseded_by")
+    rows = rows.filter(_IS_NOT_RETIRED, memory__run__isnull=False, memory__edited_by="")
+    inherited = list(rows.select_related("superseded_by"))
+    if not inherited:
+        return
     unchanged = set(Message.objects.for_owner(chat.owner_id).filter(chat=chat).values_list("pk", flat=True))
     unchanged -= set(changed)
-    for row in rows.filter(_IS_NOT_RETIRED):
+    for row in inherited:
         remaining = [pk for pk in row.message_ids if pk in unchanged]
         if remaining != row.message_ids:
             row.message_ids = remaining
@@ -133,8 +136,8 @@ def _retire_entries(model: type[LayerEntry], rows: QuerySet[Any], changed: list[
     lost = rows.filter(may_go, model.has_lost_text(changed), run__isnull=False, edited_by="")
     changes = {"state": RETIRED, "state_before": "", "updated_at": timezone.now()}
     changes |= {"line_hash": ""} if hasattr(model, "line_hash") else {}
-    lost.filter(source=None).update(retired_reason=RetiredReason.SOURCE_GONE, **changes)
-    lost.filter(source__isnull=False).update(retired_reason=RetiredReason.SOURCE_CHANGED, **changes)
+    is_gone = When(source=None, then=Value(RetiredReason.SOURCE_GONE))
+    lost.update(retired_reason=Case(is_gone, default=Value(RetiredReason.SOURCE_CHANGED)), **changes)
     # A run doesn't write what a later message has ended: a lost end must not keep it from writing a value again.
     rows.filter(state=RETIRED, until__in=changed).update(until=None, until_swipe=None)
 
@@ -189,11 +192,12 @@ def _update_recaps(chat: Chat, changed: list[UUID]) -> None:
             scene = of_state.filter(source__index__gte=index).order_by("source__index").first()
             if scene is not None:
                 of_state.filter(pk=scene.pk).update(**cleared)
-    lengths = {scene.last.pk: scene.end + 1 - scene.start for scene in finished_scenes(chat)}
-    for of_state in (found, recaps):
-        for pk, last, recapped in of_state.exclude(recapped=None).values_list("pk", "source", "recapped"):
-            if lengths.get(last, recapped) != recapped:
-                of_state.filter(pk=pk).update(**cleared)
+    written = list((found | recaps).exclude(recapped=None))
+    lengths: dict[UUID | None, int | None] = {}
+    if written:
+        lengths = {scene.last.pk: scene.end + 1 - scene.start for scene in finished_scenes(chat)}
+    outdated = [row.pk for row in written if lengths.get(row.source_id, row.recapped) != row.recapped]
+    Scene.objects.for_owner(chat.owner_id).filter(pk__in=outdated).update(**cleared)
 
 
 def _retire_versions(rows: QuerySet[Any], chat: Chat, changed: list[UUID]) -> None:
@@ -201,11 +205,8 @@ def _retire_versions(rows: QuerySet[Any], chat: Chat, changed: list[UUID]) -> No
     messages = Message.objects.for_owner(chat.owner_id).filter(pk__in=changed).order_by("index")
     first = messages.values_list("index", flat=True).first()
     rows = rows.filter(_IS_NOT_RETIRED, kind__in=_FROM_MESSAGES, edited_by="")
-    rows = rows.select_related("source").order_by("-version")
-    swiped = set(
-        rows.filter(kind__in=_CHECKS).exclude(swipe__position=F("source__swipe_id")).values_list("pk", flat=True)
-    )
-    outdated = [row for row in rows if row.pk in swiped or _covers_lost_text(row, first)]
+    rows = rows.select_related("source", "swipe").order_by("-version")
+    outdated = [row for row in rows if _is_of_other_swipe(row) or _covers_lost_text(row, first)]
     for row in outdated:
         was_current = row.state == VersionedText.State.CURRENT
         row.state = VersionedText.State.RETIRED
@@ -214,6 +215,13 @@ def _retire_versions(rows: QuerySet[Any], chat: Chat, changed: list[UUID]) -> No
         row.save(update_fields=["state", "state_before", "retired_reason", "updated_at"])
         if was_current and row.kind == VersionedText.Kind.SUMMARY:
             _make_previous_current(row, [version.pk for version in outdated])
+
+
+def _is_of_other_swipe(row: VersionedText) -> bool:
+    """Return whether a check is of another swipe of its message than the active one."""
+    if row.kind not in _CHECKS or row.source is None:
+        return False
+    return row.swipe is None or row.swipe.position != row.source.swipe_id
 
 
 def _covers_lost_text(row: VersionedText, first_changed: int | None) -> bool:

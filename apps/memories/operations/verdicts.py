@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from django.db.models import F, FloatField, Q, Value
+from django.db.models import Case, F, FloatField, Q, Value, When
 from django.db.models.functions import Greatest, Least
 from django.utils import timezone
 
@@ -187,10 +187,10 @@ def _decay(batch: VerdictBatch, touched: set[UUID]) -> None:
     """
     limits = batch.limits
     untouched = _not_inherited(batch).exclude(pk__in=touched)
-    untouched.update(unconfirmed=F("unconfirmed") + 1)
-    unconfirmed = untouched.filter(unconfirmed__gt=limits.decay_after).exclude(Q(pinned=True) | ~Q(edited_by=""))
     lowered = Greatest(F("confidence") - limits.decay, Value(limits.decay_floor), output_field=FloatField())
-    unconfirmed.filter(confidence__gt=limits.decay_floor).update(confidence=lowered)
+    is_long_unconfirmed = Q(unconfirmed__gte=limits.decay_after, pinned=False, edited_by="")  # before this pass
+    decays = When(is_long_unconfirmed & Q(confidence__gt=limits.decay_floor), then=lowered)
+    untouched.update(unconfirmed=F("unconfirmed") + 1, confidence=Case(decays, default=F("confidence")))
 
 
 def _not_inherited(batch: VerdictBatch) -> MemoryQuerySet:

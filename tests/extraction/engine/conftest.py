@@ -8,7 +8,6 @@ import pytest
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.extraction.settings.stores import change_settings
-from apps.llm.http import endpoint
 from apps.llm.models import Connection
 from apps.llm.operations import create_connection, use_for
 from tests.extraction.engine import storyteller
@@ -18,18 +17,16 @@ from tests.llm.scripted_server import Answer, ScriptedServer
 # What is searched isn't looked at here. The storyteller says whether a scene begins, so that it tells them apart alike
 # whatever stands around.
 QUIET = {"index_messages": False, "extract_every": 1, "scene_check": "model", "reading": "separate"}
+# Settings of tests that look at memories alone: each further layer is another call.
+MEMORIES_ALONE = dict.fromkeys(
+    ("summary", "scenes", "epistemic", "arcs", "ledger", "profiles", "canon", "continuity"), False
+)
 
 
 @pytest.fixture
 def server() -> Iterator[ScriptedServer]:
     with ScriptedServer(storyteller.answer) as server:
         yield server
-
-
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In this process, tries follow each other at once, where the server doesn't ask for a wait."""
-    monkeypatch.setattr(endpoint, "BACKOFF", 0.001)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from apps.extraction.runs.operations import start_run
 from apps.extraction.runs.settling import extract_if_due, invalidate_if_exists
 from tests.factories import make_character, make_chat, parsed
 
-BY_FORCE = Guard(force=True)
+UNGUARDED = Guard(optional=True)  # a forced write would store a snapshot of the chat before each
 
 # One marker of every tier, in three scenes' worth of messages; the user speaks first, and every other time.
 STORY = (
@@ -47,7 +47,7 @@ def append(chat: Chat, *texts: str, is_user: bool = False, **fields: Any) -> Non
 
 
 def patch(chat: Chat, *patches: Patch) -> None:
-    operations.patch_messages(chat.owner_id, chat.pk, list(patches), BY_FORCE)
+    operations.patch_messages(chat.owner_id, chat.pk, list(patches), UNGUARDED)
 
 
 def swipe(chat: Chat, index: int, text: str) -> None:
@@ -68,7 +68,7 @@ def delete(chat: Chat, index: int) -> None:
 
 
 def undo(chat: Chat) -> None:
-    operations.undo_change(chat.owner_id, chat.pk, BY_FORCE)
+    operations.undo_change(chat.owner_id, chat.pk, UNGUARDED)
 
 
 def message(chat: Chat, index: int) -> Message:

@@ -19,7 +19,7 @@ from tests.extraction.engine.layers import state_hash, texts, told
 from tests.extraction.engine.story import read, settle, taken
 from tests.llm.scripted_server import ScriptedServer
 
-MESSAGES = 120
+MESSAGES = 60
 KINDS = ("FACT", "EVENT", "PREFERENCE", "RELATIONSHIP")
 MERGES = ("fact", "event", "preference", "relationship", "session")
 WIDE = {"long_term_cap": 4000, "session_cap": 4000, "new_per_kind": 50} | {
@@ -64,7 +64,7 @@ def test_a_long_chat_is_read_in_windows_with_progress(owner: User, server: Scrip
     assert texts(chat) == everything()
     windows = [storyteller.turns_in(one) for one in server.requests if storyteller.task_of(one) == "session"]
     assert [number for window in windows for number in window] == [*range(MESSAGES + 1)]
-    assert len(windows) == 5
+    assert len(windows) == 3
     assert settle(chat) == []
 
 
@@ -72,11 +72,11 @@ def test_paused_resumed_cancelled_and_begun_again_nothing_is_lost_or_doubled(
     meanwhile: Meanwhile, owner: User, server: ScriptedServer
 ) -> None:
     change_settings(owner, WIDE)
-    whole = imported(owner, 60)
+    whole = imported(owner, 30)
     read(whole)
     expected = [row[:5] for row in told(whole) if row[0] == "memory"]
 
-    chat = imported(owner, 60)
+    chat = imported(owner, 30)
     Memory.objects.for_owner(owner).filter(chat=whole).update(character=None)  # nothing is known of them here
     run, _ = start_run(owner, chat)
     server.requests.clear()

@@ -16,6 +16,7 @@ from apps.extraction.models import ExtractionRun, ModelCall
 from apps.extraction.runs.operations import start_run
 from apps.extraction.runs.queries import is_due
 from apps.extraction.runs.settling import invalidate_if_exists
+from apps.extraction.settings.stores import change_settings
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, Relationship, Scene
 from apps.memories.operations import edit_memory
 from apps.moderation.operations.decisions import decide
@@ -23,7 +24,7 @@ from apps.moderation.operations.reports import report
 from apps.moderation.roles import MODERATORS
 from apps.moderation.targets import find_target
 from tests.extraction.engine import storyteller
-from tests.extraction.engine.conftest import Meanwhile, tune
+from tests.extraction.engine.conftest import MEMORIES_ALONE, Meanwhile, tune
 from tests.extraction.engine.layers import sources_of, state_hash, texts, told
 from tests.extraction.engine.story import (
     STORY,
@@ -85,8 +86,7 @@ def test_a_message_inserted_before_the_window_in_flight_mixes_nothing_up(meanwhi
     assert texts(chat) == ["Mira lives in Oslo."]
 
 
-@pytest.mark.parametrize("index", [1, 0], ids=["read", "before"])
-@pytest.mark.parametrize("task", ["long_term", "profiles"])
+@pytest.mark.parametrize(("index", "task"), paired([1, 0], ["long_term", "profiles"]))
 def test_a_message_hidden_in_flight_is_neither_stored_nor_told(
     index: int, task: str, meanwhile: Meanwhile, owner: User, server: ScriptedServer
 ) -> None:
@@ -154,7 +154,7 @@ def test_the_newest_reply_is_never_read_and_a_swipe_of_it_teaches_nothing(owner:
 
 def test_a_chat_deleted_in_flight_ends_its_run_and_leaves_no_rows(meanwhile: Meanwhile, owner: User) -> None:
     for task in ("session", "long_term", "profiles"):
-        chat = tell(owner, *STORY)
+        chat = tell(owner, *STORY[:7])
         pk = chat.pk
         meanwhile(task, lambda pk=pk: purge_chat(owner, pk))
         run, _ = start_run(owner, chat)
@@ -175,6 +175,7 @@ def test_a_chat_deleted_in_flight_ends_its_run_and_leaves_no_rows(meanwhile: Mea
 def learnt(owner: User) -> Chat:
     """Mira lived in Oslo, and lives in Rome since message 3."""
     chat = tell(owner, "Hello.", "FACT(2): Mira lives in Oslo.", "I see.", "FACT(2): Mira lives in Rome now.", "Good.")
+    tune(chat, **MEMORIES_ALONE)
     read(chat)
     old, new = memory(chat, "Mira lives in Oslo."), memory(chat, "Mira lives in Rome now.")
     assert (old.state, old.superseded_by_id, new.state) == ("superseded", new.pk, "active")
@@ -296,7 +297,7 @@ def test_a_message_that_is_deleted_and_brought_back(owner: User) -> None:
 def test_every_layer_takes_back_what_a_swipe_took_away_and_derives_it_anew(index: int, owner: User) -> None:
     full, without = tell(owner, *STORY), tell(owner, *_without(index))
     for chat in (full, without):
-        tune(chat, chunk=5)
+        tune(chat, chunk=8)
         assert read(chat).state == "succeeded"
     whole = standing(full)
     swipe(full, index, "They talked on.")
@@ -340,6 +341,7 @@ def test_a_branch_begins_with_what_its_parent_knew_there_and_goes_its_own_way(
     owner: User, server: ScriptedServer
 ) -> None:
     chat = tell(owner, "Hello.", "FACT(2): Mira lives in Oslo.", "I see.", "EVENT(2): Mira won a race.", "Good.")
+    change_settings(owner, MEMORIES_ALONE)
     read(chat)
     child = branch_chat(owner, chat.pk, 2)
     assert (known(chat), known(child)) == (["Mira lives in Oslo.", "Mira won a race."], ["Mira lives in Oslo."])
@@ -366,6 +368,7 @@ def test_a_branch_begins_with_what_its_parent_knew_there_and_goes_its_own_way(
 
 def test_what_a_branch_took_over_goes_where_its_own_copy_is_swiped_away(owner: User) -> None:
     chat = tell(owner, "Hello.", "FACT(2): Mira lives in Oslo.", "I see.", "Well.", "Good.")
+    change_settings(owner, MEMORIES_ALONE)
     read(chat)
     child = branch_chat(owner, chat.pk, 2)
     swipe(child, 1, ROME)

@@ -10,11 +10,13 @@ from apps.chats.models import Chat, Message
 from apps.chats.operations.patches import Patch
 from apps.chats.scenes import scene_break_change
 from apps.extraction import progress
+from apps.extraction.settings.stores import change_settings
 from apps.memories.models import Memory, Scene, VersionedText
 from apps.memories.operations import delete_memory, edit_memory
 from apps.memories.operations.texts import edit_text
 from apps.memories.queries.scenes import finished_scenes
 from tests.extraction.engine import storyteller
+from tests.extraction.engine.conftest import MEMORIES_ALONE
 from tests.extraction.engine.story import append, delete, edit, patch, read, settle, tell
 from tests.extraction.engine.test_group import NAMES, group, known_to, secret_of
 from tests.factories import make_chat
@@ -22,14 +24,15 @@ from tests.llm.scripted_server import ScriptedServer
 
 
 def test_a_correction_of_who_was_present_takes_effect(owner: User) -> None:
-    chat = group(owner)
+    chat = group(owner, members=5)
+    change_settings(owner, MEMORIES_ALONE)
     append(chat, "Good.", "Yes.", is_user=True)
     settle(chat)
     secret = secret_of(2, 0)  # told by Member2 to Member3
     assert [name for name in NAMES if secret in known_to(owner, name)] == NAMES[2:4]
-    patch(chat, Patch(index=3, data=DataChange("loci", {"witnesses": [NAMES[2], NAMES[7]]})))
+    patch(chat, Patch(index=3, data=DataChange("loci", {"witnesses": [NAMES[2], NAMES[0]]})))
     settle(chat)
-    assert [name for name in NAMES if secret in known_to(owner, name)] == [NAMES[2], NAMES[7]]
+    assert [name for name in NAMES if secret in known_to(owner, name)] == [NAMES[0], NAMES[2]]
 
 
 def test_the_fingerprint_in_sql_is_that_in_python(owner: User) -> None:

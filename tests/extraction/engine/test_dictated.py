@@ -43,7 +43,7 @@ def remembered(chat: Chat) -> list[str]:
     return list(Memory.objects.for_owner(chat.owner_id).filter(chat=chat).values_list("text", flat=True))
 
 
-@pytest.mark.parametrize(("message", "obeyed"), sampled(DICTATED, 3))
+@pytest.mark.parametrize(("message", "obeyed"), sampled(DICTATED, 2))
 def test_what_a_message_dictates_is_remembered_as_said(
     owner: User, server: ScriptedServer, message: str, obeyed: str
 ) -> None:

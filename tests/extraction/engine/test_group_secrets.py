@@ -115,7 +115,7 @@ def test_without_witnesses_all_members_know_all(owner: User, chat: Chat, charact
             "[hides] Ada -> Ben & Cid",
             "[verbirgt] Ada vor Ben und Cid",
         ],
-        3,
+        2,
     ),
 )
 def test_what_is_kept_from_several_is_kept_from_each(

@@ -5,7 +5,7 @@ import pytest
 from apps.accounts.models import User
 from apps.memories.models import Arc, Memory
 from tests.extraction.engine import storyteller
-from tests.extraction.engine.conftest import tune
+from tests.extraction.engine.conftest import MEMORIES_ALONE, tune
 from tests.extraction.engine.layers import sources_of, texts
 from tests.extraction.engine.story import append, delete, read, settle, swipe, tell
 from tests.llm.scripted_server import ScriptedServer
@@ -132,7 +132,7 @@ def test_what_is_never_confirmed_loses_confidence_but_is_never_retired(owner: Us
 
 def test_a_memory_confirmed_elsewhere_outlives_one_of_its_sources(owner: User) -> None:
     chat = tell(owner, "FACT(2): Mira keeps an owl.", "I see.", "FACT(2): Mira keeps an owl.", "Good.", "Yes.")
-    tune(chat, chunk=2)
+    tune(chat, chunk=2, **MEMORIES_ALONE)
     read(chat, **LONG_TERM)
     owl = memory(owner, "Mira keeps an owl.")
     assert sources_of(owl) == [0, 2]

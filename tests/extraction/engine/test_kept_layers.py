@@ -22,7 +22,7 @@ from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import tune
 from tests.extraction.engine.story import append, edit, read, settle, swipe, tell
 from tests.factories import UserFactory, make_character, make_chat, parsed
-from tests.lanes import sampled
+from tests.lanes import further, sampled
 from tests.llm.scripted_server import Reply, Request, ScriptedServer
 
 
@@ -189,7 +189,7 @@ def test_a_person_may_have_the_round_added_to_a_run_that_is_queued(owner: User) 
 # What is changed during a call
 
 
-@pytest.mark.parametrize("change", [edit, swipe])
+@pytest.mark.parametrize("change", [edit, further(swipe)])
 def test_a_call_that_reads_a_changed_message_is_given_up(
     owner: User, server: ScriptedServer, transactional_db: None, one_call: None, change: Any
 ) -> None:

@@ -27,6 +27,7 @@ from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import tune
 from tests.extraction.engine.story import append, delete, edit, read, swipe, swipe_back, tell
 from tests.factories import make_character, make_chat, make_memory
+from tests.lanes import sampled
 from tests.llm.scripted_server import ScriptedServer
 
 LONG_TERM = {"tiers": ["long_term"]}
@@ -128,7 +129,7 @@ def test_what_was_replaced_over_another_memory_is_superseded_where_only_the_last
     assert seen(first) == seen(branch) == seen(second) == [LIMA]
 
 
-@pytest.mark.parametrize("how", ["edited", "in the bin", "purged"])
+@pytest.mark.parametrize("how", sampled(["edited", "in the bin", "purged"], 2))
 def test_the_former_memory_is_active_again_everywhere_when_its_successor_goes(owner: User, how: str) -> None:
     first = told(owner, OSLO, 2021)
     branch = branch_of(first, 1)
@@ -160,7 +161,7 @@ def test_an_answer_between_two_stories_holds_where_the_true_memory_is_seen(owner
     assert not Supersession.objects.for_owner(owner).exists()
 
 
-@pytest.mark.parametrize("answer", ["first", "second"])
+@pytest.mark.parametrize("answer", sampled(["first", "second"], 1))
 def test_nothing_is_asked_or_answered_about_a_memory_in_the_bin(api: APIClient, owner: User, answer: str) -> None:
     first = told(owner, OSLO, 2024)
     second = told(owner, ROME, 2024, first)
@@ -318,7 +319,7 @@ def layers(chat: Chat, at: int | None = None) -> tuple[list[str], list[str], lis
     )
 
 
-@pytest.mark.parametrize("how", ["edited", "deleted", "in the bin", "purged"])
+@pytest.mark.parametrize("how", sampled(["edited", "deleted", "in the bin", "purged"], 2))
 def test_what_another_chat_ended_goes_on_when_its_text_or_the_chat_goes(owner: User, first: Chat, how: str) -> None:
     second = next_chat(first, ENDING)
     assert layers(first) == layers(second) == AFTER

@@ -56,9 +56,11 @@ def group(owner: User) -> Chat:
     return Chat.objects.for_owner(owner).get(pk=chat.pk)
 
 
-# Every personality is met alone and in a group, with one reading and, beyond the gate, with separate ones.
+# Every personality is met alone and in a group, with one reading and with separate ones. Of those that misbehave alike,
+# the gate meets one, in one way: of half replies, refusals, waits, other forms and broken streams.
+MET = ("cutter", "refuser", "rate limiter", "rambler", "breaker")
 WAYS = [
-    (personality, *way) if way[0] == "one" else further((personality, *way))
+    (personality, *way) if way[0] == "one" and personality in MET else further((personality, *way))
     for number, personality in enumerate(PERSONALITIES)
     for way in ([("one", solo), ("separate", group)] if number % 2 else [("one", group), ("separate", solo)])
 ]
@@ -180,7 +182,7 @@ def test_a_server_that_misbehaves_costs_patience_and_no_memory(
         further(("sleeper", "separate", group)),
         further(("refuser", "one", group)),
         further(("refuser", "separate", solo)),
-        ("rate limiter", "one", group),
+        further(("rate limiter", "one", group)),
     ],
 )
 def test_workers_killed_at_every_step_pay_for_no_stored_reply_twice(

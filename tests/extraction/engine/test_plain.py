@@ -7,7 +7,7 @@ from apps.chats.models import Chat
 from apps.extraction.models import ExtractionRun, ModelCall
 from apps.extraction.runs.estimates import estimate
 from apps.extraction.settings.stores import change_settings
-from apps.extraction.steps.texts import FIRST_PAUSE
+from apps.extraction.steps import texts
 from apps.memories.models import Memory
 from tests.extraction.engine.story import append, read, tell
 from tests.extraction.engine.test_reading import is_task, tasks_of
@@ -84,14 +84,16 @@ def test_nothing_is_doubted_of_a_large_model_too(owner: User, server: ScriptedSe
 
 
 def test_a_profile_that_a_model_could_not_write_is_not_asked_for_at_each_reading(
-    owner: User, server: ScriptedServer
+    owner: User, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pause = 2
+    monkeypatch.setattr(texts, "FIRST_PAUSE", pause)
     change_settings(owner, {"reading": "one"})
     server.reply_to(is_task("profiles"), "I'd rather talk about the weather.")
     chat = tell(owner, "FACT(3): Mira lives in Port Salt.", "Good.")
     read(chat)
     assert tasks_of(server).count("profiles") == 2, "asked, and asked once more"
-    for number in range(FIRST_PAUSE):
+    for number in range(pause):
         append(chat, f"FACT(2): Mira met merchant {number}.")
         assert read(chat).counts["backed_off"] == 1
     assert tasks_of(server).count("profiles") == 2

@@ -106,7 +106,7 @@ def test_a_run_comes_every_few_messages_and_leaves_the_newest_reply(owner: User,
 
 def test_the_same_text_read_again_changes_nothing_in_any_tier(owner: User) -> None:
     chat = tell(owner, *STORY)
-    tune(chat, chunk=5)
+    tune(chat, chunk=8)
     read(chat)
     before = state_hash(chat)
     again = read(chat, from_index=0, tiers=["scenes", "epistemic", "session", "long_term", "arcs", "ledger"])
@@ -121,8 +121,8 @@ def test_the_same_text_read_again_changes_nothing_in_any_tier(owner: User) -> No
 
 def test_in_windows_as_at_once(owner: User) -> None:
     chat, other = tell(owner, *STORY), tell(owner, *STORY)
-    tune(other, chunk=3)
-    tune(chat, chunk=9)
+    tune(other, chunk=5)
+    tune(chat, chunk=len(STORY))
     read(chat)
     read(other)
     assert texts(other, tier="session") == texts(chat, tier="session")
