@@ -3,6 +3,7 @@
 import re
 import socket
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from apps.llm.backends.connection_check import check_connection, list_models
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.events import embedding_changed
 from apps.llm.generation import GenerationFailed, TransientFailure
+from apps.llm.http import endpoint
 from apps.llm.models import Connection, Usage
 from apps.llm.operations import create_connection, delete_connection, update_connection, use_for
 from tests.factories import UserFactory
@@ -295,6 +297,38 @@ def test_a_server_is_sent_as_many_and_as_long_texts_as_it_takes(
     before = len(server.requests)
     embedder.embed(texts[:8])
     assert len(server.requests) == before + 1  # what it takes is known now
+
+
+BAD = ["Let me read the file.", "Now let me check."]
+
+
+def zeros(request: Any) -> Reply:
+    vectors = [vector_of(text) if text.startswith("ship") else [0.0] * 16 for text in request.body["input"]]
+    return document({"data": [{"embedding": vector} for vector in vectors]})
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [Reply("failed to encode response: json: unsupported value: NaN", status=500), zeros],
+    ids=["NaN", "zeros"],
+)
+def test_a_text_for_which_a_model_has_no_vector_keeps_none_from_others(
+    connect: Connect, server: ScriptedServer, alice, nothing, monkeypatch
+):
+    monkeypatch.setattr(endpoint, "BACKOFF", 0.001)
+    connect()
+    server.reply_to(lambda request: bool({*BAD} & {*request.body["input"]}), nothing)
+    texts = [f"ship {number}" for number in range(10)]
+    vectors = embedder_for(alice).embed([*texts, *BAD])
+    expected = embedder_for(alice).embed(texts)
+    assert vectors[:10] == pytest.approx(expected, abs=1e-5)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(12), abs=1e-5)
+    assert abs(vectors[10] @ vectors[11]) < 0.9  # neither of them is taken for the other one
+    with pytest.raises(EmbeddingUnavailable):
+        embedder_for(alice).embed_queries(BAD[:1])  # words alone find more
+    server.reply_to(lambda request: True, nothing)
+    with pytest.raises(EmbeddingUnavailable):
+        embedder_for(alice).embed(BAD)
 
 
 def test_what_is_always_too_much_is_told(connect: Connect, server: ScriptedServer, alice):

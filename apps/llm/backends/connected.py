@@ -1,5 +1,6 @@
 """Generation and embedding backends on a user's connection, within the daily limit. Each call is counted as usage."""
 
+import hashlib
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -52,6 +53,7 @@ TOO_LONG = re.compile(
     r"|reduce the (?:length|input)|exceeds? [^.]{0,40}(?:tokens|length)",
     re.IGNORECASE,
 )
+NOT_A_NUMBER = re.compile(r"\bNaN\b")  # Ollama's, of a vector that it can't write as JSON
 TOKENS_OF_A_BATCH = "physical batch size"  # llama.cpp's: of tokens, not of texts
 
 
@@ -219,6 +221,10 @@ class TooMuch(Exception):
     """The server refuses so many or so long texts; the embedder's limits have been lowered."""
 
 
+class NoVector(EmbeddingUnavailable):
+    """The server has no vector for one of the texts: some models compute numbers that are none for some sentences."""
+
+
 class ConnectedEmbedder:
     """Embedder on an owner's connection. ``dimensions`` is 0 until a vector has been received from the server.
 
@@ -234,20 +240,43 @@ class ConnectedEmbedder:
         self._max_characters = MAX_EMBEDDED_CHARACTERS
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Return a row per text: the unit vector of its beginning. Raise EmbeddingUnavailable."""
+        """Return a row per text: the unit vector of its beginning. Raise EmbeddingUnavailable.
+
+        A text for which the model has none, while it has some for others, gets one that is near nothing: else no text
+        after it would ever be embedded.
+        """
+        return self._embed(texts, stands_in=True)
+
+    def embed_queries(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the vectors of ``embed``: the servers' APIs make no difference. Raise EmbeddingUnavailable."""
+        return self._embed(texts, stands_in=False)
+
+    def _embed(self, texts: Sequence[str], *, stands_in: bool) -> np.ndarray:
         is_query = len(texts) <= MAX_QUERY_TEXTS
         batches: list[np.ndarray] = []
         done = 0
         while done < len(texts):
             batch = texts[done : done + self._batch_size]
             with suppress(TooMuch):
-                batches.append(self._embed_batch(batch, is_query))
+                try:
+                    batches.append(self._embed_batch(batch, is_query))
+                except NoVector:
+                    if not stands_in:
+                        raise
+                    batches.append(self._one_by_one(batch))
                 done += len(batch)
         return np.concatenate(batches) if batches else np.zeros((0, self.dimensions), dtype=np.float32)
 
-    def embed_queries(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the vectors of ``embed``: the servers' APIs make no difference."""
-        return self.embed(texts)
+    def _one_by_one(self, texts: Sequence[str]) -> np.ndarray:
+        """Return a row per text. Raise EmbeddingUnavailable if the server has no vector for a plain word either."""
+        self._embed_batch(["ready"], is_query=True)
+        rows = []
+        for text in texts:
+            try:
+                rows.append(self._embed_batch([text], is_query=True))
+            except NoVector:
+                rows.append(_near_nothing(text, self.dimensions))
+        return np.concatenate(rows)
 
     def _embed_batch(self, texts: Sequence[str], is_query: bool) -> np.ndarray:
         """Return a row per text. Raise EmbeddingUnavailable, or TooMuch to be called again."""
@@ -258,7 +287,8 @@ class ConnectedEmbedder:
         except GenerationFailed as failure:
             if self._lower_limits(failure, sent):
                 raise TooMuch from failure
-            raise EmbeddingUnavailable(failure.detail) from failure
+            has_none = failure.server_status is not None and NOT_A_NUMBER.search(str(failure.detail))
+            raise (NoVector if has_none else EmbeddingUnavailable)(failure.detail) from failure
         tokens = sum(map(count_tokens, sent)) if counted is None else counted
         record_usage(self._connection.owner_id, self._connection.embedding_model, tokens, 0)
         return self._normalized(vectors, len(texts))
@@ -302,7 +332,7 @@ class ConnectedEmbedder:
             )
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not lengths.all():
-            raise EmbeddingUnavailable(gettext_stored("The server returned a vector of zeros or with invalid numbers."))
+            raise NoVector(gettext_stored("The server returned a vector of zeros or with invalid numbers."))
         if vectors.shape[1] != self.dimensions:
             if not record_dimensions(self._connection, vectors.shape[1]):
                 raise EmbeddingUnavailable(
@@ -310,3 +340,10 @@ class ConnectedEmbedder:
                 )
             self.dimensions = vectors.shape[1]
         return vectors / lengths
+
+
+def _near_nothing(text: str, dimensions: int) -> np.ndarray:
+    """Return one unit vector of any direction, which is another one for each text."""
+    seed = int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big")
+    row = np.random.default_rng(seed).standard_normal((1, dimensions)).astype(np.float32)
+    return row / np.linalg.norm(row)
