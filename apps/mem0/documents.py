@@ -1,5 +1,6 @@
 """Memories and events in the shape that mem0's clients read."""
 
+import datetime as dt
 import hashlib
 from typing import Any
 
@@ -30,10 +31,18 @@ def memory_document(memory: Memory) -> dict[str, Any]:
         "metadata": memory.metadata or None,
         "categories": memory.tags,
         "immutable": False,
-        "expiration_date": memory.expires_at.date().isoformat() if memory.expires_at else None,
+        "expiration_date": _last_day(memory.expires_at),
         "created_at": timestamp(memory.created_at),
         "updated_at": timestamp(memory.updated_at),
     }
+
+
+def _last_day(expires_at: dt.datetime | None) -> str | None:
+    """Return the last day on which a memory is found, in UTC: a client that sends it back changes nothing."""
+    if expires_at is None:
+        return None
+    at = expires_at.astimezone(dt.UTC)
+    return (at - dt.timedelta(microseconds=1) if at.year > dt.MINYEAR else at).date().isoformat()
 
 
 def event_document(event: Mem0Event) -> dict[str, Any]:

@@ -68,7 +68,7 @@ FIELDS: dict[str, Field] = {
     "created_at": moment_field("created_at"),
     "updated_at": moment_field("updated_at"),
     "timestamp": moment_field("created_at"),
-    "expiration_date": moment_field("expires_at"),
+    "expiration_date": moment_field("expires_at", ends=True),
     "categories": {**tags_field(), "eq": lambda value, path: Q(tags__contains=[text_of(value, path)])},
     "keywords": text_field("text"),
     "metadata": _Metadata(),

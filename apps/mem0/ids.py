@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from django.db import IntegrityError, transaction
 
+from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Chat
 from apps.chats.operations import create_character, create_chat, purge_chat
 from apps.common.jobs import lock_owner
@@ -38,8 +39,14 @@ class Ids(NamedTuple):
 
 
 def chat_of(owner: Owner, ids: Ids) -> Chat:
-    """Return the chat of the ids, out of the bin, and create it and the agent's character if there is none."""
-    return _find(owner, ids) or _create(owner, ids)
+    """Return the chat of the ids, out of the bin, and create it and the agent's character if there is none.
+
+    It is locked, so that its user, agent or run is not deleted before what is added is stored, and deleted too.
+    """
+    if found := _find(owner, ids):
+        with suppress(Missing):  # it has been deleted meanwhile
+            return lock_chat(owner, found.pk)
+    return _create(owner, ids)
 
 
 def _find(owner: Owner, ids: Ids) -> Chat | None:

@@ -27,11 +27,16 @@ IGNORED = (
 
 
 class Mem0Serializer(StrictSerializer):
-    """A body of mem0's clients, or their query."""
+    """A body of mem0's clients, or their query. An optional field that can't be null, and is, was left out."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict):
-            data = {key: value for key, value in data.items() if key not in IGNORED}
+            left_out = {name for name, field in self.fields.items() if not field.required and not field.allow_null}
+            data = {
+                key: value
+                for key, value in data.items()
+                if key not in IGNORED and not (value is None and key in left_out)
+            }
         return super().to_internal_value(data)
 
 

@@ -1,5 +1,6 @@
 """The routes of mem0's clients. Replies and errors have the shapes that those read."""
 
+from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
@@ -110,8 +111,12 @@ class MemoriesView(AddView, ListView):
     def delete(self, request: Request) -> Response:
         """Delete the memories of ids, or that filters name."""
         body = self.read_query(ListQuery) | {"show_expired": True}
-        ids = list(queries.listed(request.user, body).values_list("pk", flat=True))
-        apply_batch(request.user, editor=str(request.user), delete=ids)
+        named = list(queries.listed(request.user, body).values_list("pk", flat=True))
+        # Without those that another request deletes meanwhile: they keep none of the others.
+        rows = Memory.objects.for_owner(request.user).undeleted().filter(pk__in=named).select_for_update()
+        apply_batch(
+            request.user, editor=str(request.user), delete=list(rows.order_by("pk").values_list("pk", flat=True))
+        )
         return Response(DELETED)
 
 
@@ -146,7 +151,7 @@ class MemoryView(Mem0View):
         get_or_missing(self.memories(), pk=memory_id)
         body = read_body(ChangeSerializer, request)
         _change(request, [{"id": memory_id, **body}])
-        return Response(memory_document(self.memories().get(pk=memory_id)))
+        return Response(memory_document(get_or_missing(self.memories(), pk=memory_id)))
 
     @takes_query(DeletionQuery)
     @transaction.atomic
@@ -157,7 +162,7 @@ class MemoryView(Mem0View):
         if read_query(DeletionQuery, request)["delete_linked"]:
             chain = [row.pk for row in replacement_chain(memory)]
             ids = chain[: chain.index(memory.pk) + 1]
-        apply_batch(request.user, editor=str(request.user), delete=ids)
+        _apply(request, ids, delete=ids)
         return Response({"message": "Memory deleted successfully!"})
 
 
@@ -182,8 +187,19 @@ class BatchView(Mem0View):
         """Delete several memories: all of them, or none."""
         ids = [one["memory_id"] for one in read_body(BatchDeletionSerializer, request)["memories"]]
         self.require(*ids)
-        apply_batch(request.user, editor=str(request.user), delete=ids)
+        _apply(request, ids, delete=ids)
         return Response({"message": f"Successfully deleted {len(ids)} memories"})
+
+
+def _apply(request: Request, ids: Collection[UUID], **work: Any) -> None:
+    """Change or delete memories. Raise Missing if one of them was deleted after it had been looked up."""
+    try:
+        apply_batch(request.user, editor=str(request.user), **work)
+    except Invalid:
+        present = Memory.objects.for_owner(request.user).undeleted().filter(pk__in=ids)
+        if present.count() < len(set(ids)):
+            raise Missing("There is no such memory.") from None
+        raise
 
 
 @transaction.atomic
@@ -195,7 +211,7 @@ def _change(request: Request, changes: list[dict[str, Any]]) -> None:
     for change in named:
         if change.get("metadata", {}) is None:  # a client's word for none, of which the column knows no null
             change["metadata"] = {}
-    apply_batch(request.user, editor=str(request.user), update=named)
+    _apply(request, [change["id"] for change in named], update=named)
     for memory in Memory.objects.for_owner(request.user).filter(pk__in=moments):
         adding.set_created_at(memory, moments[memory.pk])
 

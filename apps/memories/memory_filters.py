@@ -65,8 +65,12 @@ def text_field(column: str) -> Field:
     }
 
 
-def moment_field(column: str) -> Field:
-    """Return the operators of a column of moments. A date stands for its whole day in UTC."""
+def moment_field(column: str, *, ends: bool = False) -> Field:
+    """Return the operators of a column of moments. A date stands for its whole day in UTC.
+
+    ``ends``: the column has the first moment after a time, and the last one of that time is compared.
+    """
+    from_, before = ("gt", "lte") if ends else ("gte", "lt")
 
     def compared(lookup: str, place: int, value: Any, path: Path) -> Q:
         return Q(**{f"{column}__{lookup}": moment_of(value, path)[place]})
@@ -75,15 +79,15 @@ def moment_field(column: str) -> Field:
         if value is None:
             return Q(**{column: None})
         first, after = moment_of(value, path)
-        return Q(**{f"{column}__gte": first, f"{column}__lt": after})
+        return Q(**{f"{column}__{from_}": first, f"{column}__{before}": after})
 
     return {
         "eq": equals,
         "ne": lambda value, path: ~equals(value, path),
-        "gt": partial(compared, "gte", 1),
-        "gte": partial(compared, "gte", 0),
-        "lt": partial(compared, "lt", 0),
-        "lte": partial(compared, "lt", 1),
+        "gt": partial(compared, from_, 1),
+        "gte": partial(compared, from_, 0),
+        "lt": partial(compared, before, 0),
+        "lte": partial(compared, before, 1),
     }
 
 

@@ -66,6 +66,17 @@ SAME = [
     "<|channel|>analysis<|message|>Is [fact:1] Ada old?<|end|><|start|>assistant<|channel|>final<|message|>[fact:3] {}",
     "<|im_start|>assistant\n[fact:3] {}<|im_end|>",
     "[fact:3] {}<｜end▁of▁sentence｜>",
+    "<s>[fact:3] {}</s>",
+    "<ul>\n<li>[fact:3] {}</li>\n</ul>",
+    "<ul><li>[fact:3] {}</li></ul>",
+    "\u200f[fact:3]\u200f {}\u200f",
+    "<memory><fact>{}</fact><importance>3</importance></memory>",
+    "- kind: fact\n  importance: 3\n  text: {}",
+    'facts:\n  - type: "fact"\n    content: "{}"\n    importance: 3',
+    "Type: fact\nImportance: 3\nText: {}",
+    '{{"content": "{{\\"facts\\": [{{\\"text\\": \\"{}\\", \\"importance\\": 3}}]}}"}}',
+    '"{{\\"facts\\": [{{\\"text\\": \\"{}\\", \\"importance\\": 3}}]}}"',
+    '{{\n// what is new\n"facts": [{{"text": "{}", /* high */ "importance": 3}}]}}',
 ]
 
 
@@ -100,6 +111,9 @@ def test_several_tags_in_a_line() -> None:
         '{"facts": ["One.", "Two."]}',
         '[{"fact": "One."}, {"fact": "Two."}]',
         "Fact: One.\nFact: Two.",
+        "<facts><fact>One.</fact><fact>Two.</fact></facts>",
+        "<facts>\n<item>One.</item>\n<item>Two.</item>\n</facts>",
+        "facts:\n  - text: One.\n  - text: Two.",
     ],
 )
 def test_facts_of_which_only_the_kind_is_said(reply: str) -> None:

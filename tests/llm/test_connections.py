@@ -3,6 +3,7 @@
 import re
 import socket
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from apps.llm.backends.selection import backend_for, embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.events import embedding_changed
 from apps.llm.generation import GenerationFailed, TransientFailure
+from apps.llm.http import endpoint
 from apps.llm.models import Connection, Usage
 from apps.llm.operations import create_connection, delete_connection, update_connection, use_for
 from tests.factories import UserFactory
@@ -242,10 +244,99 @@ def test_vectors_of_a_server_are_unit_rows_in_order(connect: Connect, server: Sc
     assert (usage.model, usage.calls, usage.prompt_tokens) == ("scripted-vectors", 3, 300)
 
 
+@pytest.mark.parametrize(
+    "items",
+    [
+        [{"index": "1", "embedding": [0, 1]}, {"index": "0", "embedding": [1, 0]}],
+        [{"index": 1.0, "embedding": [0, 1]}, {"index": 0.0, "embedding": [1, 0]}],
+        [{"index": None, "embedding": [1, 0]}, {"index": "x", "embedding": [0, 1]}],
+        [{"index": 0, "embedding": "AACAPwAAAAA="}, {"index": 1, "embedding": "AAAAAAAAgD8="}],
+    ],
+    ids=["texts", "fractions", "none", "base64"],
+)
+def test_vectors_are_matched_to_their_texts_however_a_server_writes_them(
+    connect: Connect, server: ScriptedServer, alice, items
+):
+    connect()
+    server.reply_to(lambda request: True, document({"data": items}))
+    assert embedder_for(alice).embed(["one", "two"]).tolist() == [[1, 0], [0, 1]]
+
+
 def test_empty_and_long_texts_are_adapted_for_embedding(connect: Connect, server: ScriptedServer, alice):
     connect()
     assert embedder_for(alice).embed(["", "\x00", "a\ud800b", "x" * 100_000]).shape == (4, 16)
     assert [len(text) for text in server.requests[-1].body["input"]] == [1, 1, 2, 6000]
+
+
+@pytest.mark.parametrize(
+    ("said", "is_too_much", "most"),
+    [
+        ("batch size is invalid, it should not be larger than 10.", lambda sent: len(sent) > 10, (8, 6000)),
+        ("input batch size 64 > maximum allowed batch size 32", lambda sent: len(sent) > 32, (32, 6000)),
+        ("This model's maximum context length is 512 tokens.", lambda sent: max(map(len, sent)) > 2000, (64, 1500)),
+        ("input (900 tokens) is too large to process. increase the physical batch size (current batch size: 512)",
+         lambda sent: max(map(len, sent)) > 2000, (64, 1500)),
+        ("the input length exceeds the context length", lambda sent: max(map(len, sent)) > 3000, (64, 3000)),
+    ],
+    ids=["ten", "32", "vllm", "llama.cpp", "ollama"],
+)  # fmt: skip
+def test_a_server_is_sent_as_many_and_as_long_texts_as_it_takes(
+    connect: Connect, server: ScriptedServer, alice, said, is_too_much, most
+):
+    connect()
+    server.reply_to(lambda request: is_too_much(request.body["input"]), Reply(said, status=400))
+    texts = [f"ship {number}" for number in range(70)] + ["ship " * 2000]
+    embedder = embedder_for(alice)
+    vectors = embedder.embed(texts)
+    assert vectors.shape == (71, 16)
+    assert vectors[69] == pytest.approx(np.array(vector_of("ship 69")) / np.linalg.norm(vector_of("ship 69")), abs=1e-5)
+    taken = [
+        request.body["input"] for request in server.of_kind("embeddings") if not is_too_much(request.body["input"])
+    ]
+    assert (max(map(len, taken)), max(len(text) for sent in taken for text in sent)) == most
+    before = len(server.requests)
+    embedder.embed(texts[:8])
+    assert len(server.requests) == before + 1  # what it takes is known now
+
+
+BAD = ["Let me read the file.", "Now let me check."]
+
+
+def zeros(request: Any) -> Reply:
+    vectors = [vector_of(text) if text.startswith("ship") else [0.0] * 16 for text in request.body["input"]]
+    return document({"data": [{"embedding": vector} for vector in vectors]})
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [Reply("failed to encode response: json: unsupported value: NaN", status=500), zeros],
+    ids=["NaN", "zeros"],
+)
+def test_a_text_for_which_a_model_has_no_vector_keeps_none_from_others(
+    connect: Connect, server: ScriptedServer, alice, nothing, monkeypatch
+):
+    monkeypatch.setattr(endpoint, "BACKOFF", 0.001)
+    connect()
+    server.reply_to(lambda request: bool({*BAD} & {*request.body["input"]}), nothing)
+    texts = [f"ship {number}" for number in range(10)]
+    vectors = embedder_for(alice).embed([*texts, *BAD])
+    expected = embedder_for(alice).embed(texts)
+    assert vectors[:10] == pytest.approx(expected, abs=1e-5)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(12), abs=1e-5)
+    assert abs(vectors[10] @ vectors[11]) < 0.9  # neither of them is taken for the other one
+    with pytest.raises(EmbeddingUnavailable):
+        embedder_for(alice).embed_queries(BAD[:1])  # words alone find more
+    server.reply_to(lambda request: True, nothing)
+    with pytest.raises(EmbeddingUnavailable):
+        embedder_for(alice).embed(BAD)
+
+
+def test_what_is_always_too_much_is_told(connect: Connect, server: ScriptedServer, alice):
+    connect()
+    server.reply_to(lambda request: True, Reply("The input is too long.", status=400))
+    with pytest.raises(EmbeddingUnavailable, match="too long"):
+        embedder_for(alice).embed(["ship " * 2000] * 3)
+    assert len(server.of_kind("embeddings")) == 6
 
 
 @pytest.mark.parametrize(
@@ -256,6 +347,7 @@ def test_empty_and_long_texts_are_adapted_for_embedding(connect: Connect, server
         (document({"data": []}), "not return a vector for each of 1"),
         (document({"data": [{"embedding": [1.0, "x"]}]}), "lists of numbers"),
         (document({"data": [{"embedding": [[1.0]]}]}), "not return a vector"),
+        (document({"data": [{"embedding": "no base64"}]}), "lists of numbers"),
         (document({"data": [{"embedding": []}]}), "not return a vector"),
         (document({"data": [{"embedding": [0.0, 0.0]}]}), "zeros or with invalid numbers"),
         (document({"data": [{"embedding": None}]}), "not return a vector|numbers"),

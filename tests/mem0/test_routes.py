@@ -66,7 +66,7 @@ def test_what_is_said_is_read_and_its_event_tells_what_came_of_it(alice: SdkRequ
     assert any("peanuts" in one["memory"] for one in event["results"])
     memory = alice.ok("get", f"/v1/memories/{event['results'][0]['id']}/")
     assert (memory["user_id"], memory["run_id"], memory["metadata"]) == ("ann", "visit", {"source": "form"})
-    assert memory["expiration_date"] == "2099-01-02"
+    assert memory["expiration_date"] == "2099-01-01"
     assert any("peanuts" in text for text in alice.search("Which allergies?", filters={"user_id": "ann"}))
     assert alice.ok("get", "/v1/events/")["count"] == 1
 
@@ -156,3 +156,60 @@ def test_what_is_not_supported_says_so(alice: SdkRequests) -> None:
 )
 def test_filters_that_are_none_are_refused_by_name(alice: SdkRequests, path: str, body: dict[str, Any]) -> None:
     assert alice.refused("post", f"/{path}", body)["errors"]
+
+
+def test_the_last_day_of_a_memory_is_told_found_and_sent_back_as_it_was_given(alice: SdkRequests) -> None:
+    memory_id = alice.store("Ann is on a diet.", user_id="ann", expiration_date="2099-12-31")
+    for _ in range(2):
+        memory = alice.ok("get", f"/v1/memories/{memory_id}/")
+        assert memory["expiration_date"] == "2099-12-31"
+        alice.ok("put", f"/v1/memories/{memory_id}/", {"expiration_date": memory["expiration_date"]})
+    for condition, is_met in (
+        ("2099-12-31", True),
+        ("2100-01-01", False),
+        ({"gte": "2099-12-31", "lte": "2099-12-31"}, True),
+        ({"lt": "2099-12-31"}, False),
+        ({"gt": "2099-12-31"}, False),
+        ({"ne": "2099-12-31"}, False),
+        ({"gt": "2099-12-30", "lt": "2100-01-01"}, True),
+        (None, False),
+    ):
+        found = alice.get_all({"AND": [{"user_id": "ann"}, {"expiration_date": condition}]})
+        assert bool(found) == is_met, condition
+
+
+def test_what_a_program_that_uses_tools_has_in_its_history_keeps_nothing_from_being_added(alice: SdkRequests) -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
+    said = [
+        {"role": "developer", "content": "Be brief."},
+        {"role": "user", "content": "I am in Oslo. Does it rain?"},
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": "rain"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "function", "name": "weather", "content": "rain"},
+        {"role": "assistant", "content": ""},
+        {"role": "assistant", "content": [{"type": "text", "text": "It rains."}, {"type": "tool_use", "id": "2"}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "2", "content": "rain"}]},
+    ]
+    alice.add(said, user_id="ann", infer=False)
+    assert alice.get_all({"user_id": "ann"}) == ["I am in Oslo. Does it rain?", "It rains."]
+    alice.add({"role": "user", "content": "I am alone."}, user_id="bob", infer=False)  # one message, in no list
+    assert alice.get_all({"user_id": "bob"}) == ["I am alone."]
+    for nothing in ([{"role": "assistant", "tool_calls": [call]}], [{"role": "user", "content": None}], [{}]):
+        body = {"messages": nothing, "user_id": "ann"}
+        assert alice.refused("post", "/v3/memories/add/", body)["errors"][0]["pointer"].startswith("/messages")
+
+
+def test_null_is_as_good_as_left_out(alice: SdkRequests) -> None:
+    names = ("infer", "metadata", "categories", "expiration_date", "timestamp", "filters", "agent_id")
+    assert alice.add("Ann likes tea.", user_id="ann", **dict.fromkeys(names))["status"] == "PENDING"
+    memory_id = alice.store("Ann likes milk.", user_id="ann", metadata={"a": 1}, categories=None)
+    nothing = dict.fromkeys(("top_k", "limit", "threshold", "fields", "categories", "run_id"))
+    assert alice.search("milk", filters={"user_id": "ann"}, **nothing) == ["Ann likes milk."]
+    assert alice.get_all({"user_id": "ann"}, start_date=None, show_expired=None) == ["Ann likes milk."]
+    changed = alice.ok("put", f"/v1/memories/{memory_id}/", {"text": None, "metadata": {"b": 2}})
+    assert (changed["memory"], changed["metadata"]) == ("Ann likes milk.", {"b": 2})
+    alice.ok("put", "/v1/batch/", {"memories": [{"memory_id": memory_id, "text": None, "metadata": None}]})
+    assert alice.ok("get", f"/v1/memories/{memory_id}/")["metadata"] is None
+    alice.refused("put", f"/v1/memories/{memory_id}/", {"text": None})
+    alice.refused("post", "/v3/memories/search/", {"query": None, "filters": {"user_id": "ann"}})

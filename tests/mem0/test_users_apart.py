@@ -1,15 +1,19 @@
 """Nothing of one end user reaches another one, nor another account."""
 
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from apps.chats.models import Character, Chat
-from apps.mem0.ids import Ids, chat_of
+from apps.mem0.ids import Ids, chat_of, erase_entity
 from apps.memories.models import Memory
+from apps.memories.operations.memories import delete_memory, restore_memory
 from tests.mem0.conftest import SdkRequests
 from tests.queues import drain
 
@@ -57,7 +61,8 @@ def test_what_two_users_say_is_remembered_for_each(alice: SdkRequests) -> None:
     for user in ("ann", "bob"):
         assert any("peanuts" in text for text in alice.get_all({"user_id": user}))
     alice.store("Bob hides the golden key.", user_id="bob", agent_id="cook")
-    chat = chat_of(alice.user, Ids(user="ann", agent="cook"))
+    with transaction.atomic():
+        chat = chat_of(alice.user, Ids(user="ann", agent="cook"))
     reply = alice.http.post(f"/api/v1/chats/{chat.pk}/prompt/", {"text": "Who hides the golden key?"}, format="json")
     assert "golden key" not in "".join(slot["text"] for slot in reply.json()["slots"])
     assert alice.http.get("/api/v1/chats/").json()["results"] == []
@@ -79,3 +84,60 @@ def test_two_writers_at_once_share_a_chat_and_a_character(sdk: Callable[[str], S
     assert Chat.objects.for_owner(alice.user).in_namespace("ann").count() == 2
     assert Character.objects.for_owner(alice.user).in_namespace("ann").count() == 1
     assert Memory.objects.for_owner(alice.user).in_namespace("ann").count() == 6
+
+
+@contextmanager
+def meanwhile(work: Callable[[], object]) -> Iterator[None]:
+    """Have something written by another transaction, which is committed half a second later."""
+    is_written = threading.Event()
+
+    def write() -> None:
+        try:
+            with transaction.atomic():
+                work()
+                is_written.set()
+                time.sleep(0.5)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        writing = executor.submit(write)
+        assert is_written.wait(30)
+        yield
+        writing.result()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_deleted_meanwhile_keeps_nothing_else_from_being_deleted(sdk: Callable[[str], SdkRequests]) -> None:
+    alice = sdk("alice")
+    first, second = (alice.store(text, user_id="ann") for text in ("One.", "Two."))
+    rows = Memory.objects.for_owner(alice.user)
+    with meanwhile(lambda: delete_memory(rows.get(pk=first))):
+        alice.ok("delete", "/v1/memories/?user_id=ann")
+    assert alice.get_all({"user_id": "ann"}) == []
+    with meanwhile(lambda: restore_memory(rows.get(pk=first))):
+        pass
+    with meanwhile(lambda: delete_memory(rows.get(pk=first))):
+        assert alice.refused("delete", f"/v1/memories/{first}/")["status"] == 404
+    for work in ("put", "delete"):
+        restore_memory(rows.get(pk=first))
+        restore_memory(rows.get(pk=second))
+        body = {
+            "memories": [{"memory_id": pk, **({"text": "New."} if work == "put" else {})} for pk in (first, second)]
+        }
+        with meanwhile(lambda: delete_memory(rows.get(pk=first))):
+            assert alice.refused(work, "/v1/batch/", body)["status"] == 404
+        assert alice.get_all({"user_id": "ann"}) == ["Two."]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("infer", [False, True])
+def test_what_is_added_while_its_user_is_deleted_is_stored_afterwards(
+    sdk: Callable[[str], SdkRequests], infer: bool
+) -> None:
+    alice = sdk("alice")
+    alice.store("Before.", user_id="ann", agent_id="cook")
+    with meanwhile(lambda: erase_entity(alice.user, "user", "ann")):
+        alice.add("I keep bees.", user_id="ann", agent_id="cook", infer=infer)
+    assert alice.get_all({"user_id": "ann"}) == ([] if infer else ["I keep bees."])
+    assert Chat.objects.for_owner(alice.user).in_namespace("ann").count() == 1

@@ -133,6 +133,8 @@ urlpatterns = [path("<slug:code>/<int:times>/", fail)]
         ("40P01", 1, 200, 2),
         ("40001", 1, 200, 2),
         ("40001", 2, 503, 2),
+        ("23503", 1, 200, 2),  # a row that it refers to was deleted meanwhile
+        ("23503", 2, 503, 2),
         ("55P03", 1, 503, 1),  # a lock that is not available in time
         ("23505", 1, 500, 1),  # a unique violation
     ],

@@ -112,13 +112,16 @@ def is_of_newer_version(exception: BaseException | None) -> bool:
     return updates.was_migrated_since(updates.BEGUN)
 
 
-def unavailable_after(exception: BaseException | None) -> Unavailable | None:
-    """Return the problem for an error after which a client should try again later, or None for any other error."""
+def unavailable_after(exception: BaseException | None, *, was_repeated: bool = False) -> Unavailable | None:
+    """Return the problem for an error after which a client should try again later, or None for any other error.
+
+    ``was_repeated``: what the request read was read anew, so that it is not to blame for a row that is gone.
+    """
     if is_disk_full(exception):
         return DiskFull()
     if is_connection_lost(exception):
         return Unavailable(gettext("The database can't be reached. Try again in a moment."))
-    if is_overload(exception) or is_rolled_back(exception):
+    if is_overload(exception) or is_rolled_back(exception) or (was_repeated and is_row_gone(exception)):
         return Unavailable(gettext("This took too long, perhaps because of other requests. Nothing was stored."))
     if is_of_newer_version(exception):
         logger.warning("A statement failed on tables of a newer version", exc_info=exception)

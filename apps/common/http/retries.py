@@ -3,6 +3,7 @@
 Postgres has rolled its transaction back for the sake of another one, or another one deleted what it had read.
 """
 
+import logging
 import time
 from typing import Any
 
@@ -14,6 +15,7 @@ from apps.common.database.errors import is_rolled_back, is_row_gone, unavailable
 from apps.common.http.middleware import Middleware
 from apps.common.http.request_bodies import API_PREFIX, rewindable_body
 
+logger = logging.getLogger(__name__)
 KEY_HEADER = "Idempotency-Key"
 # Seconds before the repetition. A repetition at once may lock again what the other transaction is about to lock.
 PAUSE = 0.1
@@ -57,5 +59,7 @@ def response_after(request: Any, exception: Exception) -> HttpResponse | None:
     """Return Repetition if the request is to be repeated after an exception, else a 503, or None for other errors."""
     if request.can_be_repeated and (is_rolled_back(exception) or is_row_gone(exception)):
         return Repetition()
-    problem = unavailable_after(exception)
+    if is_row_gone(exception):  # other requests came in between twice
+        logger.warning("A row that a repeated request had read is gone, too", exc_info=exception)
+    problem = unavailable_after(exception, was_repeated=True)
     return unavailable(request, problem) if problem else None

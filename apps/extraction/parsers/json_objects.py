@@ -11,6 +11,7 @@ from apps.extraction.parsers.text_cleanup import clean_reply, one_line, tag_safe
 
 _SMART_QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'"})
 _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
+_COMMENT = re.compile(r"(?P<text>\"(?:\\.|[^\"\\])*\")|/\*[^\n]{0,300}?\*/|//[^\n]*", re.DOTALL)
 MAX_OBJECTS = 200
 MAX_LEVELS = 4
 # Braces that begin no object. Some are allowed, so that an array that was cut short is parsed; more occur in prose.
@@ -21,16 +22,37 @@ _DECODER = json.JSONDecoder()
 def extract_objects(reply: str) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the innermost objects of an array, an object, or several in a row, and what is no complete object.
 
-    Typographic or single quotes and a comma after the last item are tolerated.
+    Typographic or single quotes, comments, a comma after the last item, and JSON within a text are tolerated.
     """
-    text = clean_reply(reply)
+    text = _unquoted(clean_reply(reply))
     objects, rest = _decoded(text)
     if not objects and "{" in text:
         corrected = _TRAILING_COMMA.sub("", text.translate(_SMART_QUOTES))
         objects, rest = _decoded(corrected)
         if not objects and (objects := list(_innermost(_literal(corrected), MAX_LEVELS))):
             rest = []
+        if not objects and ("//" in corrected or "/*" in corrected):
+            uncommented = _COMMENT.sub(lambda match: match["text"] or "", corrected)
+            objects, rest = _decoded(_TRAILING_COMMA.sub("", uncommented))
     return objects[:MAX_OBJECTS], rest
+
+
+def _unquoted(text: str) -> str:
+    """Return a reply that is one text in JSON as that text."""
+    for _ in range(MAX_LEVELS):
+        inner = _json_in(text, '"')
+        if not isinstance(inner, str):
+            break
+        text = inner
+    return text
+
+
+def _json_in(text: str, *openings: str) -> Any:
+    """Return the value of a text in JSON that begins with one of the openings, or None."""
+    try:
+        return json.loads(text) if text.lstrip().startswith(openings) else None
+    except (ValueError, RecursionError):
+        return None
 
 
 def _literal(text: str) -> Any:
@@ -68,11 +90,18 @@ def _innermost(value: Any, levels: int, kind: str | None = None) -> Iterator[dic
     elif isinstance(value, str) and kind:
         yield {"kind": kind, "text": value}
     elif isinstance(value, dict):
+        value = {name: _as_records(item) for name, item in value.items()}
         inner = {name: item for name, item in value.items() if _holds_records(str(name), item)}
         if not inner:
             yield {"kind": kind, **value} if kind and "kind" not in value and "type" not in value else value
         for name, item in inner.items() if levels else ():
             yield from _innermost(item, levels - 1, label_of(str(name)) or kind)
+
+
+def _as_records(value: Any) -> Any:
+    """Return the objects that a text has in JSON, any other value as it is."""
+    inner = _json_in(value, "{", "[") if isinstance(value, str) else None
+    return inner if isinstance(inner, dict) or (isinstance(inner, list) and any(map(_is_record, inner))) else value
 
 
 def _holds_records(name: str, value: Any) -> bool:

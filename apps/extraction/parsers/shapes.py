@@ -5,7 +5,7 @@ Without database access. What is not recognised stays as it is, and is listed as
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import Any
 
@@ -46,6 +46,7 @@ _PAIR = re.compile(rf"(?P<key>{_KEY})\s*[=\s]\s*(?P<value>\S.*)", re.IGNORECASE 
 _WEIGHTED = re.compile(r"(?P<kind>[^\W\d_]+)\s*[\s,(]\s*(?P<weight>[123]|low|medium|high)\s*\)?", re.IGNORECASE)
 _WEIGHTS = {"high": "3", "medium": "2", "low": "1"}
 _KINDS = ("kind", "type", "category")
+_TEXT = ("text", "content", "memory", "fact", "description")
 _KIND = re.compile(r"\b(?:kind|type|category)\s*[:：=＝]\s*(?P<word>\w+)", re.IGNORECASE)
 _WORD_END = re.compile(r"[:：;；|｜=＝,，、\s(（]+")
 MIN_TEXT_WORDS = 3  # of a text that stands in the brackets
@@ -58,14 +59,27 @@ _OUTER = re.compile(
 )
 
 
+# Tags of HTML, and the tokens around a text in some models, before a bracket and at the ends of a line.
+_LAYOUT = re.compile(
+    r"(?:</?(?:ul|ol|li|p|s|div|br ?/?)>[ \t]*)+(?=\[|$)|^(?:[ \t]*</?(?:ul|ol|li|p|s|div)>)+", re.MULTILINE
+)
+# "  - kind: fact", a line of a record in YAML.
+_FIELD = re.compile(
+    rf"(?P<lead>\s*(?:[-*]\s+)?)[\"']?(?P<key>{_KEY}|text|content|memory|description)[\"']?\s*:\s+(?P<value>\S.*)",
+    re.IGNORECASE,
+)
+
+
 def as_lines(reply: str) -> str:
     """Return a reply with its tables, elements, labels and other brackets written as tagged lines."""
     if means_none(reply) or _is_empty_json(reply):
         return "NONE"
     reply = _listed_lines(reply)
-    text = _ELEMENT.sub(_from_element, _OUTER.sub(_from_element, reply)) if "</" in reply else reply
+    text = _LAYOUT.sub("\n", reply) if "<" in reply else reply
+    text = _ELEMENT.sub(_from_element, _OUTER.sub(_from_element, text)) if "</" in text else text
     text = text.replace("\\[", "[").replace("\\]", "]")
-    return "\n".join(_with_kinds(map(_usual_line, _without_tables(text.split("\n")))))
+    lines = _without_mappings(list(_without_tables(text.split("\n"))))
+    return "\n".join(_with_kinds(map(_usual_line, lines)))
 
 
 def _listed_lines(reply: str) -> str:
@@ -95,11 +109,44 @@ def _is_empty(value: Any) -> bool:
 
 
 def _from_element(match: re.Match[str]) -> str:
-    """Return an element that has a kind as a line, another one as it is."""
+    """Return an element that has a kind as a line, or as one for each element in it, and another one as it is."""
     attributes = {name.lower(): first or second for name, first, second in _ATTRIBUTES.findall(match["attributes"])}
-    inner = {child["name"].lower(): child["text"] for child in _ELEMENT.finditer(match["text"])}
-    fields = {"kind": match["name"], **attributes, **(inner or {"text": match["text"]})}
-    return f"\n{line_of(fields)}\n" if label_of(str(fields["kind"])) else match[0]
+    children = [(child["name"].lower(), child["text"]) for child in _ELEMENT.finditer(match["text"])]
+    inner, outer = dict(children), {} if label_of(match["name"]) is None else {"kind": match["name"]}
+    if len(inner) < len(children) or (inner and not inner.keys() & {*_TEXT, *_KINDS}):
+        found = [{**outer, **({"kind": name} if label_of(name) else {}), "text": text} for name, text in children]
+    else:
+        found = [{**outer, **attributes, **(inner or {"text": match["text"]})}]
+    lines = [line_of(fields) if label_of(str(fields.get("kind", "fact"))) else "" for fields in found]
+    return "".join(f"\n{line}\n" for line in lines) if all(lines) else match[0]
+
+
+def _without_mappings(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines, those of a record in YAML as one tagged line."""
+    for is_field, group in groupby(lines, lambda line: bool(_FIELD.fullmatch(line))):
+        rows = list(group)
+        records = list(_mappings(rows)) if is_field else []
+        texts = [next((fields[name] for name in _TEXT if name in fields), "") for fields in records]
+        if records and all(texts):
+            yield from (line_of(fields) or f"- {text}" for fields, text in zip(records, texts, strict=True))
+        else:
+            yield from rows
+
+
+def _mappings(rows: Iterable[str]) -> Iterator[dict[str, str]]:
+    """Yield the records of lines of YAML. One begins with a dash or with its kind."""
+    fields: dict[str, str] | None = None
+    for field in filter(None, map(_FIELD.fullmatch, rows)):
+        key, value = field["key"].lower(), field["value"].strip().strip("\"'")
+        if field["lead"].strip() or (key in _KINDS and (fields is None or key in fields)):
+            if fields:
+                yield fields
+            fields = {}
+        if fields is None:
+            return
+        fields[key] = value
+    if fields:
+        yield fields
 
 
 def _without_tables(lines: list[str]) -> Iterator[str]:

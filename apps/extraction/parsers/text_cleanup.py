@@ -5,10 +5,13 @@ import re
 MAX_REPLY = 100_000  # maximum length of a parsed reply; no task requests as much
 MAX_TEXT = 1000  # characters of one text
 MAX_NAME = 200
-# Quote marks, bullets, bold and code marks, and numbers before a line.
-LEADING_MARKS = re.compile(r"(?:[\s*•·‣▪◦–—+>_~`-]+|[(（]?\d{1,3}[.)．）、](?=[\s\[［【〔*_`]))*")
+# Quote marks, bullets, bold and code marks, numbers, and what turns the direction of writing, before a line.
+LEADING_MARKS = re.compile(
+    r"(?:[\s*•·‣▪◦–—+>_~`\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069-]+|[(（]?\d{1,3}[.)．）、](?=[\s\[［【〔*_`]))*"
+)
 MARKS = ("**", "__", "~~", "*", "_", "`")
 
+_BLANKS = " \u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 # Control characters, lone surrogates, and zero-width characters, which hide the tag that a line begins with.
 _UNSTORABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u200b\ufeff]")
@@ -48,7 +51,7 @@ def halfwidth(text: str) -> str:
 
 def one_line(text: str, limit: int = MAX_TEXT) -> str:
     """Join the lines of a text and cut it to ``limit`` characters."""
-    return " ".join(_UNSTORABLE.sub("", _LINE_ENDS.sub("\n", text)).split())[:limit].strip()
+    return " ".join(_UNSTORABLE.sub("", _LINE_ENDS.sub("\n", text)).split())[:limit].strip(_BLANKS)
 
 
 def clean_line(text: str, limit: int = MAX_TEXT) -> str:

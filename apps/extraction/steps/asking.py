@@ -12,6 +12,7 @@ from apps.common import jobs
 from apps.common.stored_texts import gettext_stored, msgid_of
 from apps.extraction.models import ExtractionRun, ModelCall
 from apps.extraction.parsers.records import ParsedLines, is_mostly_unused
+from apps.extraction.parsers.repeated_examples import without_examples
 from apps.extraction.parsers.text_cleanup import LEADING_MARKS
 from apps.extraction.prompts.rendering import render
 from apps.extraction.prompts.task import TASKS, any_line_of
@@ -105,7 +106,7 @@ class Asker:
         A reply that is stored already is used again. One that is cut off or empty is requested once more with a higher
         limit and less reasoning, one in another form with a reminder. If that fails too, raise Refused: half a reply is
         not "nothing to remember". One of which most lines can't be used is requested once more as well; then the reply
-        counts of which more can be used.
+        counts of which more can be used. Examples of the prompt that a reply repeats lose their tags.
         """
         asked, own, question = TASKS[task], self.templates.get(task), AskOptions(**options)
         backend = question.backend or self.backend
@@ -123,7 +124,7 @@ class Asker:
         key = _key_of(backend.model, task, question.key or str(request.messages))
         stored, replies = recording.stored_replies(self.run, key)
         if stored:
-            return Answer(stored.reply, stored.offered)
+            return Answer(without_examples(stored.reply, request.messages[-1]["content"]), stored.offered)
         # Replies that can't be used are there if the worker was interrupted between the two requests.
         while len(replies) < MAX_REQUESTS and not (replies and not replies[-1].error):
             sent = _corrected(request, replies[-1], asked.parse) if replies else request
@@ -131,7 +132,8 @@ class Asker:
             call.key, call.offered = key, dict(question.offered)
             replies.append(call)
             self._call(backend, sent, call, is_usable, asked.parse)
-        return Answer(_best_of(replies, asked.parse), question.offered)
+        best = _best_of(replies, asked.parse)
+        return Answer(without_examples(best, request.messages[-1]["content"]), question.offered)
 
     def _call(
         self,

@@ -1,5 +1,7 @@
 """Generation and embedding backends on a user's connection, within the daily limit. Each call is counted as usage."""
 
+import hashlib
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -43,6 +45,16 @@ QUERY_TIMEOUT = 10  # total seconds for such a call
 # Statuses by which servers refuse to constrain a reply: 404 if no provider of a model can, 500 if the parser crashes.
 REFUSING_STATUSES = frozenset({400, 404, 405, 415, 422, 500, 501})
 MAX_EMBEDDED_CHARACTERS = 6_000  # per text; common embedding models refuse texts above about 8,000 tokens
+MIN_EMBEDDED_CHARACTERS = 200  # to which a text is shortened for a model that refuses longer ones
+# What servers say of too many texts in a call, of which some take ten, and of a text above, say, 512 tokens.
+TOO_MANY = re.compile(r"batch[ _]size|too many inputs|array[^.]{0,30}(?:length|too long)", re.IGNORECASE)
+TOO_LONG = re.compile(
+    r"too (?:long|large)|too many tokens|context (?:length|size|window)|maximum (?:input|sequence|length|number of)"
+    r"|reduce the (?:length|input)|exceeds? [^.]{0,40}(?:tokens|length)",
+    re.IGNORECASE,
+)
+NOT_A_NUMBER = re.compile(r"\bNaN\b")  # Ollama's, of a vector that it can't write as JSON
+TOKENS_OF_A_BATCH = "physical batch size"  # llama.cpp's: of tokens, not of texts
 
 
 def call_policy_of(connection: Connection) -> CallPolicy:
@@ -205,35 +217,93 @@ def attach_partial_reply(failure: GenerationFailed, completions: Sequence[Comple
         failure.prompt_tokens, failure.completion_tokens = total.prompt_tokens, total.completion_tokens
 
 
+class TooMuch(Exception):
+    """The server refuses so many or so long texts; the embedder's limits have been lowered."""
+
+
+class NoVector(EmbeddingUnavailable):
+    """The server has no vector for one of the texts: some models compute numbers that are none for some sentences."""
+
+
 class ConnectedEmbedder:
-    """Embedder on an owner's connection. ``dimensions`` is 0 until a vector has been received from the server."""
+    """Embedder on an owner's connection. ``dimensions`` is 0 until a vector has been received from the server.
+
+    How many texts a call may have, and how long they may be, is learnt from what the server refuses.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._api_client: Client | None = None
         self.model = connection.vector_space
         self.dimensions = connection.embedding_dimensions or 0
+        self._batch_size = BATCH_SIZE
+        self._max_characters = MAX_EMBEDDED_CHARACTERS
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Return a row per text: the unit vector of its beginning. Raise EmbeddingUnavailable."""
-        is_query = len(texts) <= MAX_QUERY_TEXTS
-        batches = [self._embed_batch(texts[i : i + BATCH_SIZE], is_query) for i in range(0, len(texts), BATCH_SIZE)]
-        return np.concatenate(batches) if batches else np.zeros((0, self.dimensions), dtype=np.float32)
+        """Return a row per text: the unit vector of its beginning. Raise EmbeddingUnavailable.
+
+        A text for which the model has none, while it has some for others, gets one that is near nothing: else no text
+        after it would ever be embedded.
+        """
+        return self._embed(texts, stands_in=True)
 
     def embed_queries(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the vectors of ``embed``: the servers' APIs make no difference."""
-        return self.embed(texts)
+        """Return the vectors of ``embed``: the servers' APIs make no difference. Raise EmbeddingUnavailable."""
+        return self._embed(texts, stands_in=False)
+
+    def _embed(self, texts: Sequence[str], *, stands_in: bool) -> np.ndarray:
+        is_query = len(texts) <= MAX_QUERY_TEXTS
+        batches: list[np.ndarray] = []
+        done = 0
+        while done < len(texts):
+            batch = texts[done : done + self._batch_size]
+            with suppress(TooMuch):
+                try:
+                    batches.append(self._embed_batch(batch, is_query))
+                except NoVector:
+                    if not stands_in:
+                        raise
+                    batches.append(self._one_by_one(batch))
+                done += len(batch)
+        return np.concatenate(batches) if batches else np.zeros((0, self.dimensions), dtype=np.float32)
+
+    def _one_by_one(self, texts: Sequence[str]) -> np.ndarray:
+        """Return a row per text. Raise EmbeddingUnavailable if the server has no vector for a plain word either."""
+        self._embed_batch(["ready"], is_query=True)
+        rows = []
+        for text in texts:
+            try:
+                rows.append(self._embed_batch([text], is_query=True))
+            except NoVector:
+                rows.append(_near_nothing(text, self.dimensions))
+        return np.concatenate(rows)
 
     def _embed_batch(self, texts: Sequence[str], is_query: bool) -> np.ndarray:
-        sent = [storable_text(text)[:MAX_EMBEDDED_CHARACTERS] or " " for text in texts]  # servers refuse an empty text
+        """Return a row per text. Raise EmbeddingUnavailable, or TooMuch to be called again."""
+        sent = [storable_text(text)[: self._max_characters] or " " for text in texts]  # servers refuse an empty text
         try:
             check_limit(self._connection.owner_id)
             vectors, counted = self._request_vectors(sent, is_query)
         except GenerationFailed as failure:
-            raise EmbeddingUnavailable(failure.detail) from failure
+            if self._lower_limits(failure, sent):
+                raise TooMuch from failure
+            has_none = failure.server_status is not None and NOT_A_NUMBER.search(str(failure.detail))
+            raise (NoVector if has_none else EmbeddingUnavailable)(failure.detail) from failure
         tokens = sum(map(count_tokens, sent)) if counted is None else counted
         record_usage(self._connection.owner_id, self._connection.embedding_model, tokens, 0)
         return self._normalized(vectors, len(texts))
+
+    def _lower_limits(self, failure: GenerationFailed, sent: Sequence[str]) -> bool:
+        """Halve what the server says is too much. Return False if it says something else, or no less can be sent."""
+        detail = str(failure.detail) if failure.server_status else ""
+        if len(sent) > 1 and TOO_MANY.search(detail) and TOKENS_OF_A_BATCH not in detail:
+            self._batch_size = len(sent) // 2
+            return True
+        longest = max(map(len, sent))
+        if longest > MIN_EMBEDDED_CHARACTERS and TOO_LONG.search(detail):
+            self._max_characters = max(longest // 2, MIN_EMBEDDED_CHARACTERS)
+            return True
+        return False
 
     def _request_vectors(self, texts: list[str], is_query: bool) -> tuple[list[Any], int | None]:
         """Return the server's vectors and its token count or None. Raise GenerationFailed."""
@@ -262,7 +332,7 @@ class ConnectedEmbedder:
             )
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not lengths.all():
-            raise EmbeddingUnavailable(gettext_stored("The server returned a vector of zeros or with invalid numbers."))
+            raise NoVector(gettext_stored("The server returned a vector of zeros or with invalid numbers."))
         if vectors.shape[1] != self.dimensions:
             if not record_dimensions(self._connection, vectors.shape[1]):
                 raise EmbeddingUnavailable(
@@ -270,3 +340,10 @@ class ConnectedEmbedder:
                 )
             self.dimensions = vectors.shape[1]
         return vectors / lengths
+
+
+def _near_nothing(text: str, dimensions: int) -> np.ndarray:
+    """Return one unit vector of any direction, which is another one for each text."""
+    seed = int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big")
+    row = np.random.default_rng(seed).standard_normal((1, dimensions)).astype(np.float32)
+    return row / np.linalg.norm(row)

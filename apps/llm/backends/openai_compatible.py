@@ -3,7 +3,11 @@
 Responses are parsed by ``replies``: many of these servers deviate from what OpenAI's SDK expects.
 """
 
+import base64
+import binascii
+import math
 import re
+import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -108,8 +112,8 @@ class OpenAICompatible:
         document = self._try_base_urls(lambda base: _document(client, "POST", f"{base}/embeddings", body))
         data = document.get("data")
         items = [item for item in data if isinstance(item, dict)] if isinstance(data, list) else []
-        items.sort(key=lambda item: token_count(item, "index") or 0)
-        return [item.get("embedding") for item in items], token_count(document.get("usage"), "prompt_tokens")
+        items.sort(key=lambda item: _position(item.get("index")))
+        return [_numbers(item.get("embedding")) for item in items], token_count(document.get("usage"), "prompt_tokens")
 
     def _try_base_urls(self, work: Callable[[str], T]) -> T:
         """Run ``work`` at each possible base URL until one works, and keep that one. Raise GenerationFailed."""
@@ -125,6 +129,25 @@ class OpenAICompatible:
                 self._bases = [base]
                 return result
         raise failures[0]
+
+
+def _position(index: Any) -> float:
+    """Return the position of a vector, which some servers write as a text or with a fraction; 0 for one without."""
+    try:
+        position = float(index)
+    except (TypeError, ValueError, OverflowError):
+        return 0
+    return position if math.isfinite(position) else 0
+
+
+def _numbers(embedding: Any) -> Any:
+    """Return a vector that a server sends in base64, whatever it was asked for, as numbers, and another as it is."""
+    if not isinstance(embedding, str):
+        return embedding
+    try:
+        return [number for (number,) in struct.iter_unpack("<f", base64.b64decode(embedding, validate=True))]
+    except (binascii.Error, ValueError, struct.error):
+        return embedding
 
 
 def _document(client: httpx2.Client, method: str, url: str, body: Any = None) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
+from apps.common.documents.strict_json import JSONError, loads
 from apps.mcp.calls import MAX_ERRORS, Refused
 
 REASONS = {
@@ -18,11 +19,25 @@ REASONS = {
 }
 NAMES = {"string": "a text", "integer": "a whole number", "number": "a number", "boolean": "true or false",
          "array": "a list", "object": "an object"}  # fmt: skip
+TYPES: dict[str, type | tuple[type, ...]] = {
+    "integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict,
+}  # fmt: skip
+# What some clients add to the arguments of every tool for themselves: Gemini CLI the first, n8n the others.
+OF_CLIENTS = frozenset({"wait_for_previous", "toolCallId", "sessionId", "chatInput", "action"})
 
 
 def check(schema: dict[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments without those that are null. Raise Refused, with each wrong one and the reason."""
-    given = {name: value for name, value in arguments.items() if value is not None}
+    """Return the arguments without those that are null, or none of the tool's, but of its client.
+
+    Some clients send lists, objects and numbers as texts in JSON: they are read. Raise Refused, with each wrong
+    argument and the reason.
+    """
+    known = schema["properties"]
+    given = {
+        name: _read(known.get(name, {}), value)
+        for name, value in arguments.items()
+        if value is not None and (name in known or name not in OF_CLIENTS)
+    }
     reasons: list[str] = []
     for error in Draft202012Validator(schema).iter_errors(given):
         reasons.extend(_reasons(error, given))
@@ -31,6 +46,29 @@ def check(schema: dict[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
     if reasons:
         raise Refused(" ".join(dict.fromkeys(reasons[:MAX_ERRORS])))
     return given
+
+
+def _read(schema: dict[str, Any], value: Any) -> Any:
+    """Return a value, or what it says in JSON if it is a text and should be something else."""
+    expected = schema.get("type", "")
+    if isinstance(value, str) and expected in TYPES:
+        value = _decoded(value, expected)
+    if isinstance(value, list) and expected == "array":
+        return [_read(schema.get("items", {}), item) for item in value]
+    if isinstance(value, dict) and expected == "object":
+        properties = schema.get("properties", {})
+        return {name: _read(properties.get(name, {}), item) for name, item in value.items()}
+    return value
+
+
+def _decoded(text: str, expected: str) -> Any:
+    """Return the value of a text in JSON if it is of the expected type, else the text, which is then refused."""
+    try:
+        value = loads(text.lower() if expected == "boolean" else text)
+    except JSONError:
+        return text
+    is_right = isinstance(value, TYPES[expected]) and isinstance(value, bool) == (expected == "boolean")
+    return value if is_right else text
 
 
 def _reasons(error: ValidationError, given: dict[str, Any]) -> Iterator[str]:

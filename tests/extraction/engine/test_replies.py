@@ -73,6 +73,7 @@ USABLE: dict[str, str] = {
     "sources not shown": f"[fact:3:permanent:source=99] The moon is cheese.\n{LINE}",
     "another tier's kinds": f"[detail:1:session:source=3] The moon is cheese.\n{LINE}",
     "full-width": f"【fact：2：permanent：source=3】{TEXT}",
+    "an example of the prompt": f"- [preference:1:source=3] Oswin can't stand the smell of lilies\n{LINE}",
 }
 
 
@@ -88,6 +89,8 @@ def test_what_can_be_read_is_read_and_the_rest_is_kept_as_it_came(
     assert "".join((call.reasoning, call.reply)).count(TEXT) == 1
     if "moon" in USABLE[case] and "thoughts" not in case:
         assert any("moon" in line for line in unused(run, "long_term"))
+    if "Oswin" in USABLE[case]:
+        assert any("Oswin" in line for line in unused(run, "long_term"))
 
 
 NOTHING: dict[str, str] = {
