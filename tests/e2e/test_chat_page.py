@@ -40,7 +40,7 @@ READ = """() => {
   const paragraphs = [...scroller.querySelectorAll(".prose > p")];
   return paragraphs.find((paragraph) => paragraph.getBoundingClientRect().bottom > top).textContent;
 }"""
-# Scrolls by so many pixels and makes the composer so high, in one frame. Returns how far below the view the end is then.
+# Scrolls by so many pixels and makes the composer so high, in one frame. Returns how far below the view the end is.
 SCROLL_AND_RESIZE = """async ([by, padding]) => {
   const scroller = document.getElementById("scroller");
   const frame = () => new Promise((resolve) => { requestAnimationFrame(resolve); });
