@@ -13,7 +13,7 @@ WAITS: dict[str, Any] = {
     "apps.llm.backends.browser.POLL_INTERVAL": 0.05,
     "apps.llm.browser.calls.GRACE": dt.timedelta(seconds=2),
     "apps.llm.browser.streams.POLL_INTERVAL": 0.1,
-    "apps.llm.browser.streams.RETRY": b"retry: 100\n\n",
+    "apps.llm.browser.streams.RETRY": b"retry: 300\n\n",
     "apps.llm.http.transport.TICK": 0.1,
     "apps.replies.streams.POLL_INTERVAL": 0.1,
 }
