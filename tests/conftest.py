@@ -20,7 +20,7 @@ from django.db import connection, connections
 from django.test import Client, TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
 from kombu import pools
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 from pytest_django.live_server_helper import LiveServer
 from pytest_django.plugin import DjangoDbBlocker
 from xdist.scheduler import LoadScopeScheduling
@@ -34,6 +34,7 @@ from tests import postgres
 from tests.costs import CostReporter
 from tests.database import empty_tables
 from tests.live_requests import keep_templates_apart, requests_under_way
+from tests.patience import look_often
 from tests.settings import TEST_HOME
 
 # On a machine with two busy cores an example may take any time. The same code gets the same verdict each time;
@@ -42,7 +43,7 @@ hypothesis_settings.register_profile("loci", deadline=None, derandomize=True, ma
 hypothesis_settings.register_profile("explore", deadline=None, max_examples=500, print_blob=True)
 hypothesis_settings.load_profile("loci")
 
-expect.set_options(timeout=60_000)  # milliseconds; what is expected comes within one second where the cores are free
+look_often()
 
 WITH_WORKERS = (
     "tests/common/test_worker.py",

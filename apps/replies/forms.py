@@ -34,12 +34,14 @@ def _range_error(number: Setting) -> str:
 class ReplyForm(forms.Form):
     """Form that asks for a reply.
 
-    ``character`` may be one who takes part in the chat. ``preset`` applies instead of the default one.
+    ``character`` may be one who takes part in the chat. ``preset`` applies instead of the default one. ``during`` is
+    the id of the reply that was being written when the user sent the message to answer.
     """
 
     mode = forms.ChoiceField(choices=Generation.Mode.choices)
     character = forms.ModelChoiceField(Character.objects.none(), required=False)
     preset = forms.ModelChoiceField(GenerationPreset.objects.none(), required=False)
+    during = forms.UUIDField(required=False)
 
     def __init__(self, *args: Any, chat: Chat, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -77,15 +77,24 @@ def _create_generation(
 
 @transaction.atomic
 def answer_sent(
-    owner: Owner, chat_id: UUID, *, character: Character | None = None, preset: GenerationPreset | None = None
+    owner: Owner,
+    chat_id: UUID,
+    *,
+    character: Character | None = None,
+    preset: GenerationPreset | None = None,
+    during: UUID | None = None,
 ) -> None:
     """Request a reply to the message that the user has just sent; if one is being written, once that has ended.
 
-    Do nothing if the message is answered already. Raise as ``request_generation``.
+    Do nothing if the message is answered already, or if it was sent ``during`` a generation that was stopped or failed
+    before this request came. Raise as ``request_generation``.
     """
     chat = lock_chat(owner, chat_id)  # a reply that ends now is settled, with what follows it, before or after this
     settle_ended(chat)
     if Generation.objects.for_owner(owner).filter(chat=chat).active().update(then_reply=True):
+        return
+    before = Generation.objects.for_owner(owner).filter(chat=chat, pk=during).first()
+    if before is not None and not _went_well(before):
         return
     last = visible_messages(chat).order_by("-index").first()
     if last is not None and last.is_user:
@@ -156,11 +165,15 @@ def _answer_waiting(chat: Chat, ended: Generation) -> None:
 
     After a reply that was stopped, or that the model failed to write, the user decides what comes next.
     """
-    went_well = ended.state == Generation.State.SUCCEEDED or msgid_of(ended.error) == WORKER_LOST
     last = visible_messages(chat).order_by("-index").first()
     is_waiting = last is not None and last.is_user and last.pk != ended.follows_id
-    if went_well and is_waiting and reply_connection(chat) is not None:
+    if _went_well(ended) and is_waiting and reply_connection(chat) is not None:
         _create_generation(chat, mode=Generation.Mode.REPLY, character=None, preset=ended.preset)
+
+
+def _went_well(ended: Generation) -> bool:
+    """Return whether it was neither stopped nor failed by its model."""
+    return ended.state == Generation.State.SUCCEEDED or msgid_of(ended.error) == WORKER_LOST
 
 
 @transaction.atomic

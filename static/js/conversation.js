@@ -69,15 +69,18 @@ function scrollTo({ paragraph, gap, read }) {
 // Whoever is at the end stays there when the view gets smaller, by a toast or by a text of several lines. Whoever reads
 // elsewhere keeps the place when another width breaks the lines differently, as when a phone is turned.
 function keepPlaceOnResize() {
-  const isAtEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 8;
-  let [atEnd, place, width, height] = [isAtEnd(), placeInView(), scroller.clientWidth, scroller.clientHeight];
+  let [place, width, height] = [placeInView(), scroller.clientWidth, scroller.clientHeight];
+  // By the larger of two heights: a scroll event can arrive after the view got smaller, but before the observer's. A larger
+  // view stands at the end already.
+  const isAtEnd = () => scroller.scrollHeight - scroller.scrollTop - Math.max(height, scroller.clientHeight) < 8;
+  let atEnd = isAtEnd();
   let restored = null; // the position after a resize; to read the place there would add up what was rounded
   const remember = () => {
     if (scroller.clientWidth === width && scroller.scrollTop !== restored) place = placeInView();
   };
-  // A scroll event from before a resize can arrive after it, when lines break elsewhere, and before the observer's.
+  // Where another width breaks the lines elsewhere, a scroll from before says nothing of the place.
   scroller.addEventListener("scroll", () => {
-    if (scroller.clientWidth !== width || scroller.clientHeight !== height) return;
+    if (scroller.clientWidth !== width) return;
     atEnd = isAtEnd();
     remember();
   }, { passive: true });

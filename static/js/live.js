@@ -85,6 +85,7 @@ function write(sync, turns, replies) {
   const [text, speaker] = [composer.elements.text, composer.elements.speaker];
   if (!text.value.trim()) return text.focus();
   const isUser = "role" in speaker.selectedOptions[0].dataset;
+  const during = replies.written;
   const stored = sync.append({
     mes: text.value.trim(),
     name: speaker.selectedOptions[0].textContent,
@@ -94,7 +95,7 @@ function write(sync, turns, replies) {
   // Rejections are handled by the "refused" event.
   stored.then((messages) => {
     turns.showOwn(messages.map(({ id }) => id));
-    if (isUser) replies.answer();
+    if (isUser) replies.answer(during);
   }, () => {});
   text.value = "";
   text.dispatchEvent(new Event("input")); // drops the draft: the text is in the outbox now

@@ -4,9 +4,17 @@ import pytest
 from playwright.sync_api import Page, Route
 
 from config.env import ROOT
+from tests.short_waits import WAITS
 
 SCRIPT_TESTS = ROOT / "tests" / "js"
 EXTENSION = "clients/sillytavern/"
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have what a test runs in its own process wait no longer than the web server."""
+    for path, value in WAITS.items():
+        monkeypatch.setattr(path, value)
 
 
 @pytest.fixture

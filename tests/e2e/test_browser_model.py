@@ -159,7 +159,7 @@ def test_a_page_is_closed_half_way_and_another_one_takes_the_call_over(tabs: Bro
     [held] = BrowserCall.objects.for_owner(chat.owner_id).filter(state="claimed")
     tell_stories(second)
     expect(state(second)).to_contain_text(READY)
-    second.wait_for_timeout(2000)
+    first.wait_for_event("response", lambda response: response.url.endswith("/progress/"))  # which keeps its call
     held.refresh_from_db()
     page_of_first = held.claimed_by
     assert held.state == "claimed"  # by the first page, as long as it is open

@@ -40,6 +40,15 @@ READ = """() => {
   const paragraphs = [...scroller.querySelectorAll(".prose > p")];
   return paragraphs.find((paragraph) => paragraph.getBoundingClientRect().bottom > top).textContent;
 }"""
+# Scrolls by so many pixels and makes the composer so high, in one frame. Returns how far below the view the end is.
+SCROLL_AND_RESIZE = """async ([by, padding]) => {
+  const scroller = document.getElementById("scroller");
+  const frame = () => new Promise((resolve) => { requestAnimationFrame(resolve); });
+  scroller.scrollTop += by;
+  document.getElementById("composer").style.paddingTop = `${padding}px`;
+  for (let n = 0; n < 3; n += 1) await frame();
+  return scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
+}"""
 TOP_OF = "turn => turn.getBoundingClientRect().top"
 
 
@@ -146,6 +155,16 @@ def test_what_one_reads_stays_in_view_when_the_window_gets_narrower_and_wider(
     for size in (PHONE, LYING_PHONE, PHONE, DESK):
         page.set_viewport_size(size)
         page.wait_for_function(f"read => ({READ})() === read", arg=read)
+
+
+def test_a_scroll_counts_in_the_frame_in_which_the_view_gets_smaller(signed_in: Page, chat: Chat) -> None:
+    page = signed_in
+    page.goto(f"/chats/{chat.pk}/")
+    page.wait_for_function(f"({READ})() === 'the end'")
+    expect(page.locator("#sync-state [data-words]")).to_have_text("Saved")
+    for by, padding in ((-1, 120), (-1, 0), (0, 120), (0, 0)):
+        assert page.evaluate(SCROLL_AND_RESIZE, [by, padding]) < 8
+    assert page.evaluate(SCROLL_AND_RESIZE, [-400, 120]) > 400
 
 
 def test_a_message_is_written(signed_in: Page, chat: Chat):

@@ -33,6 +33,7 @@ def test_the_first_message_is_two_clicks_away(context: BrowserContext, alice: Us
     page.get_by_role("link", name="New", exact=True).click()
     page.get_by_role("button", name="Mira").first.click()
     expect(page.get_by_role("region", name="Messages").get_by_text("Come in, Alice.")).to_be_visible()
+    page.wait_for_load_state()  # the script of keys comes after the text
     page.keyboard.press("w")
     page.keyboard.type("Good evening.")
     page.keyboard.press("Control+Enter")

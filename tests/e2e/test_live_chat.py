@@ -18,10 +18,10 @@ from apps.extraction.runs.operations import start_run
 from apps.memories.operations import delete_memory
 from tests.conftest import WebServer
 from tests.factories import make_character, make_chat, make_memory, parsed
+from tests.patience import PATIENCE
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
-PATIENCE = 60_000  # ms
 OLD = Guard(optional=True)
 
 
@@ -197,7 +197,7 @@ def test_a_window_that_is_newer_than_the_page_leaves_out_no_message(context: Bro
 
 def wait_for(page: Page, holds: Callable[[], object]) -> None:
     """Wait until ``holds`` returns something true, while the page's events are treated."""
-    deadline = time.monotonic() + PATIENCE / 1000
+    deadline = time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < deadline
         page.wait_for_timeout(20)
@@ -545,7 +545,7 @@ def test_open_pages_show_that_a_memory_was_deleted_elsewhere(context: BrowserCon
     listed.wait_for_timeout(500)  # until the stream is open; what is missed before is read then, too
     delete_memory(gone)
     for page in (listed, beside):
-        expect(page.locator(f"#memory-{gone.pk}")).to_contain_text("Forgotten elsewhere.", timeout=PATIENCE)
+        expect(page.locator(f"#memory-{gone.pk}")).to_contain_text("Forgotten elsewhere.")
         expect(page.locator(f"#memory-{kept.pk}")).to_contain_text("Mira hums.")
     expect(listed.get_by_label("Choose “Tom likes tea.”")).to_have_count(0)
     expect(listed.get_by_text("1 chosen")).to_have_count(0)

@@ -23,6 +23,7 @@ from tests.factories import make_character, make_chat, make_memory, parsed
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
+QUESTION = 40  # the index of the last message
 TOLD = [
     "Whoever holds the silver key may not enter the mill.",
     "Three thieves looked for the silver key last winter.",
@@ -40,8 +41,8 @@ def alice(transactional_db) -> User:
 
 @pytest.fixture
 def chat(alice: User) -> Chat:
-    """Return a chat of 300 messages that ends with a question about the key, with a recall for it."""
-    texts = [f"We walk on for mile {number}." for number in range(300)]
+    """Return a chat that ends with a question about the key."""
+    texts = [f"We walk on for mile {number}." for number in range(QUESTION)]
     return make_chat(alice, *texts, "Where is the silver key?", character=make_character(alice))
 
 
@@ -111,7 +112,7 @@ def test_the_life_of_a_card(signed_in: Page, chat: Chat, memories: list[Memory],
     expect(card).to_contain_text("Recall deleted.")
     card.get_by_role("button", name="Undo").click()
     expect(card.get_by_text("edited", exact=True)).to_be_visible()
-    assert Recall.objects.for_owner(alice).get(message__index=300).text == "The key is made of glass."
+    assert Recall.objects.for_owner(alice).get(message__index=QUESTION).text == "The key is made of glass."
 
     remember(chat, "The silver key has a crack.")
     page.set_viewport_size({"width": 390, "height": 700})
@@ -124,7 +125,7 @@ def test_the_life_of_a_card(signed_in: Page, chat: Chat, memories: list[Memory],
     expect(compared.locator("ins")).to_contain_text("The silver key has a crack.")
     compared.get_by_role("button", name="Back to the former recall").click()
     expect(card.get_by_text("edited", exact=True)).to_be_visible()
-    assert Recall.objects.for_owner(alice).get(message__index=300).text == "The key is made of glass."
+    assert Recall.objects.for_owner(alice).get(message__index=QUESTION).text == "The key is made of glass."
 
 
 def test_the_names_of_a_card_are_told_on_click_and_by_keyboard(signed_in: Page, chat: Chat, memories: list[Memory]):
@@ -189,5 +190,5 @@ def test_a_repair_note_comes_goes_with_a_cancel_and_with_the_next_reply(signed_i
     page.reload()
     expect(note).to_contain_text("her sister")
     append_messages(chat.owner, chat.pk, [parsed("Who?", is_user=True), parsed("Her sister.")])
-    expect(page.locator("#turn-303")).to_contain_text("Her sister.")
+    expect(page.locator(f"#turn-{QUESTION + 3}")).to_contain_text("Her sister.")
     expect(note).to_have_count(0)

@@ -4,28 +4,31 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import add_participant
 from apps.replies.models import Generation
 from tests.conftest import WebServer
-from tests.e2e.test_live_chat import device, state, turn
+from tests.e2e.test_live_chat import device, state, turn, wait_for
 from tests.factories import make_character, make_chat
+from tests.lanes import further
 from tests.llm.conftest import connect, server  # noqa: F401
 from tests.llm.scripted_server import Reply, ScriptedServer
 from tests.queues import working
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
-STORY = " ".join(f"Step {number} goes down." for number in range(40))
-PACE = 1.0  # seconds between two words or so: a test goes on as soon as it has seen what it looks for
+STORY = " ".join(f"Step {number} goes down." for number in range(200))
+PACE = 1.0  # seconds between two lines or so: a test goes on as soon as it has seen what it looks for
+TIMEOUT = 3  # seconds in which a model has to say something
+LINE = 55  # characters, which end within a word
 
 
 def slow() -> Reply:
     """A reply that takes a minute, unless it is told to hurry."""
-    return Reply(STORY, pace=PACE)
+    return Reply(STORY, pace=PACE, piece=LINE)
 
 
 @pytest.fixture
@@ -45,7 +48,7 @@ def context(
     alice: User,
     connect,  # noqa: F811
 ) -> Iterator[BrowserContext]:
-    connect()
+    connect(timeout=TIMEOUT)
     with working("replies"), device(browser, web_server, alice) as context:
         yield context
 
@@ -104,7 +107,7 @@ def test_a_reply_has_its_marks_rendered_while_it_comes_and_once_it_is_complete(
     chat: Chat,
     server: ScriptedServer,  # noqa: F811
 ):
-    reply = Reply(text="*She nods.* " * 60, pace=PACE, piece=12)
+    reply = Reply(text="*She nods.* " * 300, pace=PACE, piece=LINE)
     server.reply_with(reply)
     page = open_chat(context, chat)
     send(page, "Show me.")
@@ -113,7 +116,7 @@ def test_a_reply_has_its_marks_rendered_while_it_comes_and_once_it_is_complete(
     expect(turn(page, 3).locator(".prose")).not_to_contain_text("*")
     reply.hurry.set()
     expect(page.get_by_role("button", name="Another reply")).to_be_visible()
-    expect(turn(page, 3).locator(".prose em")).to_have_count(60)
+    expect(turn(page, 3).locator(".prose em")).to_have_count(300)
     expect(turn(page, 3).locator(".prose")).not_to_contain_text("*")
 
 
@@ -197,10 +200,12 @@ def test_a_model_that_is_silent_is_waited_for(
     chat: Chat,
     server: ScriptedServer,  # noqa: F811
 ):
-    server.reply_with(Reply("Late.", delay=4))
+    reply = Reply("Late.", delay=TIMEOUT * 0.9)
+    server.reply_with(reply)
     page = open_chat(context, chat)
     send(page, "Where to?")
     expect(page.locator(".replies")).to_contain_text("Waiting for the model")
+    reply.hurry.set()
     expect(turn(page, 3).locator(".prose")).to_have_text("Late.")
 
 
@@ -208,15 +213,17 @@ def test_a_model_that_is_silent_is_waited_for(
     ("reply", "reason"),
     [
         (Reply("Wrong key.", status=401), "Your message is kept."),
-        (Reply(STORY, stall_after=4), "The text received so far is kept."),
+        further((Reply(STORY, stall_after=4), "The text received so far is kept.")),
         (Reply(STORY, break_after=4), "The text received so far is kept."),
-        (
-            Reply(
-                raw=b'data: {"choices": [{"index": 0, "delta": {"content": "Step"}}]}\n\n'
-                b'data: {"error": {"message": "Overloaded."}}\n\n',
-                content_type="text/event-stream",
-            ),
-            "Overloaded",
+        further(
+            (
+                Reply(
+                    raw=b'data: {"choices": [{"index": 0, "delta": {"content": "Step"}}]}\n\n'
+                    b'data: {"error": {"message": "Overloaded."}}\n\n',
+                    content_type="text/event-stream",
+                ),
+                "Overloaded",
+            )
         ),
     ],
     ids=["401", "hang", "drop", "error in the stream"],
@@ -270,10 +277,15 @@ def test_a_message_sent_while_a_reply_is_written_that_is_stopped_waits_for_the_u
     page = open_chat(context, chat)
     send(page, "Where to?")
     expect(turn(page, 3).locator(".prose")).to_contain_text("Step")
+    held: list[Route] = []
+    page.route("**/append/", lambda route: held.append(route))  # so that it is stopped before the message is stored
     send(page, "And the key?")
-    expect(turn(page, 4).locator(".prose")).to_have_text("And the key?")
+    wait_for(page, lambda: held)
     page.get_by_role("button", name="Stop").click()
     expect(page.locator(".replies").get_by_text("The reply was stopped.")).to_be_visible()
+    with page.expect_response(lambda response: "/replies/" in response.url and response.request.method == "POST"):
+        held[0].continue_()
+    expect(turn(page, 4).locator(".prose")).to_have_text("And the key?")
     expect(page.get_by_role("button", name="Reply", exact=True)).to_be_visible()
     assert Generation.objects.for_owner(chat.owner_id).get().state == "cancelled"
 

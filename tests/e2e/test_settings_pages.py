@@ -9,7 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 from apps.accounts.models import User
 from apps.extraction.prompts.task import TASKS
 from tests.contract.test_owner_scope import things_of_alice
-from tests.e2e.test_accessibility import DESK, pages_of
+from tests.e2e.test_accessibility import DESK, paths_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -31,11 +31,12 @@ def test_no_page_of_settings_is_longer_than_two_screens(page: Page, live_server:
     client.force_login(ids["user"])
     enter(page, client, live_server)
     page.set_viewport_size(DESK)
-    paths = [path for path, _ in pages_of(client, {"task": next(iter(TASKS)), **ids}) if is_of_settings(path)]
     heights = {}
-    for path in paths:
-        page.goto(live_server.url + path)
-        heights[path] = page.evaluate("document.documentElement.scrollHeight")
+    for path in filter(is_of_settings, paths_of({"task": next(iter(TASKS)), **ids})):
+        reply = client.get(path)  # some routes answer with no page
+        if reply.status_code == 200 and not reply.streaming and b"</html>" in reply.content:
+            page.goto(live_server.url + path)
+            heights[path] = page.evaluate("document.documentElement.scrollHeight")
     assert len(heights) >= 20
     assert {path: height for path, height in heights.items() if height > SCREENS * DESK["height"]} == {}
 

@@ -17,6 +17,7 @@ import math
 import random
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,6 +26,7 @@ from typing import Any, Self
 from tests.servers import serving
 
 DIMENSIONS = 16
+LOOK = 0.05  # seconds between two looks whether to hurry
 MODELS = ["scripted-large", "scripted-small"]
 
 
@@ -77,8 +79,8 @@ class Reply:
 
     ``raw`` is sent unchanged as the body. Otherwise ``text`` is sent in the API's format; ``stream`` overrides whether
     it is streamed, ``finish_reason`` is why it ended. ``delay`` is the seconds before the reply, ``pace`` those between
-    chunks of ``piece`` characters, until ``hurry`` is set. After ``stall_after`` chunks the server sends nothing more,
-    after ``break_after`` it closes the connection. ``tools`` are calls of tools: names and arguments.
+    chunks of ``piece`` characters, both until ``hurry`` is set. After ``stall_after`` chunks the server sends nothing
+    more, after ``break_after`` it closes the connection. ``tools`` are calls of tools: names and arguments.
     """
 
     text: str = ""
@@ -233,7 +235,7 @@ def _handler_of(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
                 server.dropped.set()
 
         def _send(self, request: Request, reply: Reply) -> None:
-            if server.closing.wait(reply.delay):
+            if self._is_closing_after(reply):
                 return
             pieces, content_type = _body_of(request, reply)
             self.send_response(reply.status)
@@ -253,6 +255,14 @@ def _handler_of(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
                 self.wfile.flush()
                 reply.hurry.wait(reply.pace)
             self.wfile.write(b"0\r\n\r\n")
+
+        def _is_closing_after(self, reply: Reply) -> bool:
+            """Wait for the reply's delay, or until it is told to hurry. Return whether the server closes meanwhile."""
+            end = time.monotonic() + reply.delay
+            while (left := end - time.monotonic()) > 0 and not reply.hurry.is_set():
+                if server.closing.wait(min(left, LOOK)):
+                    return True
+            return False
 
     return Handler
 

@@ -383,6 +383,21 @@ def test_a_message_sent_while_a_reply_is_written_is_answered_after_it_and_once(s
         assert Generation.objects.count() == 2
 
 
+@pytest.mark.parametrize(("state", "count"), [("cancelled", 1), ("failed", 1), ("succeeded", 2)])
+def test_a_message_sent_while_a_reply_was_written_that_has_ended_since(site, url, connect, chat, state, count):  # noqa: F811
+    """What the page asks for may come after its user has stopped the reply."""
+    connect()
+    ask(site, url)
+    first = claimed_reply()
+    end(first, state)
+    settle(first)
+    append_messages(chat.owner_id, chat.pk, [parsed("And the key?", is_user=True)])
+    response = ask(site, url, sent="1", during=str(first.pk))
+    assert response.status_code == 200
+    with system_scope():
+        assert Generation.objects.count() == count
+
+
 def test_a_message_that_the_reply_has_answered_already_gets_no_other(site, url, connect, chat, server):  # noqa: F811
     connect()
     ask(site, url)

@@ -30,7 +30,7 @@ def panel(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """Show the state of the chat's replies. A POST asks for one; without htmx, it leads back to the chat.
 
     A POST with ``sent`` is made by the page itself, since a message was sent. It is no error that the message is
-    answered already, by another tab, or that another reply is being written.
+    answered already, by another tab, or that another reply is being written, or was stopped in the meantime.
     """
     chat = own_chat(request, chat_id)
     if request.method == "GET":
@@ -39,9 +39,11 @@ def panel(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     if not form.is_valid():
         return _panel(request, chat, gettext("Choose what to ask for, and somebody who takes part in this chat."), 400)
     asked = form.cleaned_data
+    during = asked.pop("during")
     try:
         if "sent" in request.POST:
-            answer_sent(request.user, chat.pk, character=asked["character"], preset=asked["preset"])
+            whose = {"character": asked["character"], "preset": asked["preset"]}
+            answer_sent(request.user, chat.pk, during=during, **whose)
         else:
             request_generation(request.user, chat.pk, **asked | {"mode": _mode_now(chat, asked["mode"])})
     except Problem as problem:

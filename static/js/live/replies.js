@@ -35,11 +35,18 @@ export class Replies {
     this.#read();
   }
 
-  /** Ask for a reply to a message that was just stored, unless the user wants to ask for it. While another one is written,
-   * the server has it follow. */
-  answer() {
+  /** The id of the reply that is being written, or "". */
+  get written() {
+    return this.#panel()?.dataset.generation ?? "";
+  }
+
+  /**
+   * Ask for a reply to a message that was just stored, unless the user wants to ask for it. While another one is written,
+   * the server has it follow, unless that is stopped. @param {string} during what was being written when it was sent
+   */
+  answer(during) {
     const panel = this.#panel();
-    if (panel && "atOnce" in panel.dataset) this.#ask("reply", { sent: "1" });
+    if (panel && "atOnce" in panel.dataset) this.#ask("reply", { sent: "1", during });
   }
 
   /** Whether the turn is the user's last one, so that it can be answered again. @param {HTMLElement} turn */
