@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from apps.accounts.authentication import namespace_of
 from apps.common.api.parameters import takes_query
 from apps.common.api.serializer_fields import read_body, read_query
-from apps.common.problems import Missing
+from apps.common.problems import Invalid, Missing
 from apps.mem0 import adding, queries
 from apps.mem0.base import Mem0View
 from apps.mem0.documents import added_document, event_document, history_document, memory_document

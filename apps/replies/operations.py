@@ -93,8 +93,8 @@ def answer_sent(
     settle_ended(chat)
     if Generation.objects.for_owner(owner).filter(chat=chat).active().update(then_reply=True):
         return
-    before = Generation.objects.for_owner(owner).filter(chat=chat, pk=during).first()
-    if before is not None and not _went_well(before):
+    before = during and Generation.objects.for_owner(owner).filter(chat=chat, pk=during).first()
+    if before and not _went_well(before):
         return
     last = visible_messages(chat).order_by("-index").first()
     if last is not None and last.is_user:
