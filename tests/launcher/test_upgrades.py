@@ -15,7 +15,7 @@ import pytest
 
 from apps.launcher import disk, upgrades
 from apps.launcher.embedded_postgres import ROLE, EmbeddedPostgresError, running, socket_folder
-from apps.launcher.upgrades import dump, dumps, restore
+from apps.launcher.upgrades import digest_file, dump, dumps, restore
 
 
 @pytest.fixture
@@ -58,6 +58,7 @@ def test_the_data_of_before_an_upgrade_comes_back(home: Path) -> None:
         os.utime(each, (before, before))
     upgrades.trim_dumps(home)
     assert dumps(home) == [last]
+    assert list(last.parent.glob("*.sha256")) == [digest_file(last)]
 
     with pytest.raises(EmbeddedPostgresError, match="Nothing was changed: make space"):
         upgrades.refuse_without_space(home, shutil.disk_usage(home).free * 2, upgrades.NO_SPACE_TO_UPGRADE)
@@ -78,6 +79,24 @@ def test_a_way_back_that_fails_leaves_no_half_database(home: Path, monkeypatch: 
     assert execute(home, "SELECT text FROM notes") == [("kept",)]
 
 
+def test_a_dump_that_was_cut_off_or_changed_is_refused(home: Path) -> None:
+    execute(home, "CREATE TABLE notes AS SELECT number AS text FROM generate_series(1, 500) AS number")
+    digest_file(home / "before-upgrades" / "killed.dump").parent.mkdir()
+    digest_file(home / "before-upgrades" / "killed.dump").touch()
+    kept = dump(home)
+    assert [file.name for file in kept.parent.glob("*.sha256")] == [f"{kept.name}.sha256"]
+    execute(home, "INSERT INTO notes VALUES (501)")
+    whole, cut_off = kept.read_bytes(), kept.stat().st_size - 200
+    for damaged in (whole[:cut_off], whole.replace(b"notes", b"pages"), b""):
+        kept.write_bytes(damaged)
+        with pytest.raises(EmbeddedPostgresError, match="cut off or changed since it was written"):
+            restore(home, kept)
+        assert execute(home, "SELECT count(*) FROM notes") == [(501,)]
+    kept.write_bytes(whole)
+    restore(home, kept)
+    assert execute(home, "SELECT count(*) FROM notes") == [(500,)]
+
+
 def test_a_dump_is_on_the_disk_before_it_has_its_name_and_is_noted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[bool, int, int, bool]] = []
     fsync = os.fsync
@@ -91,9 +110,10 @@ def test_a_dump_is_on_the_disk_before_it_has_its_name_and_is_noted(home: Path, m
     monkeypatch.setattr(os, "fsync", record)
     size = dump(home).stat().st_size
     upgrades.note_begun(home)
-    of_home, of_file, of_name, of_note = seen
+    of_home, of_file, of_digest, of_name, of_note = seen
     assert of_home == (True, 0, 0, False)
     assert of_file == (False, size, 0, False)
+    assert of_digest == (False, digest_file(dumps(home)[0]).stat().st_size, 0, False)
     assert of_name == (True, 0, 1, False)
     assert of_note == (True, 0, 1, True)
 
