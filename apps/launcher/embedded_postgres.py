@@ -127,6 +127,11 @@ def restart_if_down(home: Path) -> bool:
     return True
 
 
+def is_up_in(home: Path) -> bool:
+    """Return whether the server of the data folder ``home`` is running."""
+    return is_up(cluster_of(home))
+
+
 def cluster_of(home: Path) -> Cluster:
     """Return the existing cluster of the data folder, to look at: without the programs that run it."""
     return Cluster(home, owner_of((home / "postgres").resolve()), Path())

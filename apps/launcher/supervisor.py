@@ -58,13 +58,13 @@ class Service:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signum)
 
-    def restart(self) -> None:
-        """Start the service again after a crash. Raise ServiceFailed if it crashed too often."""
+    def restart(self, window: float) -> None:
+        """Start the service again after a crash. Raise ServiceFailed if it crashed too often within ``window``."""
         assert self.process is not None
         print_status(f"{self.name} {exit_reason(self.process.returncode)}; starting it again.")
         self.send(signal.SIGKILL)  # to end children that outlived the service
         now = time.monotonic()
-        if len(self.crashes) == MAX_CRASHES and now - self.crashes[0] < CRASH_WINDOW:
+        if len(self.crashes) == MAX_CRASHES and now - self.crashes[0] < window:
             reason = exit_reason(self.process.returncode)
             raise ServiceFailed(f"{self.name} keeps crashing: {reason}; see its output above.")
         self.crashes.append(now)
@@ -79,11 +79,14 @@ def keep_running(services: Sequence[Service], checks: Sequence[Callable[[], None
         time.sleep(POLL_INTERVAL)
 
 
-def look_after(services: Sequence[Service], checks: Sequence[Callable[[], None]]) -> None:
-    """Restart the services that have crashed, and call ``checks``. Raise ServiceFailed if one crashed too often."""
+def look_after(services: Sequence[Service], checks: Sequence[Callable[[], None]], window: float = CRASH_WINDOW) -> None:
+    """Restart the services that have crashed, and call ``checks``.
+
+    Raise ServiceFailed if one crashed more than MAX_CRASHES times within ``window`` seconds.
+    """
     for service in services:
         if not service.alive:
-            service.restart()
+            service.restart(window)
     for check in checks:
         check()
 

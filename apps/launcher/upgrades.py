@@ -20,6 +20,7 @@ from pathlib import Path
 import psycopg
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
 
 from apps.launcher.embedded_postgres import (
     DATABASE,
@@ -33,6 +34,7 @@ from apps.launcher.embedded_postgres import (
 
 RESTRICTED = "loci_restricted"  # the role of apps.common.database.restriction, which policies of tables name
 KEPT, KEPT_DAYS = 2, 30
+FORMER_TRY_HOURS = 1
 MEGABYTE = 1024 * 1024
 RESTORED, UPGRADED = f"{DATABASE}_restored", f"{DATABASE}_upgraded"
 
@@ -55,6 +57,20 @@ def is_upgrade() -> bool:
 def begun(home: Path) -> Path:
     """Return the file that is there from the dump of an upgrade until its last migration: no try makes another dump."""
     return home / "before-upgrades" / "begun"
+
+
+def has_dump_of_former_try(home: Path) -> bool:
+    """Return whether the dump of this upgrade was made when it was tried before, so that none is to be made now.
+
+    If nothing was migrated then, and that is longer ago than FORMER_TRY_HOURS, the former version may have been used
+    since: the dump would lack what was written.
+    """
+    if not begun(home).exists() or not dumps(home):
+        return False
+    noted = dt.datetime.fromtimestamp(begun(home).stat().st_mtime, dt.UTC)
+    if noted > dt.datetime.now(dt.UTC) - dt.timedelta(hours=FORMER_TRY_HOURS):
+        return True
+    return bool(MigrationRecorder(connection).migration_qs.filter(applied__gt=noted).exists())
 
 
 def dumps(home: Path) -> list[Path]:

@@ -1,5 +1,6 @@
 """The dump before an upgrade, the way back, and what is said of the disk."""
 
+import datetime as dt
 import os
 import shutil
 import stat
@@ -12,6 +13,8 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 
 from apps.launcher import disk, upgrades
 from apps.launcher.embedded_postgres import ROLE, EmbeddedPostgresError, running, socket_folder
@@ -121,6 +124,24 @@ def test_a_dump_is_on_the_disk_before_it_has_its_name_and_is_noted(home: Path, m
 @pytest.mark.django_db
 def test_a_database_with_all_migrations_is_not_upgraded() -> None:
     assert not upgrades.is_upgrade()
+
+
+@pytest.mark.django_db
+def test_a_stale_note_of_a_former_try_does_not_keep_a_dump_from_being_made(tmp_path: Path) -> None:
+    folder = tmp_path / "before-upgrades"
+    folder.mkdir()
+    assert not upgrades.has_dump_of_former_try(tmp_path)
+    upgrades.note_begun(tmp_path)
+    assert not upgrades.has_dump_of_former_try(tmp_path), "its dump is gone"
+    (folder / "2000-01-01-000000.dump").touch()
+    assert upgrades.has_dump_of_former_try(tmp_path)
+    long_ago = time.time() - upgrades.FORMER_TRY_HOURS * 3600 - 60
+    os.utime(upgrades.begun(tmp_path), (long_ago, long_ago))
+    recorder = MigrationRecorder(connection)
+    recorder.migration_qs.update(applied=dt.datetime(2000, 1, 1, tzinfo=dt.UTC))
+    assert not upgrades.has_dump_of_former_try(tmp_path), "the former version may have written since"
+    recorder.record_applied("memories", "9999_half_of_the_upgrade")
+    assert upgrades.has_dump_of_former_try(tmp_path), "a dump would have half-migrated data"
 
 
 def test_a_full_disk_is_told_once_and_the_reserve_is_given_up(tmp_path: Path, monkeypatch: Any) -> None:
