@@ -14,7 +14,7 @@ from apps.launcher import embedded_postgres, supervisor, upgrades
 from apps.launcher.embedded_postgres import EmbeddedPostgresError
 from apps.launcher.management.commands import up
 from apps.launcher.services import all_services, one_worker, worker
-from apps.launcher.supervisor import Service, ServiceFailed
+from apps.launcher.supervisor import Service, ServiceFailed, StopRequested
 
 PRINT_PRIORITY = 'import os, sys; open(sys.argv[1], "w").write(str(os.getpriority(os.PRIO_PROCESS, 0)))'
 CRASH_ONCE = """
@@ -73,6 +73,42 @@ def test_a_service_that_keeps_crashing_ends_the_start(monkeypatch: pytest.Monkey
     service.start()
     with pytest.raises(ServiceFailed, match="worker keeps crashing: exited with status 3"):
         up.wait_until_ready([service], [])
+
+
+@pytest.mark.parametrize("is_essential", [False, True])
+def test_the_web_server_goes_on_while_another_service_keeps_crashing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], is_essential: bool
+) -> None:
+    monkeypatch.setattr(supervisor, "RESTART_DELAY", 0)
+    monkeypatch.setattr(supervisor, "POLL_INTERVAL", 0)
+    now, looks, starts = 0.0, 0, 0
+    monkeypatch.setattr(supervisor.time, "monotonic", lambda: now)
+    monkeypatch.setattr(Service, "alive", False)
+
+    def start(service: Service) -> None:
+        nonlocal starts
+        starts += 1
+
+    def check() -> None:
+        nonlocal now, looks
+        now, looks = now + 1.0, looks + 1
+        if looks > supervisor.MAX_CRASHES + supervisor.PAUSE:
+            raise StopRequested
+
+    service = Service("worker", [sys.executable, "-c", "raise SystemExit(3)"], is_essential=is_essential)
+    service.start()
+    assert service.process
+    service.process.wait()
+    monkeypatch.setattr(Service, "start", start)
+    with pytest.raises(ServiceFailed if is_essential else StopRequested):
+        supervisor.keep_running([service], [check])
+    assert starts == supervisor.MAX_CRASHES + (0 if is_essential else 1)
+    assert ("Loci goes on without it" in capsys.readouterr().err) != is_essential
+
+
+def test_only_the_web_server_is_essential(settings: Any) -> None:
+    for settings.LOCI_FORM in ("small", "large"):
+        assert [service.name for service in all_services() if service.is_essential] == ["web"]
 
 
 def test_a_service_that_takes_long_to_crash_ends_the_start_too(monkeypatch: pytest.MonkeyPatch) -> None:

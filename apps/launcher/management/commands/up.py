@@ -11,6 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -238,7 +239,7 @@ def wait_until_ready(services: Sequence[Service], checks: Sequence[Callable[[], 
     while not is_ready():
         if time.monotonic() > deadline:
             raise ServiceFailed(f"Loci did not get ready: no answer within {READY_TIMEOUT} s; see the output above.")
-        look_after(services, checks, READY_TIMEOUT)  # one that takes long to crash never does so often within a minute
+        look_after(services, checks, partial(Service.restart, window=READY_TIMEOUT))  # it may take long to crash
         time.sleep(READY_INTERVAL)
 
 
