@@ -5,7 +5,9 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event
 from typing import Any
 
 import pytest
@@ -23,7 +25,7 @@ from apps.sync.live import CHANNEL
 from apps.webhooks import delivering
 from apps.webhooks.delivering import deliver_due, lease_of_deliveries
 from apps.webhooks.models import Delivery, Webhook
-from apps.webhooks.tasks import sweep_deliveries
+from apps.webhooks.tasks import deliver, sweep_deliveries
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 from tests.moderation.conftest import make_staff
@@ -41,11 +43,14 @@ class Receiver:
     def __init__(self) -> None:
         self.calls: list[tuple[dict[str, str], bytes]] = []
         self.statuses: list[int] = []
+        self.goes_on = Event()
+        self.goes_on.set()
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"]))
+                receiver.goes_on.wait(9)
                 receiver.calls.append(({name.lower(): value for name, value in self.headers.items()}, body))
                 self.send_response(receiver.statuses.pop(0) if receiver.statuses else 204)
                 self.end_headers()
@@ -180,6 +185,38 @@ def test_a_worker_that_was_held_up_sends_and_stores_no_more(
         ("delivered", 204, "", 1),
     ]
     assert not leases.holders(lease_of_deliveries(webhook))
+
+
+def test_slow_receivers_of_one_owner_take_no_worker_from_another(
+    api: APIClient, settings: Any, receiver: Receiver
+) -> None:
+    settings.MODEL_PLACES_OF_OWNER = 2
+    bob, bobs = client_of(UserFactory()), Receiver()
+    for number in range(4):
+        add_webhook(api, f"{receiver.url}/{number}", ["memory.added"])
+    add_webhook(bob, bobs.url, ["memory.added"])
+    remember(api, "Mira hid the key.")
+    remember(bob, "Mira lost the key.")
+    slow = Webhook.objects.for_owner(api.user).values_list("pk", flat=True)
+    fast = Webhook.objects.for_owner(bob.user).get()
+
+    def run(webhook_id: Any) -> None:
+        try:
+            deliver(webhook_id=str(webhook_id))
+        finally:
+            connection.close()
+
+    receiver.goes_on.clear()
+    with serving(bobs.server), ThreadPoolExecutor(3) as workers:
+        try:
+            for webhook_id in slow:
+                workers.submit(run, webhook_id)
+            workers.submit(run, fast.pk).result(5)
+            assert (len(bobs.calls), len(receiver.calls)) == (1, 0)
+        finally:
+            receiver.goes_on.set()
+    drain("models")
+    assert len(receiver.calls) == 4, "those without a place come next"
 
 
 def test_nobody_is_told_of_another_account(api: APIClient, receiver: Receiver) -> None:
