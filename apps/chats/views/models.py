@@ -1,11 +1,11 @@
-"""Choose whose model replies in a chat."""
+"""Choose, and see, whose model replies in a chat."""
 
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods
 
 from apps.chats.forms.chats import ModelForm
 from apps.chats.operations import organize_chat
@@ -14,10 +14,16 @@ from apps.chats.views.access import own_chat, wants_partial
 
 
 @login_required
-@require_POST
+@require_http_methods(["GET", "POST"])
 def choose(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Have the model of a connection reply in the chat from now on; without one, the model of all other chats."""
+    """Have the model of a connection reply in the chat from now on; without one, the model of all other chats.
+
+    Show which one does, to a page that asks because it may have been chosen elsewhere.
+    """
     chat = own_chat(request, chat_id)
+    if request.method == "GET":
+        context = {"chat": chat, "models": model_menu(chat), "was_chosen": "focused" in request.GET}
+        return render(request, "chats/_model.html", context)
     form = ModelForm(request.POST, user=request.user)
     if not form.is_valid():
         raise Http404
