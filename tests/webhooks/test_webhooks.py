@@ -113,6 +113,17 @@ def test_what_happens_is_told_once_and_signed(api: APIClient, receiver: Receiver
     assert "secret" not in api.get(f"/api/v1/webhooks/{hook['id']}/").data
 
 
+def test_two_webhooks_are_told_of_the_same_in_its_order(api: APIClient, receiver: Receiver) -> None:
+    for name in ("one", "two"):
+        add_webhook(api, f"{receiver.url}/{name}", ["memory.added"])
+    memories = [remember(api, f"Fact {number}.")["id"] for number in range(3)]
+    drain("models")
+    assert len({headers["webhook-id"] for headers, _ in receiver.calls}) == 6
+    for webhook in Webhook.objects.for_owner(api.user):
+        told = Delivery.objects.for_owner(api.user).filter(webhook=webhook, state="delivered").order_by("id")
+        assert [str(delivery.subject) for delivery in told] == memories
+
+
 def test_runs_and_recalls_are_told(api: APIClient, receiver: Receiver) -> None:
     add_webhook(api, receiver.url, ["run.ended", "recall.made"])
     chat = make_chat(api.user, "I hid the key in the well.", "The well is deep.", "Where is it?")
