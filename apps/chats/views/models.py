@@ -21,15 +21,15 @@ def choose(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     Show which one does, to a page that asks because it may have been chosen elsewhere.
     """
     chat = own_chat(request, chat_id)
-    if request.method == "GET":
-        context = {"chat": chat, "models": model_menu(chat), "was_chosen": "focused" in request.GET}
-        return render(request, "chats/_model.html", context)
-    form = ModelForm(request.POST, user=request.user)
-    if not form.is_valid():
-        raise Http404
-    chat = organize_chat(chat, connection=form.cleaned_data["connection"])
+    if is_choice := request.method == "POST":
+        form = ModelForm(request.POST, user=request.user)
+        if not form.is_valid():
+            raise Http404
+        chat = organize_chat(chat, connection=form.cleaned_data["connection"])
     if not wants_partial(request):
         return redirect("chats:detail", chat_id=chat.pk)
-    response = render(request, "chats/_model.html", {"chat": chat, "models": model_menu(chat), "was_chosen": True})
-    response["HX-Trigger"] = "model-chosen"
+    context = {"chat": chat, "models": model_menu(chat), "was_chosen": is_choice or "focused" in request.GET}
+    response = render(request, "chats/_model.html", context)
+    if is_choice:
+        response["HX-Trigger"] = "model-chosen"
     return response
