@@ -9,7 +9,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import suppress
 from threading import Event, Thread, get_ident, get_native_id
 from time import monotonic
@@ -34,6 +34,7 @@ CHECK_INTERVAL = 5  # seconds; what hangs is delivered again a minute after its 
 PATIENT_QUEUES = ("extraction", "models", "indexing")  # with work of minutes: readings, imports, vectors
 PATIENT_NICENESS = 15  # a tenth of what a thread of the process's niceness, 5, gets beside it
 STOP_SECONDS = 30  # that tasks have to end, once the process is to end
+ACKNOWLEDGE_SECONDS = 5  # that the broker has to take an acknowledgement, before the process ends without it
 
 logger = logging.getLogger(__name__)
 # Of running tasks with a time limit, and their names, by id and thread: a task delivered again has the same id.
@@ -90,18 +91,35 @@ def forget_deadline(task_id: str, **kwargs: object) -> None:
 
 
 def end_if_overdue() -> None:
-    """End the process if a running task has not ended in time."""
+    """End the process if a running task has not ended in time, and give that task up, as large workers do.
+
+    One that always hangs would else come again each time, and end the work of all queues. What it was to do is found by
+    the sweeps; a job fails once it has been claimed too often.
+    """
     now = monotonic()
-    if overdue := [f"{name} ({key[0]})" for key, (deadline, name) in list(deadlines.items()) if deadline < now]:
-        logger.critical("The worker ends, to start again: a task did not end in time: %s.", ", ".join(overdue))
+    overdue = {key[0]: name for key, (deadline, name) in list(deadlines.items()) if deadline < now}
+    if overdue:
+        named = ", ".join(f"{name} ({task_id})" for task_id, name in overdue.items())
+        logger.critical("The worker ends, to start again: a task did not end in time: %s.", named)
+        # In a thread, since what hangs may be the database, which has the queues.
+        acknowledging = Thread(target=_acknowledge, args=(overdue,), daemon=True)
+        acknowledging.start()
+        acknowledging.join(ACKNOWLEDGE_SECONDS)
         os._exit(os.EX_SOFTWARE)
+
+
+def _acknowledge(task_ids: Container[str]) -> None:
+    """Take tasks that run from their queues."""
+    for request in list(state.active_requests):
+        if request.id in task_ids:
+            request.acknowledge()
 
 
 def run() -> int:
     """Work until a signal to stop, and then until the tasks at hand have ended. Return the exit status.
 
     A task that goes on beyond its time limit ends the process, since a thread can't be ended: its queue would serve
-    nobody else. Others then claim its job, as after a crash.
+    nobody else. Its job is then claimed again, as after a crash.
     """
     apply_niceness_to_session()
     configure_logging()

@@ -104,6 +104,11 @@ def restart_if_down(home: Path) -> bool:
     return True
 
 
+def is_up_in(home: Path) -> bool:
+    """Return whether the server of the data folder ``home`` is running."""
+    return is_up(cluster_of(home))
+
+
 def lacks_space(cluster: Cluster) -> bool:
     """Return whether the disk has less free space than the server needs to start."""
     return shutil.disk_usage(cluster.folder).free < NEEDED_TO_START

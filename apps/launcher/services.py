@@ -22,7 +22,8 @@ def web() -> Service:
     options += ["--bind", f"{settings.LOCI_HOST}:{settings.LOCI_PORT}", "--log-level", "warning"]
     options += ["--workers", str(settings.WEB_CONCURRENCY), "--graceful-timeout", "5"]
     options += ["--keep-alive", str(KEEP_ALIVE)]
-    return Service("web", [PYTHON, "-m", "gunicorn", *options, "config.asgi:application"], FEW_HEAPS)
+    command = [PYTHON, "-m", "gunicorn", *options, "config.asgi:application"]
+    return Service("web", command, FEW_HEAPS, is_essential=True)
 
 
 def worker(queue: str) -> Service:

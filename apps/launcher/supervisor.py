@@ -17,7 +17,8 @@ from django.conf import settings
 
 POLL_INTERVAL = 0.2  # seconds
 RESTART_DELAY = 1.0  # seconds
-MAX_CRASHES, CRASH_WINDOW = 5, 60.0  # a service that crashes more often within these seconds is given up
+MAX_CRASHES, CRASH_WINDOW = 5, 60.0  # a service that crashes more often within these seconds keeps crashing
+PAUSE = 60.0  # seconds after which one without which the web server goes on is started again
 STOP_TIMEOUT = 10.0  # seconds after which services that did not stop are killed
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -32,14 +33,23 @@ class ServiceFailed(RuntimeError):
     """A service crashed too often, or did not start."""
 
 
+class KeepsCrashing(ServiceFailed):
+    """A service crashed more than MAX_CRASHES times within CRASH_WINDOW, or before all were ready."""
+
+
 @dataclass
 class Service:
-    """A program that the supervisor restarts after a crash, in its own process group."""
+    """A program that the supervisor restarts after a crash, in its own process group.
+
+    Without one that ``is_essential``, nothing is served.
+    """
 
     name: str
     command: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
     niceness: int = 0
+    is_essential: bool = False
+    paused_until: float = 0.0
     process: subprocess.Popen[bytes] | None = None
     crashes: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_CRASHES))
 
@@ -58,32 +68,49 @@ class Service:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signum)
 
-    def restart(self) -> None:
-        """Start the service again after a crash. Raise ServiceFailed if it crashed too often."""
+    def restart(self, window: float) -> None:
+        """Start the service again after a crash. Raise KeepsCrashing if it crashed too often within ``window``."""
         assert self.process is not None
-        print_status(f"{self.name} {exit_reason(self.process.returncode)}; starting it again.")
         self.send(signal.SIGKILL)  # to end children that outlived the service
-        now = time.monotonic()
-        if len(self.crashes) == MAX_CRASHES and now - self.crashes[0] < CRASH_WINDOW:
-            reason = exit_reason(self.process.returncode)
-            raise ServiceFailed(f"{self.name} keeps crashing: {reason}; see its output above.")
+        now, reason = time.monotonic(), exit_reason(self.process.returncode)
+        if len(self.crashes) == MAX_CRASHES and now - self.crashes[0] < window:
+            raise KeepsCrashing(f"{self.name} keeps crashing: {reason}; see its output above.")
+        print_status(f"{self.name} {reason}; starting it again.")
         self.crashes.append(now)
         time.sleep(RESTART_DELAY)
         self.start()
 
+    def restart_or_pause(self) -> None:
+        """Start the service again after a crash, or pause it for PAUSE. Raise KeepsCrashing if it is essential."""
+        if time.monotonic() < self.paused_until:
+            return
+        try:
+            self.restart(CRASH_WINDOW)
+        except KeepsCrashing as error:
+            if self.is_essential:
+                raise
+            print_status(f"{error} Loci goes on without it, its work waits, and it is started again in {PAUSE:g} s.")
+            self.paused_until = time.monotonic() + PAUSE
+
 
 def keep_running(services: Sequence[Service], checks: Sequence[Callable[[], None]]) -> None:
-    """Restart crashed services until StopRequested or ServiceFailed is raised. Call ``checks`` in every interval."""
+    """Restart crashed services until StopRequested or ServiceFailed is raised. Call ``checks`` in every interval.
+
+    While the worker keeps crashing, the web server goes on: what is stored can be read and added to, and ``/readyz/``
+    says that there is no worker.
+    """
     while True:
-        look_after(services, checks)
+        look_after(services, checks, Service.restart_or_pause)
         time.sleep(POLL_INTERVAL)
 
 
-def look_after(services: Sequence[Service], checks: Sequence[Callable[[], None]]) -> None:
-    """Restart the services that have crashed, and call ``checks``. Raise ServiceFailed if one crashed too often."""
+def look_after(
+    services: Sequence[Service], checks: Sequence[Callable[[], None]], restart: Callable[[Service], None]
+) -> None:
+    """Restart the services that have crashed, and call ``checks``. Raise ServiceFailed."""
     for service in services:
         if not service.alive:
-            service.restart()
+            restart(service)
     for check in checks:
         check()
 

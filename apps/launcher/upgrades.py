@@ -2,10 +2,14 @@
 
 The last KEPT dumps are in ``LOCI_HOME/before-upgrades``; all but the last go after KEPT_DAYS. With a database of one's
 own, backups are one's own too.
+
+Beside each dump is its SHA-256, as `sha256sum` writes and checks it. Postgres refuses what was cut off within its data,
+but not what has lost the copy of its table of contents that stands at the end, or has a changed name.
 """
 
 import contextlib
 import datetime as dt
+import hashlib
 import os
 import shutil
 import subprocess
@@ -16,6 +20,7 @@ from pathlib import Path
 import psycopg
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
 
 from apps.launcher.disk import MEGABYTE
 from apps.launcher.postgres_cluster import DATABASE, PORT, ROLE, Cluster, find_or_create, socket_folder
@@ -23,6 +28,7 @@ from apps.launcher.postgres_programs import EmbeddedPostgresError
 
 RESTRICTED = "loci_restricted"  # the role of apps.common.database.restriction, which policies of tables name
 KEPT, KEPT_DAYS = 2, 30
+FORMER_TRY_HOURS = 1
 RESTORED, UPGRADED = f"{DATABASE}_restored", f"{DATABASE}_upgraded"
 
 NO_SPACE_TO_UPGRADE = (
@@ -46,6 +52,20 @@ def begun(home: Path) -> Path:
     return home / "before-upgrades" / "begun"
 
 
+def has_dump_of_former_try(home: Path) -> bool:
+    """Return whether the dump of this upgrade was made when it was tried before, so that none is to be made now.
+
+    If nothing was migrated then, and that is longer ago than FORMER_TRY_HOURS, the former version may have been used
+    since: the dump would lack what was written.
+    """
+    if not begun(home).exists() or not dumps(home):
+        return False
+    noted = dt.datetime.fromtimestamp(begun(home).stat().st_mtime, dt.UTC)
+    if noted > dt.datetime.now(dt.UTC) - dt.timedelta(hours=FORMER_TRY_HOURS):
+        return True
+    return bool(MigrationRecorder(connection).migration_qs.filter(applied__gt=noted).exists())
+
+
 def dumps(home: Path) -> list[Path]:
     """Return the dumps, oldest first."""
     return sorted((home / "before-upgrades").glob("*.dump"))
@@ -56,7 +76,7 @@ def dump(home: Path) -> Path:
     folder = home / "before-upgrades"
     folder.mkdir(mode=0o700, exist_ok=True)
     sync_folder(home)
-    for left in folder.glob("*.new"):  # of a dump that was killed
+    for left in (*folder.glob("*.new"), *filter(_has_no_dump, folder.glob("*.sha256"))):  # of a dump that was killed
         left.unlink()
     with _maintenance(home) as server:
         # What a former way back has replaced, and what one that was killed has left
@@ -70,12 +90,46 @@ def dump(home: Path) -> Path:
         with unfinished.open("wb") as output:
             _run(home, ["pg_dump", "--format=custom", f"--dbname={DATABASE}"], stdout=output)
             os.fsync(output.fileno())
+        write_digest(target, digest_of(unfinished))
         unfinished.rename(target)
         sync_folder(folder)
     finally:
         unfinished.unlink(missing_ok=True)
     trim_dumps(home)
     return target
+
+
+def digest_file(source: Path) -> Path:
+    """Return the file that has the SHA-256 of a dump."""
+    return source.with_name(f"{source.name}.sha256")
+
+
+def digest_of(source: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with source.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_digest(source: Path, digest: str) -> None:
+    """Write the SHA-256 of a dump beside it, to the disk."""
+    with digest_file(source).open("w") as output:
+        output.write(f"{digest}  {source.name}\n")
+        output.flush()
+        os.fsync(output.fileno())
+
+
+def refuse_if_damaged(source: Path) -> None:
+    """Raise EmbeddedPostgresError if a dump is not as it was written. Of those of earlier versions nothing is known."""
+    try:
+        written, _, _ = digest_file(source).read_text().partition(" ")
+    except FileNotFoundError:
+        return
+    if written != digest_of(source):
+        raise EmbeddedPostgresError(f"{source.name} was cut off or changed since it was written: use another dump.")
+
+
+def _has_no_dump(digest: Path) -> bool:
+    return not digest.with_suffix("").exists()
 
 
 def note_begun(home: Path) -> None:
@@ -110,6 +164,7 @@ def trim_dumps(home: Path) -> None:
     for old in all_dumps[:-1]:
         if old in all_dumps[:-KEPT] or old.stat().st_mtime < oldest:
             old.unlink()
+            digest_file(old).unlink(missing_ok=True)
 
 
 def restore(home: Path, source: Path) -> None:
@@ -117,6 +172,7 @@ def restore(home: Path, source: Path) -> None:
 
     Nothing may use the database meanwhile. Raise EmbeddedPostgresError; then the present one is as it was.
     """
+    refuse_if_damaged(source)
     with _maintenance(home) as server:
         server.execute(f"DROP DATABASE IF EXISTS {RESTORED}")  # of a way back that was killed
         refuse_without_space((home / "postgres").resolve(), _size(server), NO_SPACE_TO_RESTORE)

@@ -1,6 +1,7 @@
 """Send deliveries: signed, in order, one at a time for each webhook, and again if the receiver fails.
 
-A worker holds a lease of the webhook while it sends. One that was held up and has lost it sends and stores no more.
+A worker holds a lease of the webhook while it sends, and one of the places of its owner, so that slow receivers of one
+owner take no worker from the others. One that was held up and has lost them sends and stores no more.
 
 Headers and signature are those of the Standard Webhooks specification 1.0.0.
 """
@@ -15,6 +16,7 @@ import uuid
 from typing import Any
 
 import httpx2
+from django.conf import settings
 from django.utils import timezone
 
 from apps.common import leases
@@ -34,20 +36,40 @@ KEPT = dt.timedelta(days=30)  # what has ended is deleted then
 HEADERS = ALLOWED_HEADERS | {"webhook-id", "webhook-timestamp", "webhook-signature"}
 
 
-def deliver_due(webhook: Webhook) -> bool:
-    """Send what is due, oldest first, unless another worker does. Return whether more is due."""
-    key, holder = lease_of_deliveries(webhook), uuid.uuid4()
-    if not webhook.active or leases.take(key, holder, LEASE) is None:
-        return False
+def deliver_due(webhook: Webhook) -> Webhook | None:
+    """Send what is due, oldest first, unless another worker does, or the owner has no place.
+
+    Return the webhook of the owner that is to be served next: this one if more is due, else one that may have waited.
+    """
+    holder, lease, places = uuid.uuid4(), lease_of_deliveries(webhook), lease_of_places(webhook)
+    if not webhook.active or leases.take(lease, holder, LEASE) is None:
+        return None
     try:
+        if leases.take(places, holder, LEASE, limit=settings.MODEL_PLACES_OF_OWNER) is None:
+            return None
         due = list(_due(webhook)[:BATCH])
         for delivery in due:
-            if not leases.renew(key, holder, LEASE):
-                return False
+            if not (leases.renew(lease, holder, LEASE) and leases.renew(places, holder, LEASE)):
+                return None
             _send(webhook, delivery)
     finally:
-        leases.release(key, holder)
-    return len(due) == BATCH
+        leases.release(places, holder)
+        leases.release(lease, holder)
+    if len(due) == BATCH:
+        return webhook
+    return _waiting(webhook) if due else None
+
+
+def _waiting(served: Webhook) -> Webhook | None:
+    """Return another webhook of the owner for which something is due and which no worker serves."""
+    due = _due_of_any(Delivery.objects.for_owner(served.owner_id)).exclude(webhook=served.pk)
+    others = Webhook.objects.for_owner(served.owner_id).filter(pk__in=due.values("webhook")).order_by("pk")
+    return next((other for other in others if not leases.holders(lease_of_deliveries(other))), None)
+
+
+def lease_of_places(webhook: Webhook) -> str:
+    """Return the key that workers hold while they send what webhooks of an owner are to be told."""
+    return f"webhooks of {webhook.owner_id}"
 
 
 def lease_of_deliveries(webhook: Webhook) -> str:
@@ -130,8 +152,12 @@ def signed(secret: str, delivery_id: str, timestamp: int, body: bytes) -> dict[s
 
 def due_webhooks() -> list[Webhook]:
     """Return the webhooks for which something is due. Within ``system_scope()``."""
-    due = Delivery.objects.filter(state=Delivery.State.PENDING, due_at__lte=timezone.now(), webhook__active=True)
+    due = _due_of_any(Delivery.objects.all())
     return list(Webhook.objects.filter(pk__in=due.values("webhook")).order_by("pk"))
+
+
+def _due_of_any(deliveries: Any) -> Any:
+    return deliveries.filter(state=Delivery.State.PENDING, due_at__lte=timezone.now(), webhook__active=True)
 
 
 def delete_old() -> None:

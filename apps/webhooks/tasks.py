@@ -18,8 +18,8 @@ def deliver(*, webhook_id: str, **kwargs: Any) -> None:
     if webhook is None:
         return
     with restricted_to(webhook.owner_id):
-        if delivering.deliver_due(webhook):
-            deliver.delay(webhook_id=webhook_id)
+        if following := delivering.deliver_due(webhook):
+            deliver.delay(webhook_id=str(following.pk))
 
 
 @shared_task

@@ -35,7 +35,7 @@ import os, sys, threading, time
 import django; django.setup()
 from apps.chats.tasks import dispatch_chat_committed as task
 from config import one_worker
-queue, is_ended = sys.argv[1:]
+queue, is_ended, broker = sys.argv[1:]
 task.time_limit = 0.1
 task.push_request(delivery_info={"routing_key": queue})
 one_worker.note_deadline("1", task)
@@ -52,6 +52,21 @@ if is_ended == "delivered again":
     again.start()
     again.join()
 threading.Thread(target=time.sleep, args=(600,)).start()  # as the task's thread
+
+
+class Request:
+    def __init__(self, id):
+        self.id = id
+
+    def acknowledge(self):
+        print("acknowledged", self.id, flush=True)
+        if broker == "hangs":
+            time.sleep(600)
+
+
+requests = [Request("1"), Request("2")]
+one_worker.state.active_requests.update(requests)
+one_worker.ACKNOWLEDGE_SECONDS = 0.1
 one_worker.end_if_overdue()  # too early
 time.sleep(0.2)
 one_worker.end_if_overdue()
@@ -61,16 +76,21 @@ os._exit(0)
 
 
 @pytest.mark.parametrize(
-    ("queue", "is_ended", "status"),
+    ("queue", "is_ended", "broker", "status"),
     [
-        ("interactive", "hangs", os.EX_SOFTWARE),
-        ("interactive", "delivered again", os.EX_SOFTWARE),  # and ended, in another thread
-        ("interactive", "ended", 0),
-        ("replies", "hangs", 0),  # waits for a model, with time limits of its own
+        ("interactive", "hangs", "answers", os.EX_SOFTWARE),
+        ("interactive", "hangs", "hangs", os.EX_SOFTWARE),
+        ("interactive", "delivered again", "answers", os.EX_SOFTWARE),  # and ended, in another thread
+        ("interactive", "ended", "answers", 0),
+        ("replies", "hangs", "answers", 0),  # waits for a model, with time limits of its own
     ],
 )
-def test_a_task_that_hangs_beyond_its_time_limit_ends_the_process(queue: str, is_ended: str, status: int) -> None:
-    command = [sys.executable, "-c", HANGING, queue, is_ended]
+def test_a_task_that_hangs_beyond_its_time_limit_ends_the_process_and_is_given_up(
+    queue: str, is_ended: str, broker: str, status: int
+) -> None:
+    command = [sys.executable, "-c", HANGING, queue, is_ended, broker]
     process = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert process.returncode == status, process.stderr
     assert ("dispatch_chat_committed (1)" in process.stderr + process.stdout) == bool(status)
+    acknowledged = [line for line in process.stdout.splitlines() if line.startswith("acknowledged")]
+    assert acknowledged == (["acknowledged 1"] if status else [])

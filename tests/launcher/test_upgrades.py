@@ -1,5 +1,6 @@
 """The dump before an upgrade, the way back, and what is said of the disk."""
 
+import datetime as dt
 import os
 import shutil
 import stat
@@ -12,12 +13,14 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 
 from apps.launcher import disk, upgrades
 from apps.launcher.embedded_postgres import running
 from apps.launcher.postgres_cluster import ROLE, socket_folder
 from apps.launcher.postgres_programs import EmbeddedPostgresError
-from apps.launcher.upgrades import dump, dumps, restore
+from apps.launcher.upgrades import digest_file, dump, dumps, restore
 
 
 @pytest.fixture
@@ -60,6 +63,7 @@ def test_the_data_of_before_an_upgrade_comes_back(home: Path) -> None:
         os.utime(each, (before, before))
     upgrades.trim_dumps(home)
     assert dumps(home) == [last]
+    assert list(last.parent.glob("*.sha256")) == [digest_file(last)]
 
     with pytest.raises(EmbeddedPostgresError, match="Nothing was changed: make space"):
         upgrades.refuse_without_space(home, shutil.disk_usage(home).free * 2, upgrades.NO_SPACE_TO_UPGRADE)
@@ -80,6 +84,24 @@ def test_a_way_back_that_fails_leaves_no_half_database(home: Path, monkeypatch: 
     assert execute(home, "SELECT text FROM notes") == [("kept",)]
 
 
+def test_a_dump_that_was_cut_off_or_changed_is_refused(home: Path) -> None:
+    execute(home, "CREATE TABLE notes AS SELECT number AS text FROM generate_series(1, 500) AS number")
+    digest_file(home / "before-upgrades" / "killed.dump").parent.mkdir()
+    digest_file(home / "before-upgrades" / "killed.dump").touch()
+    kept = dump(home)
+    assert [file.name for file in kept.parent.glob("*.sha256")] == [f"{kept.name}.sha256"]
+    execute(home, "INSERT INTO notes VALUES (501)")
+    whole, cut_off = kept.read_bytes(), kept.stat().st_size - 200
+    for damaged in (whole[:cut_off], whole.replace(b"notes", b"pages"), b""):
+        kept.write_bytes(damaged)
+        with pytest.raises(EmbeddedPostgresError, match="cut off or changed since it was written"):
+            restore(home, kept)
+        assert execute(home, "SELECT count(*) FROM notes") == [(501,)]
+    kept.write_bytes(whole)
+    restore(home, kept)
+    assert execute(home, "SELECT count(*) FROM notes") == [(500,)]
+
+
 def test_a_dump_is_on_the_disk_before_it_has_its_name_and_is_noted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[bool, int, int, bool]] = []
     fsync = os.fsync
@@ -93,9 +115,10 @@ def test_a_dump_is_on_the_disk_before_it_has_its_name_and_is_noted(home: Path, m
     monkeypatch.setattr(os, "fsync", record)
     size = dump(home).stat().st_size
     upgrades.note_begun(home)
-    of_home, of_file, of_name, of_note = seen
+    of_home, of_file, of_digest, of_name, of_note = seen
     assert of_home == (True, 0, 0, False)
     assert of_file == (False, size, 0, False)
+    assert of_digest == (False, digest_file(dumps(home)[0]).stat().st_size, 0, False)
     assert of_name == (True, 0, 1, False)
     assert of_note == (True, 0, 1, True)
 
@@ -103,6 +126,24 @@ def test_a_dump_is_on_the_disk_before_it_has_its_name_and_is_noted(home: Path, m
 @pytest.mark.django_db
 def test_a_database_with_all_migrations_is_not_upgraded() -> None:
     assert not upgrades.is_upgrade()
+
+
+@pytest.mark.django_db
+def test_a_stale_note_of_a_former_try_does_not_keep_a_dump_from_being_made(tmp_path: Path) -> None:
+    folder = tmp_path / "before-upgrades"
+    folder.mkdir()
+    assert not upgrades.has_dump_of_former_try(tmp_path)
+    upgrades.note_begun(tmp_path)
+    assert not upgrades.has_dump_of_former_try(tmp_path), "its dump is gone"
+    (folder / "2000-01-01-000000.dump").touch()
+    assert upgrades.has_dump_of_former_try(tmp_path)
+    long_ago = time.time() - upgrades.FORMER_TRY_HOURS * 3600 - 60
+    os.utime(upgrades.begun(tmp_path), (long_ago, long_ago))
+    recorder = MigrationRecorder(connection)
+    recorder.migration_qs.update(applied=dt.datetime(2000, 1, 1, tzinfo=dt.UTC))
+    assert not upgrades.has_dump_of_former_try(tmp_path), "the former version may have written since"
+    recorder.record_applied("memories", "9999_half_of_the_upgrade")
+    assert upgrades.has_dump_of_former_try(tmp_path), "a dump would have half-migrated data"
 
 
 def test_a_full_disk_is_told_once_and_the_reserve_is_given_up(tmp_path: Path, monkeypatch: Any) -> None:

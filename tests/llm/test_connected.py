@@ -121,6 +121,11 @@ def test_ollama_is_asked_for_the_whole_context(connect: Connect, server):
         ("stream_options: extra fields not permitted", "stream_options", "model"),
         ("Unsupported value: 'temperature' does not support 0.0 with this model.", "temperature", "model"),
         ("Unrecognized request argument supplied: reasoning_effort", "reasoning_effort", "model"),
+        ("[{'loc': ('body', 'stream_options'), 'msg': 'Extra inputs'}]", "stream_options", "model"),
+        ("Validation error at #/stream_options", "stream_options", "model"),
+        ("body.temperature: extra_forbidden", "temperature", "model"),
+        ("`reasoning_effort` is not supported with this model", "reasoning_effort", "model"),
+        ("Argument not supported on this model: reasoningEffort", "reasoning_effort", "model"),
     ],
 )
 def test_a_field_that_the_server_refuses_is_replaced_or_left_out(connect: Connect, server, complaint, refused, instead):
@@ -129,6 +134,13 @@ def test_a_field_that_the_server_refuses_is_replaced_or_left_out(connect: Connec
     assert [backend.generate(ASK).text, backend.generate(ASK).text] == ["Hello.", "Hello."]
     assert [refused in request.body for request in server.requests] == [True, False, False]
     assert instead in server.requests[-1].body
+
+
+def test_a_word_that_only_contains_a_field_refuses_no_field(connect: Connect, server):
+    server.reply_with(Reply("It has stopped, non-stop: stop_token_ids, min_pixels, my_max_tokens", status=400))
+    with pytest.raises(Refused):
+        generate(connect())
+    assert len(server.requests) == 1
 
 
 def test_replies_are_requested_at_temperature_0(connect: Connect, server):

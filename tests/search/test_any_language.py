@@ -14,9 +14,7 @@ from apps.search.indexing import index_messages
 from apps.search.presets import PRESETS
 from apps.search.questions import Speaker, parse_query, subjects_of
 from apps.search.service import SearchQuery, find
-from apps.text.languages import configuration_of
 from apps.text.lexemes import Lexemes
-from apps.text.words import folded, word_count, words_of
 from tests.factories import UserFactory, make_chat, make_memory
 from tests.lanes import sampled
 
@@ -137,30 +135,6 @@ def test_messages_that_were_indexed_otherwise_are_indexed_again_in_the_backgroun
     job = IndexJob.objects.for_owner(chat.owner_id).get(chat=chat)
     assert index_jobs.execute_claimed(jobs.claim(IndexJob, job.pk)) is False
     assert not Passage.objects.for_owner(chat.owner_id).filter(lexemes=None).exists()
-
-
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("Where did we leave the boat?", "english"),
-        ("Wo haben wir das Boot gelassen?", "german"),
-        ("Où avons-nous laissé le bateau ?", "french"),
-        ("¿Dónde dejamos el barco?", "spanish"),
-        ("Dove abbiamo lasciato la barca?", "italian"),
-        ("Где мы оставили лодку?", "russian"),
-        ("Wolfratshausen", None),
-        ("青铜钥匙", None),
-    ],
-)
-def test_the_language_of_a_text_is_told_by_its_function_words(text, language):
-    assert configuration_of(text) == language
-
-
-def test_words_are_folded_and_counted_as_their_script_demands():
-    assert folded("Ｃａｆé Ёж Straße ЙОД") == "cafe еж strasse йод"
-    assert words_of("Tom的猫叫豆包") == ["tom", "的猫", "猫叫", "叫豆", "豆包"]
-    assert word_count("The boat.") == 2
-    assert word_count("青铜钥匙在哪里") == 4
 
 
 def test_the_sentence_of_a_text_without_spaces_is_found():

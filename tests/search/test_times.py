@@ -12,10 +12,8 @@ from apps.search.indexing import index_messages
 from apps.search.reasons import describe_signals
 from apps.search.service import SearchQuery, search
 from apps.search.times import times_in
-from apps.text.dates import date_lexemes
 from apps.text.lexemes import Lexemes
 from apps.text.periods import MAX_TIMES
-from apps.text.words import folded
 from tests.factories import UserFactory, make_chat, make_memory
 
 NOW = dt.datetime(2026, 11, 27, 12, tzinfo=dt.UTC)
@@ -83,11 +81,6 @@ def test_of_many_times_the_first_are_read() -> None:
     found = times_in(" ".join(years[:50]), NOW)
     assert {lexeme[1:5] for lexeme in found} == {*years[:MAX_TIMES]}
     assert times_in("99 May 2024, " * 10 + "in 2023", NOW) == times_in("in 2023", NOW)
-
-
-@pytest.mark.parametrize("text", ["the third of May", "am dritten Mai", "3. Mai", "May 3rd", "五月三日", "5月3日"])
-def test_a_day_in_words_has_the_lexeme_of_one_in_figures(text: str) -> None:
-    assert "@05-03" in set(date_lexemes(folded(text)))
 
 
 @pytest.fixture

@@ -46,6 +46,9 @@ def test_it_gets_ready_restarts_services_and_stops_completely(installation: Inst
 
     # What dies before all is ready comes back too.
     installation.up()
+    installation.wait_for("Preparing the database")
+    postmaster(installation).kill()
+    installation.wait_for("The database was lost; preparing it again")
     installation.wait_for("Starting the web server")
     while not (worker := oldest_worker(installation)):
         time.sleep(0.01)

@@ -5,7 +5,9 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event
 from typing import Any
 
 import pytest
@@ -23,7 +25,7 @@ from apps.sync.live import CHANNEL
 from apps.webhooks import delivering
 from apps.webhooks.delivering import deliver_due, lease_of_deliveries
 from apps.webhooks.models import Delivery, Webhook
-from apps.webhooks.tasks import sweep_deliveries
+from apps.webhooks.tasks import deliver, sweep_deliveries
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 from tests.moderation.conftest import make_staff
@@ -41,11 +43,14 @@ class Receiver:
     def __init__(self) -> None:
         self.calls: list[tuple[dict[str, str], bytes]] = []
         self.statuses: list[int] = []
+        self.goes_on = Event()
+        self.goes_on.set()
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"]))
+                receiver.goes_on.wait(9)
                 receiver.calls.append(({name.lower(): value for name, value in self.headers.items()}, body))
                 self.send_response(receiver.statuses.pop(0) if receiver.statuses else 204)
                 self.end_headers()
@@ -106,6 +111,17 @@ def test_what_happens_is_told_once_and_signed(api: APIClient, receiver: Receiver
     listed = api.get(f"/api/v1/webhooks/{hook['id']}/deliveries/").data["results"]
     assert {(each["state"], each["status"]) for each in listed} == {("delivered", 204)}
     assert "secret" not in api.get(f"/api/v1/webhooks/{hook['id']}/").data
+
+
+def test_two_webhooks_are_told_of_the_same_in_its_order(api: APIClient, receiver: Receiver) -> None:
+    for name in ("one", "two"):
+        add_webhook(api, f"{receiver.url}/{name}", ["memory.added"])
+    memories = [remember(api, f"Fact {number}.")["id"] for number in range(3)]
+    drain("models")
+    assert len({headers["webhook-id"] for headers, _ in receiver.calls}) == 6
+    for webhook in Webhook.objects.for_owner(api.user):
+        told = Delivery.objects.for_owner(api.user).filter(webhook=webhook, state="delivered").order_by("id")
+        assert [str(delivery.subject) for delivery in told] == memories
 
 
 def test_runs_and_recalls_are_told(api: APIClient, receiver: Receiver) -> None:
@@ -180,6 +196,38 @@ def test_a_worker_that_was_held_up_sends_and_stores_no_more(
         ("delivered", 204, "", 1),
     ]
     assert not leases.holders(lease_of_deliveries(webhook))
+
+
+def test_slow_receivers_of_one_owner_take_no_worker_from_another(
+    api: APIClient, settings: Any, receiver: Receiver
+) -> None:
+    settings.MODEL_PLACES_OF_OWNER = 2
+    bob, bobs = client_of(UserFactory()), Receiver()
+    for number in range(4):
+        add_webhook(api, f"{receiver.url}/{number}", ["memory.added"])
+    add_webhook(bob, bobs.url, ["memory.added"])
+    remember(api, "Mira hid the key.")
+    remember(bob, "Mira lost the key.")
+    slow = Webhook.objects.for_owner(api.user).values_list("pk", flat=True)
+    fast = Webhook.objects.for_owner(bob.user).get()
+
+    def run(webhook_id: Any) -> None:
+        try:
+            deliver(webhook_id=str(webhook_id))
+        finally:
+            connection.close()
+
+    receiver.goes_on.clear()
+    with serving(bobs.server), ThreadPoolExecutor(3) as workers:
+        try:
+            for webhook_id in slow:
+                workers.submit(run, webhook_id)
+            workers.submit(run, fast.pk).result(5)
+            assert (len(bobs.calls), len(receiver.calls)) == (1, 0)
+        finally:
+            receiver.goes_on.set()
+    drain("models")
+    assert len(receiver.calls) == 4, "those without a place come next"
 
 
 def test_nobody_is_told_of_another_account(api: APIClient, receiver: Receiver) -> None:

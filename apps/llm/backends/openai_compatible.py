@@ -29,6 +29,12 @@ OPTIONAL_FIELDS = (
     *("max_tokens", "stream_options", "temperature", "stop", "reasoning_effort"),
     *("top_p", "top_k", "min_p", "repeat_penalty", "repetition_penalty"),
 )
+# Their names in an error: alone, in quotes, or in a path, such as `body.stop` and `#/stream_options`; some servers name
+# `topP`. What has stopped, or `min_pixels`, is another thing.
+NAMED_FIELDS = {
+    name: re.compile(rf"(?<![\w-])(?:{name}|{re.sub('_(.)', lambda found: found[1].upper(), name)})(?!\w)")
+    for name in OPTIONAL_FIELDS
+}
 T = TypeVar("T")
 
 
@@ -92,7 +98,7 @@ class OpenAICompatible:
         """Record optional fields that the server refuses. Return whether there are new ones, so a retry may succeed."""
         if failure.server_status not in (400, 422):
             return False
-        newly_refused = {name for name in OPTIONAL_FIELDS if name in failure.detail} - self._refused
+        newly_refused = {name for name, named in NAMED_FIELDS.items() if named.search(failure.detail)} - self._refused
         self._refused |= newly_refused
         return bool(newly_refused)
 

@@ -178,7 +178,7 @@ export class KeptEdits extends EventTarget {
 
   #resolve(edit, value, theirs) {
     if (this.closed || !this.edits.includes(edit)) return;
-    if (edit.gone) throw new Error("What this belongs to is gone. Discard it, or append its text anew.");
+    if (edit.gone) throw new Error("Its message or swipe was deleted: discard it, or append its text as a new message.");
     this.drop(edit);
     this.rewrite(edit, value, theirs);
     this.edited(true);

@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import multiprocessing
+import os
 import signal
 import socket
 import sys
@@ -10,6 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
 from apps.accounts.operations import ensure_user
+from apps.common.database.errors import is_connection_lost
 from apps.common.disk import free_megabytes
 from apps.common.health import delete_heartbeats
 from apps.common.pages.static_files import collect_if_changed
@@ -40,7 +43,7 @@ from apps.launcher.supervisor import (
 )
 
 READY_TIMEOUT, READY_INTERVAL = 600, 0.25  # seconds: on an old or busy machine it takes minutes
-RESTART_INTERVAL = 5.0  # seconds between two tries to start a database that did not
+RESTART_INTERVAL = 5.0  # seconds between two tries to start a database that did not, or to prepare one that was killed
 NO_SPACE = "The database has stopped, since the disk is full. It starts again once there is space; nothing is lost."
 DEMO_LOADED = "The demo's stories are complete."
 DEMO_FAILED = "The demo could not be loaded; see above. Loci runs without it, and tries again at its next start."
@@ -74,16 +77,36 @@ class Command(BaseCommand):
 def run(services: Sequence[Service]) -> None:
     """Prepare the installation, start the services and keep them running."""
     print_status("Preparing the database …")
-    in_child(prepare)
+    check_database = database_check()
+    prepare_again_if_lost(check_database)
     print_status("Starting the web server and the workers …")
     for service in services:
         service.start()
     space = disk_check(settings.LOCI_HOME, settings.DISK_WARNING_MEGABYTES, print_status, free_megabytes)
-    checks = [database_check(), space]
+    checks = [check_database, space]
     wait_until_ready(services, checks)
     print_status(ready_message())
     with loading_demo() as demo_check:
         keep_running(services, [*checks, demo_check])
+
+
+class DatabaseLost(CommandError):
+    """The embedded database was killed, or has just been started again."""
+
+
+def prepare_again_if_lost(check_database: Callable[[], None]) -> None:
+    """Prepare the installation, MAX_CRASHES times more if the database is lost meanwhile. Raise CommandError.
+
+    What was migrated until then stays, and the dump of before an upgrade is not made again.
+    """
+    for _ in range(MAX_CRASHES):
+        with contextlib.suppress(DatabaseLost):
+            in_child(prepare)
+            return
+        print_status("The database was lost; preparing it again.")
+        time.sleep(RESTART_INTERVAL)
+        check_database()
+    in_child(prepare)
 
 
 def in_child(function: Callable[[], None]) -> None:
@@ -95,7 +118,10 @@ def in_child(function: Callable[[], None]) -> None:
     finally:
         process.kill()
     if process.exitcode:
-        raise CommandError("Loci could not be prepared; see above.")
+        is_lost = settings.EMBEDDED_DATABASE and (
+            process.exitcode == os.EX_TEMPFAIL or not embedded_postgres.is_up_in(settings.LOCI_HOME)
+        )
+        raise (DatabaseLost if is_lost else CommandError)("Loci could not be prepared; see above.")
 
 
 def as_ordinary_process(function: Callable[[], None]) -> None:
@@ -105,20 +131,20 @@ def as_ordinary_process(function: Callable[[], None]) -> None:
     try:
         function()
     except (CommandError, EmbeddedPostgresError, DatabaseError) as error:
-        sys.exit(str(error))
+        print_status(str(error))
+        sys.exit(os.EX_TEMPFAIL if is_connection_lost(error) else 1)
 
 
 def prepare() -> None:
     """Check the settings, migrate, collect the static files, and make the account of the demo."""
     BaseCommand().check()
-    begun = upgrades.begun(settings.LOCI_HOME)
     upgrades.trim_dumps(settings.LOCI_HOME)
-    if settings.EMBEDDED_DATABASE and upgrades.is_upgrade() and not begun.exists():
+    if settings.EMBEDDED_DATABASE and upgrades.is_upgrade() and not upgrades.has_dump_of_former_try(settings.LOCI_HOME):
         print_status("Keeping a copy of the data from before the upgrade …")
         print_status(f"  {upgrades.dump(settings.LOCI_HOME)}; `manage.py undo_upgrade` brings it back.")
         upgrades.note_begun(settings.LOCI_HOME)
     call_command("migrate", interactive=False, verbosity=0)
-    begun.unlink(missing_ok=True)
+    upgrades.begun(settings.LOCI_HOME).unlink(missing_ok=True)
     collect_if_changed()
     delete_heartbeats()
     if settings.DEMO:
@@ -211,10 +237,9 @@ def wait_until_ready(services: Sequence[Service], checks: Sequence[Callable[[], 
     """
     deadline = time.monotonic() + READY_TIMEOUT
     while not is_ready():
-        # One that takes long to crash never does so too often within CRASH_WINDOW.
         if time.monotonic() > deadline:
             raise ServiceFailed(f"Loci did not get ready: no answer within {READY_TIMEOUT} s; see the output above.")
-        look_after(services, checks)
+        look_after(services, checks, partial(Service.restart, window=READY_TIMEOUT))  # it may take long to crash
         time.sleep(READY_INTERVAL)
 
 
