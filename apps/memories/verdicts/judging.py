@@ -1,8 +1,8 @@
 """Decide whether a candidate becomes a new memory, replaces an older one, or is a repetition. Without database access.
 
-Repetitions are found by the same words and by similarity. Uncertain cases are decided by a language model (``answers``) or, without one, by
-the learned comparison (``compare``). No hand-written rule supersedes a statement; a contradiction only keeps a
-statement from being dropped as a repetition.
+Repetitions are found by the same words and by similarity. Uncertain cases are decided by a language model (``answers``)
+or, without one, by the learned comparison (``compare``). No hand-written rule supersedes a statement; a contradiction
+only keeps a statement from being dropped as a repetition.
 """
 
 import datetime as dt
