@@ -238,6 +238,25 @@ def test_from_which_likelihood_a_comparison_decides(superseded: float, duplicate
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "outcome"),
+    [
+        ("Ann is allergic to peanuts.", "Ann is allergic to peanuts.", Outcome.RECONFIRMED),
+        ("ann: “I am allergic to peanuts.”", "ann: “I am allergic to peanuts!”", Outcome.RECONFIRMED),
+        ("Mira: “I like tea.”", "Mira: “I like tea”", Outcome.RECONFIRMED),
+        ("Mira knows C.", "Mira knows C++.", Outcome.PASSED),
+        ("It was -5 degrees.", "It was 5 degrees.", Outcome.PASSED),
+    ],
+)
+def test_a_statement_in_the_same_words_is_a_repetition(old: str, new: str, outcome: Outcome) -> None:
+    assert compared(Scales(0.15, 0.5), old, new).outcome == outcome
+    if old.isascii() and outcome == Outcome.RECONFIRMED:
+        assert judge([line(new)], [[known(old, 1.0)]], unit(0.0), compare=here)[0].outcome == outcome
+    lines = [line(old, source=1), line(new, source=2)]
+    _, second = judge(lines, [[], []], unit(0.0, 0.0), compare=Scales(0.15, 0.5))
+    assert second.outcome == (Outcome.PASSED if outcome == Outcome.PASSED else Outcome.REJECTED)
+
+
+@pytest.mark.parametrize(
     ("old", "new", "similarity", "fields"),
     [
         ("Mira: “I keep the bridge.”", NEW, 0.8, {}),

@@ -1,8 +1,8 @@
 """Decide whether a candidate becomes a new memory, replaces an older one, or is a repetition. Without database access.
 
-Repetitions are found by similarity. Uncertain cases are decided by a language model (``answers``) or, without one, by
-the learned comparison (``compare``). No hand-written rule supersedes a statement; a contradiction only keeps a
-statement from being dropped as a repetition.
+Repetitions are found by the same words and by similarity. Uncertain cases are decided by a language model (``answers``)
+or, without one, by the learned comparison (``compare``). No hand-written rule supersedes a statement; a contradiction
+only keeps a statement from being dropped as a repetition.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,6 +36,7 @@ MIN_SUPERSEDED, MAX_PASSED_IN_SUPERSEDED = 0.2, 0.35
 # Minimum Jaccard index of two quotations, which must be by one speaker, to be compared: the comparison was fitted to
 # few quotations, and the vectors of quotations by one speaker are all similar.
 MIN_QUOTATION_OVERLAP = 0.3
+_ENDS = " .!…。！\"'”’»"  # of a statement, that say nothing
 
 
 class Outcome(StrEnum):
@@ -196,6 +197,8 @@ def _is_repetition(batch: _Batch, candidate: Candidate, known: KnownStatement) -
         return False  # a new version of what a person deleted is not wanted either
     if known.is_removed and _says_what_was_removed(known, candidate):
         return True
+    if _plain(known.text) == _plain(candidate.text):  # the comparison was fitted to statements in other words
+        return True
     if batch.comparisons is None:
         limits = batch.thresholds
         is_similar = known.similarity >= (limits.duplicate if known.same_kind else limits.cross_kind_duplicate)
@@ -206,6 +209,11 @@ def _is_repetition(batch: _Batch, candidate: Candidate, known: KnownStatement) -
     if comparison is None or roles_swapped(*pair) or actuality_differs(*pair) or people_differ(*pair):
         return False
     return comparison.duplicate >= MIN_DUPLICATE and comparison.superseded <= MAX_SUPERSEDED_IN_DUPLICATE
+
+
+def _plain(text: str) -> str:
+    """Return a statement in lower case, without the marks at its end. Others may have a meaning, as in "C++"."""
+    return " ".join(text.casefold().replace("’", "'").split()).rstrip(_ENDS)
 
 
 def _says_what_was_removed(known: KnownStatement, candidate: Candidate) -> bool:
