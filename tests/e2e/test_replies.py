@@ -20,8 +20,8 @@ from tests.queues import working
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
-STORY = " ".join(f"Step {number} goes down." for number in range(200))
-PACE = 1.0  # seconds between two lines or so: a test goes on as soon as it has seen what it looks for
+STORY = " ".join(f"Step {number} goes down." for number in range(600))
+PACE = 0.3  # seconds between two lines or so: a test goes on as soon as it has seen what it looks for
 TIMEOUT = 3  # seconds in which a model has to say something
 LINE = 55  # characters, which end within a word
 
@@ -107,7 +107,7 @@ def test_a_reply_has_its_marks_rendered_while_it_comes_and_once_it_is_complete(
     chat: Chat,
     server: ScriptedServer,  # noqa: F811
 ):
-    reply = Reply(text="*She nods.* " * 300, pace=PACE, piece=LINE)
+    reply = Reply(text="*She nods.* " * 900, pace=PACE, piece=LINE)
     server.reply_with(reply)
     page = open_chat(context, chat)
     send(page, "Show me.")
@@ -116,7 +116,7 @@ def test_a_reply_has_its_marks_rendered_while_it_comes_and_once_it_is_complete(
     expect(turn(page, 3).locator(".prose")).not_to_contain_text("*")
     reply.hurry.set()
     expect(page.get_by_role("button", name="Another reply")).to_be_visible()
-    expect(turn(page, 3).locator(".prose em")).to_have_count(300)
+    expect(turn(page, 3).locator(".prose em")).to_have_count(900)
     expect(turn(page, 3).locator(".prose")).not_to_contain_text("*")
 
 
