@@ -16,7 +16,9 @@ from apps.search.questions import Speaker, parse_query, subjects_of
 from apps.search.service import SearchQuery, find
 from apps.text.languages import configuration_of
 from apps.text.lexemes import Lexemes
+from apps.text.sentences import sentences_in
 from apps.text.words import folded, word_count, words_of
+from tests.durations import takes_at_most
 from tests.factories import UserFactory, make_chat, make_memory
 from tests.lanes import sampled
 
@@ -214,3 +216,9 @@ def test_a_running_dialogue_is_compared_as_a_whole_and_by_its_lines():
     assert parsed.subjects == {"Lena", "Assistant"}
     assert not parse_query("Note: the race. Who won it?", [], separate_names=True).is_dialogue
     assert not parse_query(talk, [], separate_names=PRESETS["dense"].separate_names).is_dialogue
+
+
+def test_a_chapter_is_divided_into_sentences_in_no_time():
+    chapter = "他说：“好。我们走吧！”她没有回答？天黑了。\n" * 5000
+    with takes_at_most(1):  # second; it was eight and more
+        assert list(sentences_in(chapter)) == [*("他说：“好。", "我们走吧！”", "她没有回答？", "天黑了。")] * 5000
