@@ -117,11 +117,13 @@ class Tree:
         return any(self._nodes[node_id].text is not None for node_id in node_ids)
 
     def _end_of(self, node_id: str) -> str:
-        """Return the end of the last branch below a node. In a cycle, stop at the node itself."""
+        """Return the end of the last branch below a node, or in a cycle the node itself."""
         seen = {node_id}
         current = node_id
-        while (children := self._children.get(current)) and children[-1] not in seen:
+        while children := self._children.get(current):
             current = children[-1]
+            if current in seen:
+                return node_id
             seen.add(current)
         return current
 
