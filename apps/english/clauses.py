@@ -38,9 +38,10 @@ _REPLACEMENT_PATTERNS = [
     (r"\b(he|she|it|that|there|who|what)['’]s\b", r"\1 is"),
 ]
 _REPLACEMENTS = [(re.compile(pattern, re.IGNORECASE), replacement) for pattern, replacement in _REPLACEMENT_PATTERNS]
-# A clause ends at these punctuation marks and before these conjunctions and pronouns.
+# A clause ends at these punctuation marks and before these conjunctions and pronouns. Spaces are read once, not again
+# from each of them.
 _CLAUSE_BREAK = re.compile(
-    r"(?<!\d)[.,:]+\s*|[.,:]+(?!\d)\s*|[;!?()“”\"–—]+\s*|\s+(?=(?:but|because|when|while|which|who|although|though|since)\b)",
+    r"(?<!\d)[.,:]+\s*|[.,:]+(?!\d)\s*|[;!?()“”\"–—]+\s*|(?<!\s)\s++(?=(?:but|because|when|while|which|who|although|though|since)\b)",
     re.IGNORECASE,
 )
 _ANAPHORA = frozenset("he she they who".split())

@@ -16,7 +16,8 @@ _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday",
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}  # the month in which it begins
 _VAGUE_COUNTS = {"a": 1, "an": 1, "a couple of": 2}
 _UNITS = "minute|hour|day|week|month|year"
-_NUMBER = r"a couple of|an?|(?!few\b|of\b)[\w-]+"
+# Possessive and limited: of a long text without spaces each word would be read to its end, and back.
+_NUMBER = r"a couple of|an?|(?!few\b|of\b)[\w-]{1,60}+"
 # Not before "'s" (yesterday's paper), nor before a date in brackets or one that is named.
 _RELATIVE = re.compile(
     r"(?<!before )(?<!after )\b(?:"

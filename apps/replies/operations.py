@@ -67,6 +67,8 @@ def _create_generation(
         generation.prefix = message.mes if mode == Generation.Mode.CONTINUE else ""
     else:
         generation.speaker, generation.character = next_speaker(chat, character)
+        if mode == Generation.Mode.REPLY and chat.is_group and not generation.speaker:
+            raise Invalid.at("/character", "Everybody in this group is muted.")
     generation.follows = visible_messages(chat).order_by("-index").first()
     generation.save(force_insert=True)
     jobs.job_changed.send(Generation, job=generation, state=generation.state)

@@ -12,15 +12,21 @@ def next_speaker(chat: Chat, character: Character | None) -> tuple[str, Characte
     """Return the name and the character of who speaks next.
 
     That is ``character`` if given, in a group the participant whom the last message names, else the one in turn: who
-    comes after the last speaker. Muted participants are passed over. One without a character gets one.
+    comes after the last speaker. Muted participants are passed over; if all are, nobody speaks: the name is empty. One
+    without a character gets one.
     """
     if character is not None:
         return character.name, character
-    participants = list(chat.participants.filter(muted=False).select_related("character").order_by("position"))
-    if not participants:
+    everybody = list(chat.participants.select_related("character").order_by("position"))
+    if not everybody:
         return (chat.character.name if chat.character else ""), chat.character
-    names = [participant.name for participant in participants]
     text, speaker, said_by_user = _last_words(chat)
+    # Begin with who follows the last speaker, who may be muted by now.
+    following = 1 + next((at for at, participant in enumerate(everybody) if participant.name == speaker), -1)
+    participants = [one for one in everybody[following:] + everybody[:following] if not one.muted]
+    if not participants:
+        return "", None
+    names = [participant.name for participant in participants]
     chosen = participants[position_in_turn(names, text, speaker, said_by_user=said_by_user)]
     return chosen.name, chosen.character or character_of_participant(chat.owner_id, chat.pk, chosen.name)
 
@@ -28,7 +34,8 @@ def next_speaker(chat: Chat, character: Character | None) -> tuple[str, Characte
 def speaker_of(chat: Chat, message: Message, character: Character | None) -> tuple[str, Character | None]:
     """Return the name and the character of a reply that is written again or continued: in a group, those it has."""
     if chat.is_group:
-        return message.name, character_of_participant(chat.owner_id, chat.pk, message.name)
+        name = _current_name(message)
+        return name, character_of_participant(chat.owner_id, chat.pk, name)
     return message.name, character or chat.character
 
 
@@ -55,7 +62,12 @@ def _last_words(chat: Chat) -> tuple[str, str, bool]:
     """Return the text of the last message, the name of the last speaker besides the user, and if the user said it."""
     messages = visible_messages(chat).order_by("-index")
     last, spoken = messages.first(), messages.filter(is_user=False).first()
-    return last.mes if last else "", spoken.name if spoken else "", bool(last and last.is_user)
+    return last.mes if last else "", _current_name(spoken) if spoken else "", bool(last and last.is_user)
+
+
+def _current_name(message: Message) -> str:
+    """Return the name that the speaker of a message has in the group today: a renamed one's messages keep the old."""
+    return message.participant.name if message.participant else message.name
 
 
 def without_name(text: str, name: str, *, is_whole: bool = True) -> str:

@@ -104,3 +104,10 @@ def test_words_that_mean_the_same_and_words_that_exclude_each_other() -> None:
     assert are_antonyms("open", "shut")
     assert are_antonyms("loyal", "disloyal")
     assert not are_antonyms("close", "shut")
+
+
+@pytest.mark.parametrize("gap", [" ", "\t", "\n", "\n\n"])
+def test_spaces_between_words_take_no_time(gap: str) -> None:
+    with takes_at_most(1):  # second; it was a minute and more
+        [first, second] = clauses(f"Mira sold the boat{gap * 40_000}because it leaked.")
+    assert (first.text, second.words[0]) == ("mira sold the boat", "because")

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.english.relative_dates import with_dates
+from tests.durations import takes_at_most
 
 TUESDAY = dt.date(2024, 3, 5)
 
@@ -79,3 +80,9 @@ def test_the_months_around_any_day_are_named(day: dt.date) -> None:
     assert with_dates("last month", day) == f"last month ({before:%B %Y})"
     after = (first + dt.timedelta(days=31)).replace(day=1)
     assert with_dates("next month", day) == f"next month ({after:%B %Y})"
+
+
+@pytest.mark.parametrize("text", ["a-" * 20_000, "2026-" * 8_000, f"{'sk-' * 13_000} days ago"])
+def test_a_long_text_without_spaces_takes_no_time(text: str) -> None:
+    with takes_at_most(1):  # second; it was a minute and more
+        assert with_dates(text, dt.date(2024, 3, 5)) == text

@@ -193,3 +193,59 @@ def test_a_newer_version_is_not_labelled_down_to_the_third() -> None:
     assert as_version(newer, V3) == newer
     assert as_version(newer, V2)["spec"] == "chara_card_v2"
     assert as_version(v3_card() | {"spec_version": "3.2"}, V3)["spec_version"] == "3.2"
+
+
+def test_a_name_beside_the_data_is_the_cards() -> None:
+    nameless = {key: value for key, value in V2_CARD["data"].items() if key != "name"}
+    for data in (nameless, nameless | {"name": ""}, nameless | {"name": None}):
+        parsed = card_in(json.dumps(V2_CARD | {"data": data}).encode())
+        assert parsed.fields["name"] == "Mira"
+        assert laid(parsed).document()["data"] == data
+
+
+def test_why_a_text_in_a_picture_is_no_card_is_told() -> None:
+    with pytest.raises(UnreadableCard, match="The picture's chara text can't be read"):
+        read(png(chunk(b"tEXt", b"chara\0!!!!")))
+
+
+@pytest.mark.parametrize(
+    ("persona", "description"),
+    [
+        ({"kind": "text", "attributes": {"text": ["A baker.", "Calm."]}}, "A baker.\n\nCalm."),
+        (
+            {"kind": "boostyle", "attributes": {"trade": ["baker"], "mood": ["calm", "kind"], "x": [7]}},
+            "trade: baker\nmood: calm, kind",
+        ),
+    ],
+)
+def test_a_character_of_agnai_keeps_its_persona(persona: dict[str, Any], description: str) -> None:
+    character = {
+        "kind": "character",
+        "name": "Ilse",
+        "persona": persona,
+        "greeting": "Yes?",
+        "sampleChat": "Hm.",
+        "description": "Made for tests.",
+        "systemPrompt": "Be Ilse.",
+        "alternateGreetings": ["Come in."],
+        "scenario": "A bakery.",
+        "tags": ["bread"],
+        "characterBook": {"entries": []},
+        "visualType": "avatar",
+    }
+    parsed = card_in(json.dumps(character).encode())
+    assert parsed.format == "agnai"
+    assert parsed.book is not None
+    given = {key: value for key, value in parsed.fields.items() if value and key != "extensions"}
+    assert given == {
+        "name": "Ilse",
+        "description": description,
+        "first_mes": "Yes?",
+        "mes_example": "Hm.",
+        "creator_notes": "Made for tests.",
+        "system_prompt": "Be Ilse.",
+        "alternate_greetings": ["Come in."],
+        "scenario": "A bakery.",
+        "tags": ["bread"],
+    }
+    assert parsed.fields["extensions"]["agnai"]["visualType"] == "avatar"

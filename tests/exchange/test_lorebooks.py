@@ -167,3 +167,20 @@ def test_a_book_of_anything_is_read(kind: dict[str, Any], given_entries: Any) ->
         card = lorebooks.write(parsed.document, "card")
         assert dump(normalise_book(card, quiet)) == dump(parsed.document)
         lorebooks.write(parsed.document, "sillytavern")
+
+
+def test_entries_alone_are_a_book() -> None:
+    parsed = read([{"key": ["oven"], "content": "HOT", "name": "Oven"}, {"key": ["yard"], "content": "WET"}])
+    assert [(entry["keys"], entry["content"]) for entry in parsed.document["entries"]] == [
+        (["oven"], "HOT"),
+        (["yard"], "WET"),
+    ]
+    for value in ([{"key": ["oven"]}], [{"content": "HOT"}], [{"role": "user", "content": "HOT"}], ["oven"]):
+        assert lorebooks.read(value, quiet) is None
+
+
+def test_entries_of_sillytavern_among_those_of_a_card_keep_their_keys() -> None:
+    entries = [{"keys": ["oven"], "content": "HOT"}, {"key": ["yard"], "keysecondary": ["rain"], "content": "WET"}]
+    for given_entries in (entries, {str(at): entry for at, entry in enumerate(entries)}):
+        read_entries = read({"entries": given_entries}).document["entries"]
+        assert [(e["keys"], e["secondary_keys"]) for e in read_entries] == [(["oven"], []), (["yard"], ["rain"])]

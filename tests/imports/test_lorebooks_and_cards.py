@@ -282,3 +282,9 @@ def test_memories_of_a_lorebook_have_no_decorators_and_remarks() -> None:
 def test_a_key_is_found_however_it_is_written(key: str, text: str, is_found: bool) -> None:
     book = {"entries": [{"keys": [key], "content": "Lore."}]}
     assert bool(matching_lore(book, [text], 100, len).texts) is is_found
+
+
+def test_a_book_whose_numbers_nobody_set_is_used(alice: User) -> None:
+    [book] = import_lorebook(alice, opened("lorebook-chub.json"), filename="b.json").lorebooks
+    unset = book.document | {"scan_depth": 0, "token_budget": 0}
+    assert [item.text for item in matching_lore(unset, ["The oven is on."], 100, len).texts] == ["ON"]

@@ -64,9 +64,8 @@ CHATS: dict[str, list[list[str]]] = {
     "openai-list.json": [["System: Answer briefly.", "You> Is it baked?", "Assistant: It is."]],
     "openai-lines.jsonl": [["You> One?", "Assistant: Two."], ["You> Three?", "Assistant: Four."]],
     "llama-cpp.json": [
-        ["System: Answer briefly.", "You> Is it risen?", "Assistant: Wait."],
+        ["System: Answer briefly.", "You> Is it risen?", "Assistant: Wait.", "You> How long?", "Assistant: An hour."],
         ["2 of Dough", "Assistant: It is.", "You> Shall I bake it?"],
-        ["3 of Dough", "You> How long?", "Assistant: An hour."],
     ],
     "sharegpt.json": [["You> One?", "Assistant: Two."]],
     "sillytavern-personas.jsonl": [["Wanda> I am Wanda.", "Ilse: I see.", "Willem> And now Willem."]],

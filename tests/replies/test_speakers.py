@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.chats.models import Lorebook, Message
-from apps.chats.operations import add_participant, append_messages
+from apps.chats.operations import add_participant, append_messages, update_participant
+from apps.replies.models import Generation
+from apps.replies.operations import request_generation
 from apps.replies.speakers import position_in_turn, without_name
 from apps.replies.tasks import run_generation
 from tests.factories import make_character, parsed
@@ -136,3 +138,35 @@ def test_a_text_never_shrinks_while_it_comes(rest, start):
         assert now.startswith(shown)
         shown = now
     assert without_name(text, "Mira").startswith(shown)
+
+
+def change(group, member, **fields):
+    update_participant(group.owner_id, group.pk, group.participants.get(name=member).pk, **fields)
+
+
+def test_a_renamed_member_keeps_turn_and_card(connect, group):
+    """In the order of turns, and for another version of what was said under the old name."""
+    connect()
+    change(group, "Salt", name="Pepper")
+    swipe = request_generation(group.owner_id, group.pk, mode="swipe")
+    assert (swipe.speaker, swipe.character.name) == ("Pepper", "Salt")
+    Generation.objects.for_owner(group.owner_id).delete()
+    change(group, "Pepper", position=0)
+    assert request_generation(group.owner_id, group.pk, mode="reply").speaker == "Mira"
+
+
+def test_who_follows_a_member_that_was_muted_is_next(connect, alice, group):
+    connect()
+    add_participant(alice, group.pk, name="Tar", character=make_character(alice, "Tar"))
+    change(group, "Salt", muted=True)
+    assert request_generation(alice, group.pk, mode="reply").speaker == "Tar"
+
+
+def test_a_group_of_which_everybody_is_muted_says_so(api, connect, group):
+    connect()
+    for name in ("Mira", "Salt"):
+        change(group, name, muted=True)
+    refused = api.post(f"/api/v1/chats/{group.pk}/reply/", {}, format="json")
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (400, "/character")
+    assert api.post(f"/api/v1/chats/{group.pk}/prompt/preview/", {}, format="json").status_code == 200
+    assert api.post(f"/api/v1/chats/{group.pk}/reply/", {"mode": "impersonate"}, format="json").status_code == 202

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from apps.text.sentences import sentences_in
 from apps.text.words import characters, codes, divided, folded, pairs, word_count, words_of
+from tests.durations import takes_at_most
 
 
 def test_words_are_folded_and_counted_as_their_script_demands() -> None:
@@ -55,3 +56,9 @@ def test_sentences_end_at_the_full_stops_of_their_script() -> None:
         "然后睡了",
     ]
     assert list(sentences_in(" \n ")) == []
+
+
+def test_a_chapter_is_divided_into_sentences_in_no_time() -> None:
+    chapter = "他说：“好。我们走吧！”她没有回答？天黑了。\n" * 5000
+    with takes_at_most(1):  # second; it was eight and more
+        assert list(sentences_in(chapter)) == [*("他说：“好。", "我们走吧！”", "她没有回答？", "天黑了。")] * 5000

@@ -50,7 +50,8 @@ def _tree(
         nodes[key] = Node(message.is_user, first.text, "", first.extra, first.sent_at, message.name, tuple(others))
         if isinstance(parent, str):
             parents[key] = parent
-    return Tree(nodes, parents, by_name=True).parse(leaf, "", report) if nodes else ([], [])
+    # Somebody who goes back to an earlier message, to go on from there, has that as the leaf.
+    return Tree(nodes, parents, by_name=True).parse(leaf, "", report, ends_there=True) if nodes else ([], [])
 
 
 def _message(line: Mapping[str, Any], warn: Warn) -> ParsedMessage:

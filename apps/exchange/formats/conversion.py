@@ -1,6 +1,7 @@
 """Build parsed messages and headers from the values of other programs' chat formats."""
 
 import datetime as dt
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -129,6 +130,15 @@ def objects_in(value: Any) -> list[dict[str, Any]]:
 def join_texts(values: Iterable[Any]) -> str:
     """Join the non-empty strings among `values` with blank lines."""
     return "\n\n".join(text for text in values if isinstance(text, str) and text)
+
+
+def split_after_last(end: re.Pattern[str], text: str) -> tuple[str, str]:
+    """Return a text up to its last match of `end`, and the rest.
+
+    A search for what stands between two marks takes the square of the text's length where the second mark is missing.
+    """
+    position = max((match.end() for match in end.finditer(text)), default=0)
+    return text[:position], text[position:]
 
 
 def attached_text(name: Any, text: Any) -> str:

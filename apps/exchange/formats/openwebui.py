@@ -31,7 +31,8 @@ _KNOWN_FIELDS = (
     "output",
 )
 # What a reply shows folded: its reasoning, calls of tools, code that was run.
-_DETAILS = re.compile(r"<details\s+type=\"(\w+)\"[^>]*>(.*?)</details>\s*", re.DOTALL)
+_DETAILS = re.compile(r"<details\s+type=\"(\w+)\"[^<>]*>(.*?)</details>\s*", re.DOTALL)
+_DETAILS_END = re.compile("</details>\\s*")
 _SUMMARY = re.compile(r"\s*<summary>.*?</summary>\s*", re.DOTALL)
 
 
@@ -45,7 +46,7 @@ def _chat(row: dict[str, Any], report: ImportReport) -> ParsedChat:
     history = convert.as_object(chat.get("history"))
     lines = convert.as_object(history.get("messages")) or _linked(chat.get("messages"))
     nodes: dict[str, Node] = {}
-    parents: dict[str, str] = {}
+    parents = _listed_parents(lines)
     for number, (key, value) in enumerate(lines.items(), 1):
         if not isinstance(value, dict):
             report.skip(number, gettext_stored("Not a JSON object."))
@@ -63,6 +64,16 @@ def _chat(row: dict[str, Any], report: ImportReport) -> ParsedChat:
     header = convert.build_header("", assistant, created_at, openwebui=other_fields)
     title = convert.title_of(chat.get("title")) or convert.title_of(row.get("title"))
     return ParsedChat(header, iter(messages), report, title, branches)
+
+
+def _listed_parents(lines: Mapping[str, Any]) -> dict[str, str]:
+    """Return the parent of each message that one lists among its children: a damaged message names none itself."""
+    return {
+        child: key
+        for key, value in lines.items()
+        for _, child in convert.numbered_items(convert.as_object(value).get("childrenIds"))
+        if isinstance(child, str)
+    }
 
 
 def _linked(messages: Any) -> dict[str, Any]:
@@ -83,13 +94,15 @@ def _node(line: Mapping[str, Any], warn: Warn) -> Node:
 
     def unfold(match: re.Match[str]) -> str:
         if match[1] == "reasoning":
-            quoted = html.unescape(_SUMMARY.sub("", match[2], count=1).strip())
+            summary = _SUMMARY.match(match[2])
+            quoted = html.unescape(match[2][summary.end() if summary else 0 :].strip())
             reasoning.append(re.sub(r"^> ?", "", quoted, flags=re.MULTILINE))
         else:
             warn("Tool calls in a message were left out.")
         return ""
 
-    text = _DETAILS.sub(unfold, written).strip() if not is_user else written
+    folded, shown = convert.split_after_last(_DETAILS_END, written)
+    text = (_DETAILS.sub(unfold, folded) + shown).strip() if not is_user else written
     files = convert.objects_in(line.get("files"))
     text = convert.join_texts([text, *map(_file_text, files)])
     if others or any(not _file_text(file) for file in files):

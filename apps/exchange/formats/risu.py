@@ -20,6 +20,7 @@ ONE_CHAT, ALL_CHATS = "risuChat", "risuAllChats"
 
 _MESSAGES_PATH = ("data", "message")
 _THOUGHTS = re.compile(r"<Thoughts>(.*?)</Thoughts>\s*", re.DOTALL | re.IGNORECASE)
+_THOUGHTS_END = re.compile(r"</Thoughts>\s*", re.IGNORECASE)
 
 
 def parse_one_chat(file: BinaryIO, report: ImportReport) -> Iterator[ParsedChat]:
@@ -78,8 +79,9 @@ def _message(line: Mapping[str, Any], speakers: Mapping[str, str], warn: Warn) -
         extra["model"] = model
     extra |= convert.other_message_fields("risu", line, ("role", "data", "time", "name"), warn)
     text = as_text(line.get("data"), warn)
-    if thoughts := convert.join_texts(thought.strip() for thought in _THOUGHTS.findall(text)):
-        text, extra = _THOUGHTS.sub("", text).strip(), extra | {"reasoning": thoughts}
+    thinking, said = convert.split_after_last(_THOUGHTS_END, text)
+    if thoughts := convert.join_texts(thought.strip() for thought in _THOUGHTS.findall(thinking)):
+        text, extra = (_THOUGHTS.sub("", thinking) + said).strip(), extra | {"reasoning": thoughts}
     saying = line.get("saying")
     member = speakers.get(saying, "") if isinstance(saying, str) and not is_user else ""
     name = convert.name_or(line.get("name"), convert.USER if is_user else member, warn)

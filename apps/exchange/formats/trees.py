@@ -65,14 +65,16 @@ class Tree:
         self._places: dict[str, tuple[int, int]] = {}  # of each node: its path, and its position in it
         self._paths: list[_Path] = []
 
-    def parse(self, leaf_id: Any, name: str, report: ImportReport) -> tuple[list[ParsedMessage], list[ParsedBranch]]:
-        """Return the messages from the root to `leaf_id`, or to the newest node if it is not in the tree, and branches.
+    def parse(
+        self, leaf_id: Any, name: str, report: ImportReport, *, ends_there: bool = False
+    ) -> tuple[list[ParsedMessage], list[ParsedBranch]]:
+        """Return the messages of the path through `leaf_id`, or to the newest node if that shows nothing, and branches.
 
         What differs from a path only in the last message is a swipe there; what goes on is a branch. `name` is that of
-        the assistant. ImportReport each node with a text that is in neither.
+        the assistant. `ends_there`: the path ends at `leaf_id`, also if messages follow. ImportReport each node with a
+        text that is in neither.
         """
-        leaf = leaf_id if isinstance(leaf_id, str) and leaf_id in self._nodes else self._newest()
-        self._paths = [_Path(self._ancestry(leaf, {}))]
+        self._paths = [_Path(self._chosen_path(leaf_id, ends_there))]
         self._places = {node_id: (0, position) for position, node_id in enumerate(self._paths[0].nodes)}
         copied = 0
         for node_id in self._order:
@@ -96,13 +98,33 @@ class Tree:
             yield node_id
             waiting += reversed(self._children.get(node_id, []))
 
-    def _newest(self) -> str:
-        """Return the end of the last branch, or if all nodes form a cycle, the last node."""
-        current = next(iter(reversed(self._children.get(None, []))), None)
-        if current is None:
-            return next(reversed(list(self._nodes)))
+    def _chosen_path(self, leaf_id: Any, ends_there: bool) -> list[str]:
+        """Return the path through `leaf_id`, or if that has no text, the path to the newest node that has some.
+
+        Programs may forget to move their mark along: what was said below it still follows. A damaged file may have
+        nodes without a parent, of which one is marked.
+        """
+        if isinstance(leaf_id, str) and leaf_id in self._nodes:
+            named = self._ancestry(leaf_id if ends_there else self._end_of(leaf_id), {})
+            if self._has_text(named):
+                return named
+        roots = reversed(self._children.get(None, []))
+        paths = (self._ancestry(self._end_of(root), {}) for root in roots)
+        cycle = self._ancestry(next(reversed(list(self._nodes))), {})
+        return next(filter(self._has_text, paths), cycle)
+
+    def _has_text(self, node_ids: list[str]) -> bool:
+        return any(self._nodes[node_id].text is not None for node_id in node_ids)
+
+    def _end_of(self, node_id: str) -> str:
+        """Return the end of the last branch below a node, or in a cycle the node itself."""
+        seen = {node_id}
+        current = node_id
         while children := self._children.get(current):
             current = children[-1]
+            if current in seen:
+                return node_id
+            seen.add(current)
         return current
 
     def _ancestry(self, node_id: str, known: Mapping[str, Any]) -> list[str]:

@@ -15,6 +15,7 @@ FIELDS = ("data:", "error:", "event:", "id:", "retry:", ":")
 LINE_END = re.compile(rb"\r\n|\r|\n")
 HTML_START = re.compile(r"\s*(<!doctype html|<html|<head|<body|<h1)|.{0,500}<title", re.IGNORECASE | re.DOTALL)
 TITLE = re.compile(r"<(title|h1)[^>]*>(.*?)</\1", re.IGNORECASE | re.DOTALL)
+MAX_PAGE = 5000  # characters of a web page in which its title stands; a search for an end takes the square of them
 MAX_EXCERPT = 200  # characters of a server's text that our messages quote
 
 
@@ -175,7 +176,7 @@ def error_codes(document: dict[str, Any]) -> frozenset[str]:
 def excerpt_of(text: str) -> str:
     """Return the beginning of a text as one line; for a web page, its title."""
     if HTML_START.match(text):
-        title = TITLE.search(text)
+        title = TITLE.search(text[:MAX_PAGE])
         text = (
             gettext("a web page, “%(value)s”") % {"value": unescape(title[2])}
             if title

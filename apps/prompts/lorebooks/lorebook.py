@@ -106,8 +106,9 @@ def matching_lore(
 
     Constant entries take their share first, then those with the greatest ``priority``; a book's own budget may be less.
     """
-    own_budget = book.get("token_budget")
-    room = budget if own_budget is None else min(budget, int(own_budget))
+    # Programs write 0 for a number that nobody has set; a book for which no word has room would be of no use.
+    own_budget = book.get("token_budget") or 0
+    room = min(budget, int(own_budget)) if own_budget > 0 else budget
     kept: list[tuple[LoreEntry, int]] = []
     left_out: list[tuple[LoreEntry, int]] = []
     for entry in sorted(_found(book, recent, setting), key=_importance):
@@ -155,7 +156,7 @@ def _found(book: Mapping[str, Any], recent: Sequence[str], setting: LoreSetting)
 
 def _scanned(book: Mapping[str, Any], entry: LoreEntry, recent: Sequence[str]) -> str:
     """Return the texts that an entry is compared with: its own ``scan_depth``, else the book's."""
-    depths = (entry["extensions"].get("scan_depth"), book.get("scan_depth"), DEFAULT_SCAN_DEPTH)
+    depths = (entry["extensions"].get("scan_depth"), book.get("scan_depth") or None, DEFAULT_SCAN_DEPTH)
     return "\n".join(recent[: max(_number(depths), 0)])
 
 

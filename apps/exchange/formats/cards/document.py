@@ -42,7 +42,8 @@ def is_card(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     if isinstance(value.get("data"), dict):
-        return "name" in value["data"] and "entries" not in value["data"]  # a lorebook has `entries`
+        is_named = "name" in value["data"] or ("spec" in value and any(name in value for name in ALIASES["name"]))
+        return is_named and "entries" not in value["data"]  # a lorebook has `entries`
     if isinstance(value.get("entries"), dict | list) and not _CARD_ONLY & value.keys():
         return False  # a lorebook with a name and a description, as those of Chub have
     # A name alone is not enough: chats and presets have one too.
@@ -71,10 +72,15 @@ def read_fields(card: Mapping[str, Any], warn: Warn = lambda text: None) -> dict
     data = _stored_fields(card)
     return (
         {field: "" if data.get(field) is None else as_text(data[field], warn) for field in TEXT_FIELDS}
-        | {"name": as_name(data.get("name"), warn).strip()}
+        | {"name": as_name(data.get("name"), warn).strip() or _outer_name(card, warn)}
         | {field: _texts(data.get(field), field, warn) for field in LIST_FIELDS}
         | {field: object_at(data, field, warn) for field in OBJECT_FIELDS}
     )
+
+
+def _outer_name(card: Mapping[str, Any], warn: Warn) -> str:
+    """Return the name at the top level, where some programs write it alone: SillyTavern reads it there too."""
+    return next((name for key in ALIASES["name"] if (name := as_name(card.get(key), warn).strip())), "")
 
 
 def _stored_fields(card: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -3,7 +3,7 @@
 import base64
 import binascii
 import codecs
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import yaml
@@ -17,6 +17,7 @@ from apps.chats.message_data.layout import dump
 from apps.chats.repairs import Warn
 from apps.common.stored_texts import gettext_stored
 from apps.exchange.formats import lorebooks
+from apps.exchange.formats.cards.agnai import is_agnai, to_card
 from apps.exchange.formats.cards.charx import BrokenArchive, Charx
 from apps.exchange.formats.cards.document import V2, V3, as_version, check_version, format_of, is_card, read_fields
 from apps.exchange.formats.cards.png_texts import MAX_TEXT_BYTES, keyword_of, text_of
@@ -108,7 +109,8 @@ def _read_png(content: bytes, result: ParsedCardFile) -> None:
     elif book:
         result.book = book
     else:
-        raise UnreadableCard(gettext("There is no character card in this picture."))
+        reasons = result.warnings  # a text that was meant to be one
+        raise UnreadableCard(reasons[0] if reasons else gettext("There is no character card in this picture."))
 
 
 def _read_first(chunks: list[Chunk], keyword: str, warn: Warn) -> Any:
@@ -165,7 +167,9 @@ def _read_text(content: bytes, result: ParsedCardFile) -> None:
     content = content.removeprefix(codecs.BOM_UTF8)
     parse = _parse_json if content.lstrip().startswith((b"{", b"[")) else _parse_yaml
     value = parse(content, result.warn)
-    if is_card(value):
+    if is_agnai(value):
+        result.card = replace(_parse_card(to_card(value), result.warn), format="agnai")
+    elif is_card(value):
         result.card = _parse_card(value, result.warn)
     else:
         result.book = lorebooks.read(value, result.warn)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from apps.chats.lorebook_entries import ParsedLorebook, normalise_book
+from apps.chats.lorebook_entries import ParsedLorebook
 from apps.chats.message_data.layout import dump
 from apps.chats.repairs import Warn
 from apps.exchange.formats.lorebooks import converters, world_info
@@ -14,8 +14,8 @@ CARD, V3, SILLYTAVERN = "card", "v3", "sillytavern"
 BookReader = Callable[[dict[str, Any], Warn], dict[str, Any]]
 READERS: dict[str, BookReader] = {
     SILLYTAVERN: world_info.read_book,
-    CARD: normalise_book,
-    V3: lambda book, warn: normalise_book(book["data"], warn),
+    CARD: world_info.read_card_book,
+    V3: lambda book, warn: world_info.read_card_book(book["data"], warn),
     "novelai": converters.read_novelai,
     "agnai": converters.read_agnai,
     "risu": converters.read_risu,
@@ -29,6 +29,8 @@ FORMATS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 
 def read(value: Any, warn: Warn) -> ParsedLorebook | None:
     """Return the lorebook in a JSON value, or None if the value is not a lorebook."""
+    if _is_list_of_entries(value):
+        value = {"entries": value}
     format_name = _detect_format(value)
     return _parsed(format_name, READERS[format_name](value, warn), value, warn) if format_name else None
 
@@ -38,7 +40,7 @@ def read_card_book(value: Any, warn: Warn) -> ParsedLorebook | None:
     if not isinstance(value, dict):
         warn("character_book is not an object and was left out.")
         return None
-    return read(value, warn) or _parsed(CARD, normalise_book(value, warn), value, warn)
+    return read(value, warn) or _parsed(CARD, READERS[CARD](value, warn), value, warn)
 
 
 def write(document: Mapping[str, Any], format_name: str, original: Any = None) -> dict[str, Any]:
@@ -56,6 +58,15 @@ def _parsed(format_name: str, document: dict[str, Any], value: Any, warn: Warn) 
     for text in unsupported_in(document):
         warn(text)
     return ParsedLorebook(format_name, document, value)
+
+
+def _is_list_of_entries(value: Any) -> bool:
+    """Return whether a JSON value is the entries of a book alone, as JanitorAI writes them."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(item, dict) and "content" in item and ("key" in item or "keys" in item) for item in value)
+    )
 
 
 def _detect_format(value: Any) -> str | None:

@@ -76,6 +76,20 @@ def read_book(book: Mapping[str, Any], warn: Warn) -> dict[str, Any]:
     return normalise_book(rest, warn) | {"entries": entries}
 
 
+def read_card_book(book: Mapping[str, Any], warn: Warn) -> dict[str, Any]:
+    """Convert a book in the form of cards to a normalised one. Some may be as in SillyTavern's files."""
+    entries = book.get("entries")
+    values = list(entries.values()) if isinstance(entries, dict) else entries if isinstance(entries, list) else []
+    if any(map(_is_world_info, values)):
+        read = (read_entry(value, at, warn) if _is_world_info(value) else value for at, value in enumerate(values))
+        book = {**book, "entries": list(read)}
+    return normalise_book(book, warn)
+
+
+def _is_world_info(entry: Any) -> bool:
+    return isinstance(entry, dict) and "key" in entry and "keys" not in entry
+
+
 def read_entry(entry: Mapping[str, Any], index: int, warn: Warn) -> dict[str, Any]:
     """Convert an entry. Files of 2023 lack most fields, others have some as cards name them. Unknown ones are kept."""
     converted = {*SPEC_FIELDS, *EXTENSIONS, *_CONVERTED, *_ALSO_KNOWN}
