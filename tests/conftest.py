@@ -67,8 +67,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Have tests that commit clean up fast, keep them apart, and report what they cost."""
     keep_templates_apart()
     TransactionTestCase._fixture_teardown = empty_tables
-    # Headers and body are sent one by one: on a connection that is used again the body would wait 40 ms until the client
-    # has confirmed the headers.
+    # Headers and body are sent one by one: on a connection that is used again, the body would wait 40 ms for the client
+    # to confirm the headers.
     StreamRequestHandler.disable_nagle_algorithm = True
     config.pluginmanager.register(CostReporter())
 

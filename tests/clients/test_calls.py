@@ -25,6 +25,7 @@ from loci_client import (
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
+from apps.chats.operations import create_chat
 from apps.search.indexing import index_messages
 from tests.clients.unreliable import Answer, Lost, Proxy, answering, losing_replies
 
@@ -46,9 +47,9 @@ def test_a_chat_is_made_read_changed_and_deleted(client: Any) -> None:
         client.get_chat(made["id"])
 
 
-def test_chats_are_listed_page_by_page(client: Any) -> None:
+def test_chats_are_listed_page_by_page(client: Any, alice: User) -> None:
     for n in range(60):
-        client.create_chat(f"Chat {n}")
+        create_chat(alice, title=f"Chat {n}")
     page = client.list_chats(limit=2)
     assert len(page["results"]) == 2
     assert page["next"]
