@@ -93,6 +93,14 @@ def django_db_setup(django_test_environment: None, django_db_blocker: DjangoDbBl
         postgres.drop_database()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def kept_vectors() -> None:
+    """Have each batch of texts embedded once."""
+    from tests.kept_vectors import keep_vectors
+
+    keep_vectors()
+
+
 @pytest.fixture
 def connection_pool(request: pytest.FixtureRequest, transactional_db: None) -> Iterator[None]:
     """Take connections from a pool, as the processes that serve requests do: of 8, or as many as a parameter says."""

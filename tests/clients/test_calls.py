@@ -27,6 +27,7 @@ from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import create_chat
 from apps.search.indexing import index_messages
+from tests.clients.conftest import PLAIN
 from tests.clients.unreliable import Answer, Lost, Proxy, answering, losing_replies
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -115,7 +116,7 @@ def test_bad_input_is_named(client: Any, chat: dict[str, Any]) -> None:
 
 
 def test_a_wrong_token_is_told(proxy: Proxy) -> None:
-    with Loci(proxy.url, "wrong", http=httpx.Client(trust_env=False)) as loci, pytest.raises(Unauthenticated):
+    with Loci(proxy.url, "wrong", http=httpx.Client(**PLAIN)) as loci, pytest.raises(Unauthenticated):
         loci.list_chats()
 
 
@@ -225,7 +226,7 @@ def test_it_gives_up_in_the_end(proxy: Proxy, token: str, chat: dict[str, Any]) 
 
     proxy.rule = rule
     policy = RetryPolicy(tries=3, first=0.01)
-    with Loci(proxy.url, token, retry=policy, http=httpx.Client(trust_env=False)) as loci:
+    with Loci(proxy.url, token, retry=policy, http=httpx.Client(**PLAIN)) as loci:
         with pytest.raises(Unavailable) as caught:
             loci.append(chat["id"], [{"mes": "On."}])
         assert len(sent) == 3
