@@ -65,6 +65,7 @@ from apps.snapshots.tables import SnapshotScope
 from apps.webhooks.models import Webhook
 from tests.contract.conftest import client_of
 from tests.contract.test_sync import parsed_message
+from tests.database import stored_for_a_module
 from tests.exchange.cards_made import png
 from tests.lanes import further
 
@@ -108,9 +109,8 @@ def routes_with_ids() -> list[str]:
 @pytest.fixture(scope="module")
 def stored_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[dict[str, Any]]:
     """What `alices` names, stored once for all tests, each of which undoes what it has changed."""
-    with django_db_blocker.unblock(), transaction.atomic():
+    with stored_for_a_module(django_db_blocker):
         yield things_of_alice()
-        transaction.set_rollback(True)
 
 
 @pytest.fixture

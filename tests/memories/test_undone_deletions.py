@@ -9,13 +9,13 @@ from apps.chats.locking import Guard
 from apps.chats.message_data.parsed import ParsedSwipe
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, patch_messages, undo_change
-from apps.extraction.progress import invalidate_chat
+from apps.extraction.models import ExtractionRun
+from apps.extraction.progress import READING_TIERS, invalidate_chat, mark_extracted
 from apps.memories.models import Memory, MemorySource
 from apps.memories.operations.memories import link_sources
 from apps.memories.operations.merging import merge_memories
 from apps.memories.operations.superseding import supersede
 from tests.factories import UserFactory, make_character, make_chat, make_memory
-from tests.memories.test_branching import extract
 
 UNCHECKED = Guard(optional=True)
 STANDING = ("text", "state", "retired_reason", "superseded_by_id", "valid_from_id", "valid_to_id")
@@ -31,7 +31,8 @@ def owner(db: None) -> User:
 def chat(owner: User) -> Chat:
     """A chat of which a run has read nothing worth remembering."""
     chat = make_chat(owner, "Hm.", "Yes.", "Well.", "Fine.", "Good.", character=make_character(owner))
-    extract(chat)
+    ExtractionRun.objects.create(owner_id=owner.pk, chat=chat, state="succeeded")
+    mark_extracted(chat, chat.messages.with_swipes(), READING_TIERS)
     return chat
 
 
