@@ -9,7 +9,7 @@ from onnxruntime import InferenceSession
 
 from apps.llm.embeddings.local import LocalEmbedder
 
-KEPT = 5000  # batches
+KEPT = 3000  # batches, of 2 to 80 kB
 
 run = LocalEmbedder._run
 Batch = tuple[tuple[int, ...], ...]
