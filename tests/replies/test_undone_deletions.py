@@ -90,7 +90,7 @@ def test_a_version_that_ended_while_its_message_was_deleted_comes_back_whole(
 @pytest.mark.parametrize("waits", [True, False], ids=["after its end", "while it comes"])
 def test_nothing_of_a_slow_reply_is_lost(kept_celery_worker, connect, server, chat, waits):
     connect(stream=True)
-    reply = Reply(WHOLE, pace=1, stream=True)
+    reply = Reply(WHOLE, pace=0.5, stream=True)
     server.reply_with(reply)
     kept_celery_worker("replies")
     request_generation(chat.owner_id, chat.pk, mode="reply")
