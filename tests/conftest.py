@@ -12,6 +12,7 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from socketserver import StreamRequestHandler
 from typing import Any, NoReturn
 
 import pytest
@@ -67,6 +68,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Have tests that commit clean up fast, keep them apart, and report what they cost."""
     keep_templates_apart()
     TransactionTestCase._fixture_teardown = empty_tables
+    # Headers and body are sent one by one: on a connection that is used again, the body would wait 40 ms for the client
+    # to confirm the headers.
+    StreamRequestHandler.disable_nagle_algorithm = True
     config.pluginmanager.register(CostReporter())
 
 
@@ -88,6 +92,14 @@ def django_db_setup(django_test_environment: None, django_db_blocker: DjangoDbBl
         pools.reset()
         connections.close_all()
         postgres.drop_database()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kept_vectors() -> None:
+    """Have each batch of texts embedded once."""
+    from tests.kept_vectors import keep_vectors
+
+    keep_vectors()
 
 
 @pytest.fixture

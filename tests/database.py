@@ -1,10 +1,14 @@
 """What the tests do to the database between each other."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from django.conf import settings
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
 from django.db import OperationalError, connection, transaction
 from django.test import TransactionTestCase
+from pytest_django.plugin import DjangoDbBlocker
 
 TRIES = 5
 LOCK_TIMEOUT = 30  # seconds
@@ -16,6 +20,17 @@ WAITING = """SELECT count(DISTINCT waiting.pid) FROM pg_locks AS waiting JOIN pg
     AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database())"""
 # What `migrate` writes, and no test changes.
 KEPT = {Permission._meta.db_table, ContentType._meta.db_table}
+
+
+@contextmanager
+def stored_for_a_module(blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Keep what a module's fixture stores, until the end of the block, for tests that each undo what they change.
+
+    None of the module's tests may commit.
+    """
+    with blocker.unblock(), transaction.atomic():
+        yield
+        transaction.set_rollback(True)
 
 
 def empty_tables(test_case: TransactionTestCase) -> None:

@@ -58,11 +58,11 @@ def test_words_that_no_setting_has_are_repeated_escaped(site: Client, alice: Use
 
 
 def test_each_link_of_the_index_leads_to_a_field(site: Client, alice: User) -> None:
-    for query in ("memory", "prompt", "model", "settings"):
-        for setting in find_settings(query):
-            path, _, anchor = setting.url.partition("#")
-            html = site.get(path).content.decode()
-            assert not anchor or f'id="{anchor}"' in html, setting
+    found = [setting for query in ("memory", "prompt", "model", "settings") for setting in find_settings(query)]
+    pages = {path: site.get(path).content.decode() for path in {setting.url.partition("#")[0] for setting in found}}
+    for setting in found:
+        path, _, anchor = setting.url.partition("#")
+        assert not anchor or f'id="{anchor}"' in pages[path], setting
 
 
 def test_every_setting_and_every_page_says_what_it_does() -> None:

@@ -25,7 +25,9 @@ from loci_client import (
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
+from apps.chats.operations import create_chat
 from apps.search.indexing import index_messages
+from tests.clients.conftest import PLAIN
 from tests.clients.unreliable import Answer, Lost, Proxy, answering, losing_replies
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -46,9 +48,9 @@ def test_a_chat_is_made_read_changed_and_deleted(client: Any) -> None:
         client.get_chat(made["id"])
 
 
-def test_chats_are_listed_page_by_page(client: Any) -> None:
+def test_chats_are_listed_page_by_page(client: Any, alice: User) -> None:
     for n in range(60):
-        client.create_chat(f"Chat {n}")
+        create_chat(alice, title=f"Chat {n}")
     page = client.list_chats(limit=2)
     assert len(page["results"]) == 2
     assert page["next"]
@@ -114,7 +116,7 @@ def test_bad_input_is_named(client: Any, chat: dict[str, Any]) -> None:
 
 
 def test_a_wrong_token_is_told(proxy: Proxy) -> None:
-    with Loci(proxy.url, "wrong", http=httpx.Client(trust_env=False)) as loci, pytest.raises(Unauthenticated):
+    with Loci(proxy.url, "wrong", http=httpx.Client(**PLAIN)) as loci, pytest.raises(Unauthenticated):
         loci.list_chats()
 
 
@@ -224,7 +226,7 @@ def test_it_gives_up_in_the_end(proxy: Proxy, token: str, chat: dict[str, Any]) 
 
     proxy.rule = rule
     policy = RetryPolicy(tries=3, first=0.01)
-    with Loci(proxy.url, token, retry=policy, http=httpx.Client(trust_env=False)) as loci:
+    with Loci(proxy.url, token, retry=policy, http=httpx.Client(**PLAIN)) as loci:
         with pytest.raises(Unavailable) as caught:
             loci.append(chat["id"], [{"mes": "On."}])
         assert len(sent) == 3

@@ -15,6 +15,7 @@ from loci_client.shared_memory import SharedMemory
 from pytest_django.live_server_helper import LiveServer
 
 from config.env import ROOT
+from tests.clients.conftest import PLAIN
 from tests.clients.unreliable import Proxy
 
 README = ROOT / "clients" / "python" / "README.md"
@@ -119,7 +120,7 @@ def test_what_the_server_would_refuse_is_refused_where_it_is_written(
 
 def test_what_is_written_during_a_push_is_pushed_next(proxy: Proxy, token: str, portal: BlockingPortal) -> None:
     async def play() -> dict[str, str]:
-        async with AsyncLoci(proxy.url, token, http=httpx.AsyncClient(trust_env=False)) as loci:
+        async with AsyncLoci(proxy.url, token, http=httpx.AsyncClient(**PLAIN)) as loci:
             desk, phone = AsyncInstance(loci, "desk"), AsyncInstance(loci, "phone")
             for instance in (desk, phone):
                 await instance.register()

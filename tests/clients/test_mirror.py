@@ -7,6 +7,7 @@ import httpx
 import pytest
 from loci_client import EditConflict, Loci, Mirror, RetryPolicy, Unavailable, UnknownMessage
 
+from tests.clients.conftest import PLAIN
 from tests.clients.unreliable import Proxy, losing_replies
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -82,7 +83,7 @@ def test_what_others_changed_too_waits_for_a_decision(loci: Loci, chat: str) -> 
 def test_a_push_whose_replies_were_lost_is_repeated_for_nothing(
     loci: Loci, proxy: Proxy, chat: str, token: str
 ) -> None:
-    impatient = Loci(proxy.url, token, retry=RetryPolicy(tries=2, first=0.01), http=httpx.Client(trust_env=False))
+    impatient = Loci(proxy.url, token, retry=RetryPolicy(tries=2, first=0.01), http=httpx.Client(**PLAIN))
     mirror = pulled(impatient, chat)
     mirror.append({"mes": "four"})
     mirror.edit(mirror.messages[0]["id"], "mine")

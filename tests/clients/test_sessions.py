@@ -26,6 +26,7 @@ from apps.accounts.models import User
 from apps.chats.models import Chat, ChatChange
 from apps.common.scoping import system_scope
 from apps.sync.idempotency import drop_old_bodies
+from tests.clients.conftest import PLAIN
 from tests.clients.unreliable import Lost, Passing, Proxy, losing_replies
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -347,7 +348,7 @@ def test_what_could_not_be_sent_can_be_sent_again(
     proxy: Proxy, token: str, chat: dict[str, Any], messages: Messages
 ) -> None:
     policy = RetryPolicy(tries=2, first=0.01)
-    with Loci(proxy.url, token, retry=policy, http=httpx.Client(trust_env=False)) as loci:
+    with Loci(proxy.url, token, retry=policy, http=httpx.Client(**PLAIN)) as loci:
         session = loci.session(chat["id"])
         proxy.rule = losing_replies(2)
         with pytest.raises(Unavailable) as caught:

@@ -22,7 +22,7 @@ from apps.common.scoping import system_scope
 from apps.memories.operations import delete_memory
 from apps.memories.queries import tombstones
 from apps.sync.api import views
-from tests.clients.conftest import QUICK
+from tests.clients.conftest import PLAIN, QUICK
 from tests.clients.unreliable import Answer, Lost, Passing, Proxy
 from tests.conftest import WebServer
 from tests.factories import make_memory, parsed
@@ -163,7 +163,7 @@ def served(web_server: WebServer) -> tuple[str, str]:
 
 @pytest.fixture
 def connected(served: tuple[str, str]) -> Iterator[Loci]:
-    with Loci(*served, retry=QUICK, http=httpx.Client(trust_env=False)) as loci:
+    with Loci(*served, retry=QUICK, http=httpx.Client(**PLAIN)) as loci:
         yield loci
 
 
@@ -184,7 +184,7 @@ def test_events_come_at_once(connected: Loci, watch: Watch) -> None:
 
 def test_events_come_at_once_to_asyncio(served: tuple[str, str]) -> None:
     async def talk() -> list[Any]:
-        async with AsyncLoci(*served, retry=QUICK, http=httpx.AsyncClient(trust_env=False)) as loci:
+        async with AsyncLoci(*served, retry=QUICK, http=httpx.AsyncClient(**PLAIN)) as loci:
             chat_id = (await loci.create_chat("The heist"))["id"]
             session, other = loci.session(chat_id), loci.session(chat_id)
             await session.load()

@@ -50,7 +50,7 @@ class Proxy(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.rule: Rule = lambda passing: passing.send()
         self.seen: list[Passing] = []
-        self.http = httpx.Client(trust_env=False, timeout=60, limits=httpx.Limits(max_connections=None))
+        self.http = httpx.Client(trust_env=False, verify=False, timeout=60, limits=httpx.Limits(max_connections=None))
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that hung up is no news."""

@@ -59,7 +59,7 @@ def test_each_function_that_keeps_its_results_keeps_a_limited_number() -> None:
     "function", [words.content_words, clauses.clauses, differences.parse_statement, predicates.predicates]
 )
 def test_results_of_long_texts_are_not_kept_and_few_of_those_between(function: Any) -> None:
-    for number in range(100):
+    for number in range(40):
         function(f"Anna{number} moved to Rome. " * (MAX_LONG // 10))
         function(f"Anna{number} moved to Rome with all that she had. " * (MAX_SHORT // 40 + 1))
     short, long = function.caches

@@ -251,7 +251,7 @@ def test_what_a_branch_costs_that_is_imported_again_does_not_grow_with_their_num
         assert len(made) == count
         return len(captured)
 
-    few, some, many = map(queries, (4, 12, 20))
+    few, some, many = map(queries, (2, 6, 10))
     assert many - some < some - few + 8
 
 

@@ -1,9 +1,13 @@
 """Test ``manage.py seed_demo``."""
 
+import io
 import json
+from collections.abc import Iterator
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import transaction
+from pytest_django.plugin import DjangoDbBlocker
 
 from apps.accounts.models import User
 from apps.chats.models import Character, Chat, Message
@@ -14,18 +18,35 @@ from apps.memories.candidates import LEDGER_FIELDS
 from apps.memories.models import Arc, Entity, JournalEntry, Memory, Passage
 from apps.prompts.models import Recall
 
+SHORTER, PATH = list(seeding.STORY_FILES.items())[-1]
+
 
 @pytest.fixture
 def short(monkeypatch):
     """Load only the shorter story."""
-    title, path = list(seeding.STORY_FILES.items())[-1]
-    monkeypatch.setattr(seeding, "STORY_FILES", {title: path})
-    return title
+    monkeypatch.setattr(seeding, "STORY_FILES", {SHORTER: PATH})
 
 
-def seed(capsys, **options) -> str:
-    call_command("seed_demo", **options)
-    return capsys.readouterr().out
+@pytest.fixture(scope="module")
+def seeded_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[str]:
+    """What is printed when the shorter story is loaded, once for all tests, each of which undoes what it changes."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(seeding, "STORY_FILES", {SHORTER: PATH})
+            printed = seed()
+        yield printed
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def seeded(seeded_once, short, db) -> str:
+    return seeded_once
+
+
+def seed(**options) -> str:
+    printed = io.StringIO()
+    call_command("seed_demo", stdout=printed, **options)
+    return printed.getvalue()
 
 
 def demo() -> User:
@@ -33,8 +54,8 @@ def demo() -> User:
 
 
 @pytest.mark.explore
-def test_the_stories_are_imported_and_get_memories_and_recalls(db, capsys, settings):
-    seed(capsys)
+def test_the_stories_are_imported_and_get_memories_and_recalls(db, settings):
+    seed()
     user = demo()
     assert user.check_password(settings.DEMO_PASSWORD)
     story = Chat.objects.for_owner(user).get(title="The Salt Road")
@@ -54,25 +75,27 @@ def test_the_stories_are_imported_and_get_memories_and_recalls(db, capsys, setti
         assert all(index < row.message.index for index in said)
 
 
-def test_it_runs_once_completes_missing_parts_and_can_be_reset(db, capsys, short):
-    assert short in seed(capsys)
+def test_it_runs_once_completes_missing_parts_and_can_be_reset(seeded):
+    assert SHORTER in seeded
     before = set(Recall.objects.for_owner(demo()).values_list("pk", "updated_at"))
-    assert seed(capsys) == ""
+    assert seed() == ""
     assert set(Recall.objects.for_owner(demo()).values_list("pk", "updated_at")) == before
 
     Recall.objects.for_owner(demo()).delete()
     ExtractionRun.objects.for_owner(demo()).delete()
-    assert "Extracted" in seed(capsys)
+    assert "Extracted" in seed()
     assert Recall.objects.for_owner(demo()).exists()
     first = Chat.objects.for_owner(demo()).get()
 
-    assert "Imported" in seed(capsys, reset=True)
+    assert "Imported" in seed(reset=True)
     assert Chat.objects.for_owner(demo()).get().pk != first.pk
     assert Character.objects.for_owner(demo()).count() == 1
     assert not Memory.objects.for_owner(demo()).filter(chat=None).exists()
 
 
-def test_a_failed_extraction_is_an_error(db, capsys, short, monkeypatch):
+def test_a_failed_extraction_is_an_error(seeded, monkeypatch):
+    ExtractionRun.objects.for_owner(demo()).delete()
+
     def fail(run_id):
         ExtractionRun.objects.for_owner(demo()).filter(pk=run_id).update(state="failed")
 
@@ -81,8 +104,7 @@ def test_a_failed_extraction_is_an_error(db, capsys, short, monkeypatch):
         call_command("seed_demo")
 
 
-def test_the_derived_pages_of_the_demo_have_what_a_model_read(db, capsys, short, client):
-    seed(capsys)
+def test_the_derived_pages_of_the_demo_have_what_a_model_read(seeded, client):
     client.force_login(demo())
     chat = Chat.objects.for_owner(demo()).get()
     assert list(
@@ -102,12 +124,11 @@ def test_the_derived_pages_of_the_demo_have_what_a_model_read(db, capsys, short,
     assert not names.filter(name__in=["Hester", "Captain", "Christmas", "Misery"]).exists()
 
 
-def test_a_story_of_which_messages_are_gone_keeps_its_guesses(db, capsys, short):
-    seed(capsys)
+def test_a_story_of_which_messages_are_gone_keeps_its_guesses(seeded):
     chat = Chat.objects.for_owner(demo()).get()
     ExtractionRun.objects.for_owner(demo()).filter(backend=readings.BACKEND).delete()
     Message.objects.for_owner(demo()).filter(chat=chat, index__gte=20).delete()
-    assert readings.write_reading(demo(), chat, short) is False
+    assert readings.write_reading(demo(), chat, SHORTER) is False
 
 
 def test_each_line_of_the_readings_names_somebody_who_is_known():

@@ -179,13 +179,15 @@ def test_a_reply_goes_before_a_reading_where_there_is_one_place(connect: Connect
 
 
 def test_a_search_and_a_test_do_not_wait_for_a_place(connect: Connect, server: ScriptedServer):
-    connection = connect(parallel_calls=1)
-    server.reply_to(lambda request: request.prompt == "other", Reply("Hello.", delay=5))
+    connection = connect(parallel_calls=1, timeout=300)
+    may_end = threading.Event()
+    server.reply_to(lambda request: request.prompt == "other", Reply("Hello.", pace=300, hurry=may_end))
     thread = call_in_thread(connection, "other")
     wait_until(lambda: bool(server.requests))
     assert embedder_for(connection.owner_id).embed(["ship"]).shape == (1, 16)
     assert ConnectedBackend(connection, is_urgent=True).generate(request_of("ready?")).text == "Hello."
     assert thread.is_alive(), "the other call holds the connection's only place"
+    may_end.set()
     thread.join(60)
 
 

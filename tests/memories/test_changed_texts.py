@@ -25,7 +25,7 @@ def chat(db: None) -> Chat:
 
 
 def change(chat: Chat, *patches: Patch) -> None:
-    patch_messages(chat.owner_id, chat.pk, list(patches), Guard(force=True))
+    patch_messages(chat.owner_id, chat.pk, list(patches), Guard(optional=True))
     invalidate_chat(chat.owner_id, chat.pk)
 
 

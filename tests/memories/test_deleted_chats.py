@@ -1,10 +1,12 @@
 """A deleted chat takes along what was remembered in it alone, and brings it back; what it was a branch of is known."""
 
 import datetime as dt
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.utils import timezone
+from pytest_django.plugin import DjangoDbBlocker
 
 from apps.accounts.models import User
 from apps.chats.models import Character, Chat, ChatChange
@@ -20,6 +22,7 @@ from apps.memories.queries.memories import active_memories
 from apps.memories.queries.relationships import relationships_in
 from apps.search.indexing import index_messages
 from apps.search.service import SearchQuery, search
+from tests.database import stored_for_a_module
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 from tests.memories.test_branching import extract, say
 
@@ -27,21 +30,32 @@ MOVE = "*Nora left Paris on the third of May and moved to Lyon without her broth
 PARIS = "*Nora moved to a small flat in Paris in March with her brother Tom.*"
 
 
-@pytest.fixture
-def owner(db: None) -> User:
-    return UserFactory()
+@pytest.fixture(scope="module")
+def stored_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Chat]:
+    """A chat that was read once for all tests."""
+    with stored_for_a_module(django_db_blocker):
+        owner = UserFactory()
+        chat = make_chat(owner, PARIS, "Yes.", "Well.", "Fine.", character=make_character(owner))
+        extract(chat)
+        yield chat
 
 
 @pytest.fixture
-def mira(owner: User) -> Character:
-    return make_character(owner)
+def parent(stored_once: Chat, db: None) -> Chat:
+    return Chat.objects.for_owner(stored_once.owner_id).select_related("owner", "character").get(pk=stored_once.pk)
 
 
 @pytest.fixture
-def parent(owner: User, mira: Character) -> Chat:
-    chat = make_chat(owner, PARIS, "Yes.", "Well.", "Fine.", character=mira)
-    extract(chat)
-    return chat
+def owner(request: pytest.FixtureRequest, db: None) -> User:
+    """The owner of ``parent``, where a test has it."""
+    return request.getfixturevalue("parent").owner if "parent" in request.fixturenames else UserFactory()
+
+
+@pytest.fixture
+def mira(request: pytest.FixtureRequest, owner: User) -> Character:
+    """The character of ``parent``, where a test has it."""
+    has_parent = "parent" in request.fixturenames
+    return request.getfixturevalue("parent").character if has_parent else make_character(owner)
 
 
 def active(chat: Chat) -> set[str]:

@@ -43,7 +43,7 @@ def branch(parent: Chat) -> Chat:
 
 def edit(chat: Chat, *indexes: int) -> None:
     patches = [Patch({"mes": "Never mind."}, index=index) for index in indexes]
-    patch_messages(chat.owner_id, chat.pk, patches, Guard(force=True))
+    patch_messages(chat.owner_id, chat.pk, patches, Guard(optional=True))
     invalidate_chat(chat.owner_id, chat.pk)
 
 
@@ -62,7 +62,7 @@ def test_a_memory_ends_when_the_last_of_its_messages_has_changed(parent: Chat, b
 
 
 def test_a_deleted_message_counts_as_changed(parent: Chat, branch: Chat) -> None:
-    patch_messages(branch.owner_id, branch.pk, [Patch(index=2, delete=True)], Guard(force=True))
+    patch_messages(branch.owner_id, branch.pk, [Patch(index=2, delete=True)], Guard(optional=True))
     invalidate_chat(branch.owner_id, branch.pk)
     assert (active(branch), active(parent)) == ({TWICE}, {TWICE, ONCE})
 

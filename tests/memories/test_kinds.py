@@ -70,10 +70,11 @@ from apps.moderation.operations.reports import report
 from apps.moderation.roles import MODERATORS
 from apps.moderation.targets import find_target
 from tests.factories import UserFactory, make_character, make_chat, make_memory
+from tests.lanes import paired
 from tests.moderation.conftest import make_staff
 from tests.snapshots.making import made, restored
 
-FORCE = Guard(force=True)
+UNCHECKED = Guard(optional=True)
 TEXTS = ("Hello.", "Good day.", "The ferry.", "And then?", "The bridge.", "Well.")
 BEGINS, ENDS = 2, 4  # the messages from which something is learnt, and which end it
 FERRY, BRIDGE = "The ferry sinks.", "The bridge stands."
@@ -112,7 +113,7 @@ class World:
 
     def patch(self, patch: Patch, chat: Chat | None = None) -> None:
         chat = chat or self.chat
-        patch_messages(self.owner, chat.pk, [patch], FORCE)
+        patch_messages(self.owner, chat.pk, [patch], UNCHECKED)
         invalidate_chat(self.owner.pk, chat.pk)
 
     def edit(self, index: int, chat: Chat | None = None) -> None:
@@ -234,8 +235,7 @@ def test_the_table_of_flags_tells_which_kinds_have_each_and_what_reads_it(flag: 
     assert set(re.split(r"[,\s]+", row[2].strip())) == readers | ({"kinds.NAMING"} if flag.name == "names" else set())
 
 
-@each_kind
-@pytest.mark.parametrize("reason", ["source_changed", "source_gone"])
+@pytest.mark.parametrize(("kind", "reason"), paired(KINDS, ["source_changed", "source_gone"]))
 def test_it_counts_until_its_text_is_edited_or_deleted(world: World, kind: Any, reason: str) -> None:
     row = world.learn(kind)
     assert world.counts(kind)
@@ -287,7 +287,7 @@ def test_it_is_gone_when_its_text_is_lost_with_the_text_that_ended_it(world: Wor
     row = world.learn(kind)
     ENDINGS[kind](world, row, world.message(ENDS))
     patches = [Patch({"mes": "Never mind."}, index=index) for index in (BEGINS, ENDS)]
-    patch_messages(world.owner, world.chat.pk, patches, FORCE)
+    patch_messages(world.owner, world.chat.pk, patches, UNCHECKED)
     invalidate_chat(world.owner.pk, world.chat.pk)
     row.refresh_from_db()
     assert (world.counts(kind), row.state, row.retired_reason) == (False, "retired", "source_changed")
@@ -362,16 +362,15 @@ def test_a_person_takes_it_away_and_brings_it_back(world: World, kind: Any) -> N
     assert world.counts(kind)
 
 
-@each_kind
-@pytest.mark.parametrize("settled", [False, True])
+@pytest.mark.parametrize(("kind", "settled"), [(Memory, False), (Memory, True), *paired(LAYERS, [True, False])])
 def test_an_undone_deletion_of_its_message_brings_it_back_or_has_it_read_again(
     world: World, kind: Any, settled: bool
 ) -> None:
     world.learn(kind)
-    patch_messages(world.owner, world.chat.pk, [Patch(index=BEGINS, delete=True)], FORCE)
+    patch_messages(world.owner, world.chat.pk, [Patch(index=BEGINS, delete=True)], UNCHECKED)
     if settled:
         invalidate_chat(world.owner.pk, world.chat.pk)
-    undo_change(world.owner, world.chat.pk, FORCE)
+    undo_change(world.owner, world.chat.pk, UNCHECKED)
     invalidate_chat(world.owner.pk, world.chat.pk)
     assert world.counts(kind) if kind is Memory else world.unread() == [BEGINS]
 

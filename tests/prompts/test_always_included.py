@@ -130,11 +130,11 @@ def test_recaps_of_the_last_scenes_stand_in_the_prompt(api, chat):
             owner=chat.owner, chat=chat, source=chat.messages.get(index=index), recap=f"Recap {index}."
         )
     patch = Patch(index=20, data=scene_break_change(name="The inn"))
-    patch_messages(chat.owner, chat.pk, [patch], Guard(force=True))
+    patch_messages(chat.owner, chat.pk, [patch], Guard(optional=True))
     [*_, by_hand] = scenes_of(chat)
     for include in (False, True):
         change = scene_change(by_hand, recap="They sleep at the inn.", include=include)
-        patch_messages(chat.owner, chat.pk, [Patch(index=20, data=change)], Guard(force=True))
+        patch_messages(chat.owner, chat.pk, [Patch(index=20, data=change)], Guard(optional=True))
         assert ("The inn: They sleep at the inn." in slots(api, chat)["scenes"]) is include
     assert [line for line in slots(api, chat)["scenes"].splitlines() if "Recap" in line] == [
         "- Recap 9.", "- Recap 12.", "- Recap 15.", "- Recap 18."

@@ -102,7 +102,7 @@ def test_the_page_of_a_card_shows_its_turn_without_markup(alice, chat, site):
 
 
 def test_the_pages_of_a_long_chat_load_no_card_that_is_not_seen(alice, site, django_assert_max_num_queries):
-    chat = make_chat(alice, *[f"We walk on for mile {number}." for number in range(1500)])
+    chat = make_chat(alice, *[f"We walk on for mile {number}." for number in range(1000)])
     line = {"tier": "session", "kind": "fact", "text": "A remembered line.", "why": "", "score": 0.5, "triggered": True}
     Recall.objects.bulk_create(
         Recall(owner_id=alice.pk, chat=chat, message=message, text="A text.", memories=[{**line, "message": None}] * 40)

@@ -16,6 +16,7 @@ from apps.memories.operations.texts import NewVersion, write_version
 from apps.prompts.settings.stores import INJECTION_SETTINGS
 from apps.search.indexing import index_messages
 from tests.factories import make_character, make_chat, make_memory, parsed
+from tests.lanes import paired
 
 SECRET = "The chart is under the mill."
 MODES = ["simple", "advanced", "unified", "macros"]
@@ -98,17 +99,16 @@ PLACES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("kind", "subject", "target"), [("unaware", "Orr", ""), ("hiding", "Vera", "Orr")])
+@pytest.mark.parametrize(("mode", "known"), paired(MODES, [("unaware", "Orr", ""), ("hiding", "Vera", "Orr")]))
 def test_no_slot_tells_a_character_what_is_kept_from_them(
-    api: APIClient, story: Chat, orr: Character, mode: str, kind: str, subject: str, target: str
+    api: APIClient, story: Chat, orr: Character, mode: str, known: tuple[str, str, str]
 ) -> None:
     INJECTION_SETTINGS.change(story.owner, {"mode": mode}, chat=story)
     for place in PLACES:
         place(story, orr, story.messages.get(index=1))
     index_messages(story.owner, story)
     assert "mill" in str(asked(api, story))
-    kept(story, kind, subject, target)
+    kept(story, *known)
     body = asked(api, story)
     told = str([body["slots"], body["macros"], body["unified"], body["recall"]])
     assert "chart" not in told.replace("What about the chart?", "")

@@ -24,7 +24,7 @@ from tests.factories import parsed
 from tests.llm.scripted_server import ScriptedServer
 from tests.prompts.test_recall_lifecycle import appended, prompt
 
-FORCE = Guard(force=True)
+UNCHECKED = Guard(optional=True)
 
 
 @pytest.fixture
@@ -142,11 +142,11 @@ def test_a_persistent_recall_tells_nothing_of_a_deleted_message(chat, turn):
         return {name: [entry.line for entry in items] for name, items in entries.items()}
 
     assert passage["text"] in told()["triggered"]
-    patch_messages(chat.owner, chat.pk, [Patch({"mes": "Nothing."}, id=source.pk)], FORCE)
+    patch_messages(chat.owner, chat.pk, [Patch({"mes": "Nothing."}, id=source.pk)], UNCHECKED)
     assert passage["text"] not in told()["triggered"]
-    patch_messages(chat.owner, chat.pk, [Patch({"mes": said}, id=source.pk)], FORCE)
+    patch_messages(chat.owner, chat.pk, [Patch({"mes": said}, id=source.pk)], UNCHECKED)
     assert passage["text"] in told()["triggered"]
-    patch_messages(chat.owner, chat.pk, [Patch(id=source.pk, delete=True)], FORCE)
+    patch_messages(chat.owner, chat.pk, [Patch(id=source.pk, delete=True)], UNCHECKED)
     assert passage["text"] not in told()["triggered"]
     assert "Mira likes plums." in told()["long_term"]
 
@@ -210,7 +210,7 @@ def test_a_deleted_card_comes_back_by_a_rerun_or_for_another_text(api, alice, ch
     api.delete(url)
     assert api.post(f"{url}rerun/").json()["text"]
     api.delete(url)
-    patch_messages(alice, chat.pk, [Patch({"mes": "Does Mira like plums?"}, id=turn.pk)], FORCE)
+    patch_messages(alice, chat.pk, [Patch({"mes": "Does Mira like plums?"}, id=turn.pk)], UNCHECKED)
     assert prompt(api, chat)["recall"]["text"]
     assert api.get(url).status_code == 200
 
@@ -218,8 +218,8 @@ def test_a_deleted_card_comes_back_by_a_rerun_or_for_another_text(api, alice, ch
 def test_a_deleted_card_stays_deleted_when_its_message_is_deleted_and_restored(api, alice, chat, turn, url):
     prompt(api, chat)
     api.delete(url)
-    patch_messages(alice, chat.pk, [Patch(id=turn.pk, delete=True)], FORCE)
-    undo_change(alice, chat.pk, FORCE)
+    patch_messages(alice, chat.pk, [Patch(id=turn.pk, delete=True)], UNCHECKED)
+    undo_change(alice, chat.pk, UNCHECKED)
     assert ensure_recall(alice, chat.pk, turn.pk).deleted
 
 
@@ -268,7 +268,7 @@ def test_a_branch_has_copies_of_the_cards_up_to_its_end(api, alice, chat, turn, 
     copied_ids = {str(pk) for pk in branch.messages.values_list("pk", flat=True)}
     stored = branch.recalls.get()
     assert {item["message"] for item in [*stored.memories, *stored.left_out]} <= {None, *copied_ids}
-    patch_messages(alice, chat.pk, [Patch(id=turn.pk, delete=True)], FORCE)
+    patch_messages(alice, chat.pk, [Patch(id=turn.pk, delete=True)], UNCHECKED)
     assert branch.recalls.count() == 1
     assert prompt(api, branch)["recall"]["text"] == "The key is made of glass."
 

@@ -93,7 +93,7 @@ def test_an_edited_text_survives_the_correction_of_its_turn_until_a_rerun(api, a
     prompt(api, chat)
     api.patch(url, {"text": "The key is made of glass."})
     assert api.get(url).json()["outdated"] is False
-    patch_messages(alice, chat.pk, [Patch({"mes": "What about the silver key?"}, id=turn.pk)], Guard(force=True))
+    patch_messages(alice, chat.pk, [Patch({"mes": "What about the silver key?"}, id=turn.pk)], Guard(optional=True))
     again = prompt(api, chat)
     assert (again["recall"]["text"], again["recall"]["outdated"]) == ("The key is made of glass.", True)
     assert "glass" in "".join(slot["text"] for slot in again["slots"])
@@ -109,12 +109,12 @@ def test_an_edited_text_survives_the_correction_of_its_turn_until_a_rerun(api, a
 
 def test_a_stored_recall_is_not_used_for_a_changed_turn(api, alice, chat, turn, url, monkeypatch):
     prompt(api, chat)
-    patch_messages(alice, chat.pk, [Patch({"mes": "Let us sleep."}, id=turn.pk)], Guard(force=True))
+    patch_messages(alice, chat.pk, [Patch({"mes": "Let us sleep."}, id=turn.pk)], Guard(optional=True))
     assert api.get(url).json()["outdated"] is True
     again = prompt(api, chat)
     assert (again["recall"]["edited"], again["recall"]["outdated"]) == (False, False)
     monkeypatch.setattr(assembly, "retrieve", lambda *args: (_ for _ in ()).throw(EmbeddingUnavailable))
-    patch_messages(alice, chat.pk, [Patch({"mes": "Let us wake."}, id=turn.pk)], Guard(force=True))
+    patch_messages(alice, chat.pk, [Patch({"mes": "Let us wake."}, id=turn.pk)], Guard(optional=True))
     nothing = prompt(api, chat)
     assert nothing["recall"] is None
     assert all(slot["text"] == "" for slot in nothing["slots"])
@@ -199,9 +199,9 @@ def test_a_deleted_turn_gets_no_recall(alice, memories):
 def test_a_deleted_message_that_is_brought_back_has_its_recall_card(api, chat, turn, url):
     prompt(api, chat)
     edited = api.patch(url, {"text": "The key is made of glass."}).json()
-    patch_messages(chat.owner, chat.pk, [Patch(id=turn.pk, delete=True)], Guard(force=True))
+    patch_messages(chat.owner, chat.pk, [Patch(id=turn.pk, delete=True)], Guard(optional=True))
     assert not Recall.objects.for_owner(chat.owner).exists()
-    undo_change(chat.owner, chat.pk, Guard(force=True))
+    undo_change(chat.owner, chat.pk, Guard(optional=True))
     restored = api.get(url).json()
     same = ("text", "edited", "source", "memories", "tokens")
     assert [restored[name] for name in same] == [edited[name] for name in same]
@@ -209,7 +209,7 @@ def test_a_deleted_message_that_is_brought_back_has_its_recall_card(api, chat, t
 
 def test_a_recall_deleted_while_it_is_edited_stays_deleted(chat, turn, memories):
     recall = recall_turn(chat, turn)
-    patch_messages(chat.owner_id, chat.pk, [Patch(id=turn.pk, delete=True)], Guard(force=True))
+    patch_messages(chat.owner_id, chat.pk, [Patch(id=turn.pk, delete=True)], Guard(optional=True))
     with pytest.raises(Missing):
         edit_recall(recall, "Mine.", turn_hash=recall.turn_hash)
     assert mark_reused(recall).text == recall.text

@@ -16,7 +16,7 @@ from apps.prompts.retrieval.related import Related
 from apps.prompts.turns import find_turn
 from tests.factories import make_chat, parsed
 
-FORCE = Guard(force=True)
+UNCHECKED = Guard(optional=True)
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_another_reply_uses_the_card_only_while_the_turn_has_its_text(alice, api
     text = prompt(api, chat)["recall"]["text"]
     append_messages(alice, chat.pk, [parsed("A reply.", is_user=False)])
     if edits:
-        patch_messages(alice, chat.pk, [Patch({"mes": "And the well?"}, id=turn.pk)], FORCE)
+        patch_messages(alice, chat.pk, [Patch({"mes": "And the well?"}, id=turn.pk)], UNCHECKED)
     monkeypatch.setattr(assembly, "retrieve", fail)
     again = prompt(api, chat)["recall"]
     assert (again and again["text"]) == (None if edits else text)

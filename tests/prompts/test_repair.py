@@ -15,7 +15,7 @@ from apps.prompts.repair_notes import pending_note
 from tests.factories import parsed
 
 HTMX = {"HTTP_HX_REQUEST": "true"}
-ANY = Guard(force=True)
+ANY = Guard(optional=True)
 
 
 @pytest.fixture

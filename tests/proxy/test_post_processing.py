@@ -9,6 +9,7 @@ from openai import OpenAI
 
 from apps.accounts.models import User
 from apps.chats.models import Message
+from tests.lanes import paired
 from tests.llm.scripted_server import ScriptedServer
 from tests.proxy.conftest import texts_of
 
@@ -78,13 +79,13 @@ def _merged(messages: Sequence[dict[str, str]]) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("depth", "note", "greeting"),
-    [(4, DEPTH_NOTE, True), (1, PLAIN_NOTE, True), (0, PLAIN_NOTE, False), (3, PLAIN_NOTE, False)],
+    ("mode", "begins"),
+    paired(MODES, [(4, DEPTH_NOTE, True), (1, PLAIN_NOTE, True), (0, PLAIN_NOTE, False), (3, PLAIN_NOTE, False)]),
 )
-@pytest.mark.parametrize("mode", MODES)
 def test_one_chat_has_what_was_said_and_no_instructions(
-    client: OpenAI, alice: User, upstream: ScriptedServer, mode: str, depth: int, note: str, greeting: bool
+    client: OpenAI, alice: User, upstream: ScriptedServer, mode: str, begins: tuple[int, str, bool]
 ) -> None:
+    depth, note, greeting = begins
     beginning = [GREETING] if greeting else []
     for turn, reply in enumerate(REPLIES):
         upstream.reply_with(reply)

@@ -288,7 +288,9 @@ def test_a_retry_after_an_error_stores_the_turn_once(ask: Ask, alice: User, upst
     assert texts_of(alice) == [["Hi", "Hello."]]
 
 
-def test_a_silent_upstream_is_a_timeout(ask: Ask, upstream: ScriptedServer) -> None:
+def test_a_silent_upstream_is_a_timeout(ask: Ask, upstream: ScriptedServer, connection: Connection) -> None:
+    connection.timeout = 1
+    connection.save()
     upstream.reply_with(Reply(text="late", delay=30))
     with pytest.raises(openai.InternalServerError) as raised:
         ask("Hi")
@@ -297,8 +299,10 @@ def test_a_silent_upstream_is_a_timeout(ask: Ask, upstream: ScriptedServer) -> N
 
 @pytest.mark.parametrize("fault", [{"break_after": 5}, {"stall_after": 5}])
 def test_a_reply_that_breaks_off_is_kept_as_partial(
-    client: OpenAI, alice: User, upstream: ScriptedServer, fault: dict[str, int]
+    client: OpenAI, alice: User, upstream: ScriptedServer, connection: Connection, fault: dict[str, int]
 ) -> None:
+    connection.timeout = 1
+    connection.save()
     upstream.reply_with(Reply(text="A long reply that breaks off in the middle.", piece=6, **fault))
     with pytest.raises(openai.APIError):
         list(client.chat.completions.create(model="x", messages=[{"role": "user", "content": "Go"}], stream=True))

@@ -24,7 +24,7 @@ from tests.llm.scripted_server import Reply, ScriptedServer, document
 from tests.replies.test_generations import generate, last
 
 SEARCH, READ = NAMES
-FORCE = Guard(force=True)
+UNCHECKED = Guard(optional=True)
 FACT = "The silver key lies under the seventh stone of the well."
 
 
@@ -94,7 +94,7 @@ def test_earlier_messages_are_read_by_number(connect, server, chat, tools):
 def test_what_is_kept_from_the_speaker_is_not_read(connect, server, chat, tools):
     """Nor found by a search."""
     tom = get_or_create_entity(chat, "Tom", "character")
-    patch_messages(chat.owner, chat.pk, [Patch({"mes": "Where? Tom hid the ring in the mill."}, index=0)], FORCE)
+    patch_messages(chat.owner, chat.pk, [Patch({"mes": "Where? Tom hid the ring in the mill."}, index=0)], UNCHECKED)
     Knowledge.objects.create(
         owner=chat.owner,
         chat=chat,
@@ -248,14 +248,14 @@ def test_a_lookup_without_a_recall_leaves_the_next_reply_its_own(connect, server
     server.reply_with(Reply(tools=((READ, '{"first": 0, "count": 9}'),)), "What?", "Under the stone.")
     generate(group, character=members[1])
     assert [one["found"] for one in lookups(group)] == [1]
-    patch_messages(alice, group.pk, [Patch(id=asked.pk, extra={"loci": None})], FORCE)
+    patch_messages(alice, group.pk, [Patch(id=asked.pk, extra={"loci": None})], UNCHECKED)
     generate(group, "swipe")
     assert FACT in server.of_kind("generation")[-1].prompt
 
 
 def test_the_preview_keeps_the_room_for_lookups_free(connect, server, chat, tools):
     connect(context_tokens=2048)
-    append_messages(chat.owner, chat.pk, [parsed("The well is deep. " * 40, is_user=True)] * 8, guard=FORCE)
+    append_messages(chat.owner, chat.pk, [parsed("The well is deep. " * 40, is_user=True)] * 8, guard=UNCHECKED)
 
     def tokens() -> int:
         return preview_prompt(Chat.objects.for_owner(chat.owner_id).get(pk=chat.pk)).total_tokens

@@ -90,15 +90,18 @@ def test_a_version_that_ended_while_its_message_was_deleted_comes_back_whole(
 @pytest.mark.parametrize("waits", [True, False], ids=["after its end", "while it comes"])
 def test_nothing_of_a_slow_reply_is_lost(kept_celery_worker, connect, server, chat, waits):
     connect(stream=True)
-    server.reply_with(Reply(WHOLE, pace=0.2, stream=True))
+    reply = Reply(WHOLE, pace=0.5, stream=True)
+    server.reply_with(reply)
     kept_celery_worker("replies")
     request_generation(chat.owner_id, chat.pk, mode="reply")
     until(lambda: last(chat).mes.startswith("It is"))
     assert is_partial(last(chat))
     rev = delete(chat)
     if waits:
+        reply.hurry.set()
         until(lambda: has_ended(chat))
     undo(chat, rev)
+    reply.hurry.set()
     until(lambda: has_ended(chat) and not is_partial(last(chat)))
     assert last(chat).mes.strip() == WHOLE.strip()
 

@@ -131,7 +131,7 @@ learnt = st.tuples(
 
 
 @pytest.mark.django_db
-@settings(max_examples=2 * WITH_DATABASE, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=WITH_DATABASE, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(learnt, min_size=8, max_size=24),
     st.lists(st.sampled_from(WORDS[:5]), unique=True, max_size=5),

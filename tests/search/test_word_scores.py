@@ -150,6 +150,7 @@ def migrate_at_the_end(done):
         connection.close()
 
 
+@pytest.mark.explore
 @pytest.mark.django_db(transaction=True)
 def test_a_search_within_a_transaction_and_the_migration_do_not_wait_for_each_other():
     given, done = connection.get_connection_params(), threading.Event()
