@@ -24,6 +24,7 @@ CHECK, NOTE = VersionedText.Kind.CONTINUITY, VersionedText.Kind.REPAIR
 @pytest.fixture
 def chat(owner: User) -> Chat:
     """Return a chat of which everything is read, in profile B with repair notes; runs are due after 50 messages."""
+    change_settings(owner, dict.fromkeys(("summary", "scenes", "epistemic", "arcs", "ledger"), False))
     chat = tell(owner, "FACT(2): Tom sells boats.", "I see.", "Good.")
     read(chat)
     profile_b = {"profile": "B", "continuity_repair": True, "extract_every": 50}
