@@ -13,7 +13,6 @@ export function followModel(room) {
     await window.htmx.ajax("GET", url, { source: menu, target: menu, swap: "outerHTML" });
     if (nameOf(room.querySelector(".model-menu")) !== before) window.htmx.trigger(document.body, "model-chosen");
   };
-  let isFresh = true; // the first look comes when the stream opens, just after the page came
-  const lookAgain = () => { if (!isFresh) look(); isFresh = false; };
-  follow({ user: document.body.dataset.user, headers }, (event) => event === "chats" && look(), lookAgain);
+  // Also once the stream opens: it may have been chosen since the page was made.
+  follow({ user: document.body.dataset.user, headers }, (event) => event === "chats" && look(), look);
 }
