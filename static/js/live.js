@@ -6,7 +6,6 @@ import { SyncState } from "./live/state.js";
 import { Troubles } from "./live/troubles.js";
 import { Turns } from "./live/turns.js";
 import { Replies } from "./live/replies.js";
-import { followModel } from "./live/model.js";
 import { followRuns } from "./live/runs.js";
 import { headers } from "./live/requests.js";
 import { say, sayWith } from "./menus.js";
@@ -36,7 +35,6 @@ function start() {
   composer.elements.speaker.addEventListener("change", play);
   takeImages(composer, room.dataset.chat);
   followRuns(room);
-  followModel(room);
   // The user may have signed in again in another tab.
   document.addEventListener("visibilitychange", () => sync.blocked && !document.hidden && sync.resume());
   sync.open({ integrity: room.dataset.integrity, rev: Number(room.dataset.rev) });

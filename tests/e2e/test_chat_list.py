@@ -8,7 +8,6 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from apps.accounts.models import User
 from apps.chats import operations
 from apps.chats.models import Chat
-from apps.llm.operations import create_connection
 from tests.conftest import WebServer
 from tests.e2e.test_live_chat import device
 from tests.factories import make_character, make_chat, parsed
@@ -82,27 +81,6 @@ def test_the_list_beside_a_conversation_follows_too(context: BrowserContext, ali
     operations.append_messages(alice, chats[0].pk, [parsed("The door is open.")])
     expect(page.locator(".beside-list .entry-title")).to_have_text(["First", "Third", "Second"])
     expect(page.locator(".beside-list [aria-current]")).to_contain_text("Third")
-
-
-def test_a_conversation_shows_the_model_that_was_chosen_elsewhere(
-    context: BrowserContext, alice: User, chats: list[Chat]
-):
-    first, second = (
-        create_connection(alice, name=name, base_url="http://127.0.0.1:9/v1", model=name) for name in ("one", "two")
-    )
-    page = context.new_page()
-    page.goto(f"/chats/{chats[2].pk}/")
-    expect(page.locator("#sync-state [data-words]")).to_have_text("Saved")
-    with page.expect_response(lambda reply: "/replies/" in reply.url):
-        operations.organize_chat(chats[2], connection=first)
-    expect(page.locator(".model-name")).to_have_text("one")
-    page.locator(".model-menu summary").focus()
-    operations.organize_chat(chats[2], connection=second)
-    expect(page.locator(".model-name")).to_have_text("two")
-    expect(page.locator(".model-menu summary")).to_be_focused()
-    page.keyboard.press("Enter")
-    operations.organize_chat(chats[2], connection=first)
-    expect(page.locator(".model-menu")).to_have_attribute("open", "")
 
 
 def test_several_chats_are_archived_by_keyboard_and_come_back(context: BrowserContext, chats: list[Chat]):

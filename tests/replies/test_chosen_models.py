@@ -21,7 +21,7 @@ from apps.replies.operations import request_generation
 from apps.replies.tasks import run_generation
 from apps.snapshots.operations import take_chat_snapshot
 from tests.conftest import site  # noqa: F401
-from tests.factories import UserFactory, make_chat
+from tests.factories import UserFactory
 from tests.snapshots.making import restored
 
 HTMX = {"HX-Request": "true"}
@@ -65,17 +65,6 @@ def test_the_model_is_chosen_in_the_head_of_the_chat(site, url, chat, desk):  # 
     assert site.post(url, {"connection": ""}).url == reverse("chats:detail", args=[chat.pk])
     chat.refresh_from_db()
     assert chat.connection is None
-
-
-def test_a_page_asks_whose_model_replies_after_it_was_chosen_elsewhere(site, url, chat, desk):  # noqa: F811
-    choose(chat, desk)
-    shown = site.get(url, headers=HTMX)
-    assert 'class="model-name">slow-and-good<' in shown.content.decode()
-    assert "autofocus" not in shown.content.decode()
-    assert "HX-Trigger" not in shown
-    assert "autofocus" in site.get(f"{url}?focused", headers=HTMX).content.decode()
-    theirs = reverse("chats:model", args=[make_chat(UserFactory(), "Hello.").pk])
-    assert site.get(theirs, headers=HTMX).status_code == 404
 
 
 def test_without_a_connection_there_is_no_menu(site, chat):  # noqa: F811
