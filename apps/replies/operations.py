@@ -93,7 +93,7 @@ def answer_sent(
     settle_ended(chat)
     if Generation.objects.for_owner(owner).filter(chat=chat).active().update(then_reply=True):
         return
-    before = Generation.objects.for_owner(owner).filter(chat=chat, pk=during).first()
+    before = Generation.objects.for_owner(owner).filter(chat=chat, pk=during).first() if during else None
     if before is not None and not _went_well(before):
         return
     last = visible_messages(chat).order_by("-index").first()
