@@ -67,8 +67,6 @@ def _create_generation(
         generation.prefix = message.mes if mode == Generation.Mode.CONTINUE else ""
     else:
         generation.speaker, generation.character = next_speaker(chat, character)
-        if mode == Generation.Mode.REPLY and chat.is_group and not generation.speaker:
-            raise Invalid.at("/character", "Everybody in this group is muted.")
     generation.follows = visible_messages(chat).order_by("-index").first()
     generation.save(force_insert=True)
     jobs.job_changed.send(Generation, job=generation, state=generation.state)
@@ -95,8 +93,8 @@ def answer_sent(
     settle_ended(chat)
     if Generation.objects.for_owner(owner).filter(chat=chat).active().update(then_reply=True):
         return
-    before = during and Generation.objects.for_owner(owner).filter(chat=chat, pk=during).first()
-    if before and not _went_well(before):
+    before = Generation.objects.for_owner(owner).filter(chat=chat, pk=during).first() if during else None
+    if before is not None and not _went_well(before):
         return
     last = visible_messages(chat).order_by("-index").first()
     if last is not None and last.is_user:
