@@ -13,6 +13,7 @@ from apps.accounts.models import User
 from apps.accounts.operations import create_token
 from tests.clients.driven import Driven
 from tests.clients.unreliable import Proxy, running_proxy
+from tests.lanes import further
 
 QUICK = RetryPolicy(first=0.02, longest=0.05, patience=20)
 # Certificates, which plain HTTP has none of, would take 20 ms to load.
@@ -47,6 +48,10 @@ def loci(proxy: Proxy, token: str) -> Iterator[Loci]:
 def portal() -> Iterator[BlockingPortal]:
     with start_blocking_portal() as portal:
         yield portal
+
+
+# Of a call that both clients have from the same function, as a test of these says, the gate tries one.
+plain_call = pytest.mark.parametrize("client", ["blocking", further("asyncio")], indirect=True)
 
 
 @pytest.fixture(params=["blocking", "asyncio"])

@@ -14,6 +14,7 @@ from apps.chats.operations import append_messages
 from apps.prompts.operations import ensure_recall
 from apps.snapshots.models import Snapshot
 from apps.snapshots.tasks import run_snapshot_job
+from tests.clients.conftest import plain_call
 from tests.factories import parsed
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -30,6 +31,7 @@ def ids(chat: Chat) -> list[str]:
     return [str(pk) for pk in chat.messages.order_by("index").values_list("pk", flat=True)]
 
 
+@plain_call
 def test_recalls_are_read_edited_made_again_and_deleted(client: Any, alice: User, chat: Chat) -> None:
     turn, reply = ids(chat)
     assert client.get_recall(str(chat.pk), reply) is None
@@ -45,6 +47,7 @@ def test_recalls_are_read_edited_made_again_and_deleted(client: Any, alice: User
         client.rerun_recall(str(chat.pk), reply)
 
 
+@plain_call
 def test_scenes_are_ended_changed_and_removed(client: Any, chat: Chat) -> None:
     scene = client.end_scene(str(chat.pk), ids(chat)[1], {"name": "The stone"})
     assert (scene["end"], scene["name"], scene["outdated"]) == (1, "The stone", None)
@@ -70,6 +73,7 @@ def test_snapshots_are_taken_read_downloaded_and_deleted(client: Any, alice: Use
         client.get_snapshot(taken["id"])
 
 
+@plain_call
 def test_data_of_other_swipes_is_written_and_what_is_absent_is_told_apart_from_null(client: Any, chat: Chat) -> None:
     name, message = str(chat.pk), ids(chat)[1]
     patches = [{"id": message, "add_swipe": {"mes": "Under the red one."}}]

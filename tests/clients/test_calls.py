@@ -27,7 +27,7 @@ from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import create_chat
 from apps.search.indexing import index_messages
-from tests.clients.conftest import PLAIN
+from tests.clients.conftest import PLAIN, plain_call
 from tests.clients.unreliable import Answer, Lost, Proxy, answering, losing_replies
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -38,6 +38,7 @@ FILE = b"""{"user_name":"Alice","character_name":"Mira","chat_metadata":{"note":
 """
 
 
+@plain_call
 def test_a_chat_is_made_read_changed_and_deleted(client: Any) -> None:
     made = client.create_chat("The heist", user_name="Alice", metadata={"mood": "calm"})
     assert client.get_chat(made["id"]) == made
@@ -59,6 +60,7 @@ def test_chats_are_listed_page_by_page(client: Any, alice: User) -> None:
     assert [chat["title"] for chat in client.chats(q="Chat 59")] == ["Chat 59"]
 
 
+@plain_call
 def test_messages_are_read_in_windows(client: Any, chat: dict[str, Any]) -> None:
     window = client.get_messages(chat["id"], -2)
     assert (window["from"], window["total"], window["integrity"]) == (1, 3, chat["integrity"])
@@ -77,6 +79,7 @@ def test_a_file_comes_back_as_it_was(client: Any) -> None:
         list(client.export_chat(str(uuid.uuid4())))
 
 
+@plain_call
 def test_writes_are_guarded(client: Any, chat: dict[str, Any]) -> None:
     done = client.append(chat["id"], [{"mes": "On."}], integrity=chat["integrity"])
     assert [place["index"] for place in done["appended"]] == [3]
@@ -91,6 +94,7 @@ def test_writes_are_guarded(client: Any, chat: dict[str, Any]) -> None:
     assert [entry["kind"] for entry in client.get_changes(chat["id"], done["rev"])["changes"]] == ["patch"]
 
 
+@plain_call
 def test_changes_of_many_pages_come_as_one(client: Any, chat: dict[str, Any]) -> None:
     for number in range(12):  # a message of 100 kB each, in pages of up to 1 MB
         client.append(chat["id"], [{"mes": f"{number} {'x' * 50_000}"}])
@@ -100,6 +104,7 @@ def test_changes_of_many_pages_come_as_one(client: Any, chat: dict[str, Any]) ->
     assert [int(text.split()[0]) for text in told] == list(range(12))
 
 
+@plain_call
 def test_conflicts_name_what_both_changed(client: Any, chat: dict[str, Any]) -> None:
     edit: Any = {"index": 1, "set": {"mes": "Gone."}}
     client.patch(chat["id"], [edit], integrity=chat["integrity"])
@@ -109,6 +114,7 @@ def test_conflicts_name_what_both_changed(client: Any, chat: dict[str, Any]) -> 
     assert [conflict["theirs"]["mes"] for conflict in caught.value.conflicts] == ["Gone."]
 
 
+@plain_call
 def test_bad_input_is_named(client: Any, chat: dict[str, Any]) -> None:
     with pytest.raises(Invalid) as caught:
         client.append(chat["id"], [{"mes": "fine"}, {"mes": "\ud800"}])
@@ -120,6 +126,7 @@ def test_a_wrong_token_is_told(proxy: Proxy) -> None:
         loci.list_chats()
 
 
+@plain_call
 def test_undo_and_branch(client: Any, chat: dict[str, Any]) -> None:
     branch = client.branch_chat(chat["id"], 1, title="Other end", checkpoint=True)
     assert (branch["title"], branch["message_count"], branch["parent"]) == ("Other end", 2, chat["id"])
@@ -129,6 +136,7 @@ def test_undo_and_branch(client: Any, chat: dict[str, Any]) -> None:
         client.undo(chat["id"], integrity=undone["integrity"])
 
 
+@plain_call
 def test_undo_names_its_write_and_takes_back_no_other(client: Any, chat: dict[str, Any]) -> None:
     deletion: Any = {"index": 2, "delete": True}
     deleted = client.patch(chat["id"], [deletion], integrity=chat["integrity"])
@@ -143,6 +151,7 @@ def test_undo_names_its_write_and_takes_back_no_other(client: Any, chat: dict[st
     assert client.undo(chat["id"], rev=again["rev"])["kind"] == "patch"
 
 
+@plain_call
 def test_metadata_by_merge_and_by_operations(client: Any, chat: dict[str, Any]) -> None:
     merged = client.patch_metadata(chat["id"], {"mood": None, "lamp": {"oil": 3}}, integrity=chat["integrity"])
     assert merged["metadata"] == {"lamp": {"lit": False, "oil": 3}}
@@ -154,6 +163,7 @@ def test_metadata_by_merge_and_by_operations(client: Any, chat: dict[str, Any]) 
     assert done["metadata"] == {"lamp": {"lit": False}}
 
 
+@plain_call
 def test_data_of_a_message(client: Any, chat: dict[str, Any], messages: Callable[[], list[Any]]) -> None:
     at = chat["id"], messages()[1]["id"], "weather"
     assert client.get_data(*at) == {}
@@ -167,6 +177,7 @@ def test_data_of_a_message(client: Any, chat: dict[str, Any], messages: Callable
     assert client.get_data(*at, swipe=0) == {"rain": True, "wind": None}
 
 
+@plain_call
 def test_the_recap_of_a_message(client: Any, chat: dict[str, Any], messages: Callable[[], list[Any]]) -> None:
     at = chat["id"], messages()[1]["id"]
     assert client.put_recap(*at, "She knew it.")["recap"]["edited"] is True
@@ -178,6 +189,7 @@ def test_the_recap_of_a_message(client: Any, chat: dict[str, Any], messages: Cal
     assert client.delete_recap(*at)["recap"]["text"] is None
 
 
+@plain_call
 def test_settings(client: Any) -> None:
     first = client.get_settings()
     client.patch_settings({"theme": "dark"}, integrity=first["integrity"])
@@ -188,6 +200,7 @@ def test_settings(client: Any) -> None:
     assert [(conflict["key"], conflict["theirs"]) for conflict in caught.value.conflicts] == [("theme", "dark")]
 
 
+@plain_call
 def test_memories(client: Any, chat: dict[str, Any], alice: User) -> None:
     index_messages(alice, Chat.objects.for_owner(alice).get())
     found = client.search_memories("the blue stone", chat=chat["id"], tiers=["messages"], limit=1)

@@ -6,11 +6,13 @@ import pytest
 from loci_client import Invalid
 
 from apps.accounts.models import User
+from tests.clients.conftest import plain_call
 from tests.factories import UserFactory, make_chat, make_memory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@plain_call
 def test_memories_are_stored_listed_corrected_and_deleted(client: Any) -> None:
     tea = client.create_memory("Alice drinks tea.", fields={"tags": ["food"], "metadata": {"cups": 3}})
     client.create_memory("Alice sails.", kind="event")
@@ -29,6 +31,7 @@ def test_memories_are_stored_listed_corrected_and_deleted(client: Any) -> None:
         client.list_memories(filter={"colour": "red"})
 
 
+@plain_call
 def test_a_long_list_is_read_page_by_page(client: Any, alice: User) -> None:
     chat = make_chat(alice, "Hello.")
     for number in range(201):
@@ -36,6 +39,7 @@ def test_a_long_list_is_read_page_by_page(client: Any, alice: User) -> None:
     assert len(client.list_memories(chat=str(chat.pk))) == 201
 
 
+@plain_call
 def test_a_memory_of_somebody_else_is_none(client: Any) -> None:
     other = make_memory(make_chat(UserFactory(), "Hello."), "A secret.")
     assert client.get_memory(str(other.pk)) is None
@@ -44,6 +48,7 @@ def test_a_memory_of_somebody_else_is_none(client: Any) -> None:
     assert other.deleted_at is None
 
 
+@plain_call
 def test_the_journal_is_written_read_corrected_and_deleted(client: Any) -> None:
     entry = client.write_entry("- The key was found.", period="2026-11-26")
     merged = client.write_entry("- The boat was sold.", period="2026-11-26")

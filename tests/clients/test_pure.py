@@ -9,6 +9,7 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from loci_client import AsyncChatSession, AsyncLoci, ChatSession, Loci
 from loci_client.errors import Gone, IntegrityConflict, Invalid, ProblemError, ServerError, Unavailable, error_of
 from loci_client.events import Event, EventParser, concerns
 from loci_client.messages import compact
@@ -35,6 +36,19 @@ def change(rev: int, *messages: Any, deleted: Any = (), metadata: Any = None, **
         "rev": rev, "integrity": str(rev), "messages": list(messages), "deleted": list(deleted), "metadata": metadata,
         **fields,
     }  # fmt: skip
+
+
+# Calls
+
+
+def calls_of(client: type) -> dict[str, Any]:
+    return {name: call.__wrapped__ for name, call in vars(client).items() if hasattr(call, "__wrapped__")}
+
+
+@pytest.mark.parametrize(("blocking", "asynchronous"), [(Loci, AsyncLoci), (ChatSession, AsyncChatSession)])
+def test_both_clients_have_each_call_from_the_same_function(blocking: type, asynchronous: type) -> None:
+    assert calls_of(blocking) == calls_of(asynchronous)
+    assert len(calls_of(blocking)) >= 8
 
 
 # Splices

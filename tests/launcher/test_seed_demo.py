@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import transaction
 from pytest_django.plugin import DjangoDbBlocker
 
 from apps.accounts.models import User
@@ -17,6 +16,7 @@ from apps.launcher.demo import readings, seeding
 from apps.memories.candidates import LEDGER_FIELDS
 from apps.memories.models import Arc, Entity, JournalEntry, Memory, Passage
 from apps.prompts.models import Recall
+from tests.database import stored_for_a_module
 
 SHORTER, PATH = list(seeding.STORY_FILES.items())[-1]
 
@@ -30,12 +30,11 @@ def short(monkeypatch):
 @pytest.fixture(scope="module")
 def seeded_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[str]:
     """What is printed when the shorter story is loaded, once for all tests, each of which undoes what it changes."""
-    with django_db_blocker.unblock(), transaction.atomic():
+    with stored_for_a_module(django_db_blocker):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(seeding, "STORY_FILES", {SHORTER: PATH})
             printed = seed()
         yield printed
-        transaction.set_rollback(True)
 
 
 @pytest.fixture
@@ -75,8 +74,12 @@ def test_the_stories_are_imported_and_get_memories_and_recalls(db, settings):
         assert all(index < row.message.index for index in said)
 
 
-def test_it_runs_once_completes_missing_parts_and_can_be_reset(seeded):
+def test_it_runs_once_completes_missing_parts_and_can_be_reset(seeded, monkeypatch, tmp_path):
     assert SHORTER in seeded
+    beginning = tmp_path / "beginning.jsonl"
+    beginning.write_text("".join(PATH.read_text(encoding="utf-8").splitlines(keepends=True)[:9]), encoding="utf-8")
+    monkeypatch.setattr(seeding, "STORY_FILES", {SHORTER: beginning})
+    assert SHORTER in seed(reset=True)
     before = set(Recall.objects.for_owner(demo()).values_list("pk", "updated_at"))
     assert seed() == ""
     assert set(Recall.objects.for_owner(demo()).values_list("pk", "updated_at")) == before
