@@ -268,6 +268,18 @@ test("a refused text that is tried again later replaces its own swipe, whole", a
   equal(server.messages[0].swipes, ["another", `${long}four`]);
 });
 
+test("the version before a new one is chosen while the page knows the new text alone", async () => {
+  const server = new MemoryServer("one");
+  const sync = await client(server, { load: false });
+  const [{ id }] = server.messages;
+  sync.track([{ id, mes: "one" }]);
+  await sync.addSwipe(id, { mes: "another" });
+  sync.track([{ id, mes: "another" }]);
+  await sync.selectSwipe(id, 0);
+  await until(() => sync.pending === 0);
+  equal([server.messages[0].mes, server.messages[0].swipe_id], ["one", 0]);
+});
+
 test("a message hidden offline stays no question where somebody changes its text", async () => {
   const server = new MemoryServer("one", "two");
   const sync = await client(server, { load: false });

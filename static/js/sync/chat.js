@@ -227,11 +227,19 @@ export class ChatSync extends ChatState {
 
   /** @param {string} id @param {number[]} order the old positions in their new order */
   orderSwipes(id, order) {
-    return this.#now({ type: "swipe_order", id, value: order, texts: this.message(id)?.swipes ?? order.map(() => null) });
+    return this.#now({ type: "swipe_order", id, value: order, texts: this.#swipesOf(id) ?? order.map(() => null) });
   }
 
   #swipeText(id, position) {
-    return this.message(id)?.swipes?.[position] ?? null;
+    return this.#swipesOf(id)?.[position] ?? null;
+  }
+
+  /**
+   * The texts of a message's swipes; undefined where they aren't known. A message that was tracked by its active swipe
+   * alone may hold a swipe already that is laid over it, or have others.
+   */
+  #swipesOf(id) {
+    return this.replica.get(id)?.swipes && this.message(id).swipes;
   }
 
   #now(edit) {
