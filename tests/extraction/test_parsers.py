@@ -193,7 +193,7 @@ def test_wrapped_lines_are_joined(form: Format, data: st.DataObject) -> None:
     item = data.draw(form.lines)
     line = form.show(item)
     begins = max(line.find("]"), line.find(": ") if form.show is format_relationship else 0) + 20
-    gaps = [match.start() for match in re.finditer(r" (?=[^\[\s—])", line) if match.start() > begins]
+    gaps = [match.start() for match in re.finditer(r"(?<![。.!?！？]) (?=[^\[\s—])", line) if match.start() > begins]
     for gap in data.draw(st.lists(st.sampled_from(gaps), max_size=4, unique=True)) if gaps else []:
         line = f"{line[:gap]}\n{line[gap + 1 :]}"
     assert form.read(data.draw(st.sampled_from(["{}", "- {}", "> {}", "**{}**"])).format(line)) == ([item], [])

@@ -297,7 +297,7 @@ def test_a_message_that_is_deleted_and_brought_back(owner: User) -> None:
 def test_every_layer_takes_back_what_a_swipe_took_away_and_derives_it_anew(index: int, owner: User) -> None:
     full, without = tell(owner, *STORY), tell(owner, *_without(index))
     for chat in (full, without):
-        tune(chat, chunk=8)
+        tune(chat, chunk=5)
         assert read(chat).state == "succeeded"
     whole = standing(full)
     swipe(full, index, "They talked on.")
