@@ -93,8 +93,8 @@ def forget_deadline(task_id: str, **kwargs: object) -> None:
 def end_if_overdue() -> None:
     """End the process if a running task has not ended in time, and give that task up, as large workers do.
 
-    One that always hangs would else come again each time, and end the work of all queues. What it was to do is found by
-    the sweeps; a job fails once it has been claimed too often.
+    One that always hangs would else come again each time, and end the work of all queues. A job is claimed again by the
+    sweeps, and fails once it has been claimed too often.
     """
     now = monotonic()
     overdue = {key[0]: name for key, (deadline, name) in list(deadlines.items()) if deadline < now}
@@ -110,9 +110,11 @@ def end_if_overdue() -> None:
 
 def _acknowledge(task_ids: Container[str]) -> None:
     """Take tasks that run from their queues."""
-    for request in list(state.active_requests):
-        if request.id in task_ids:
-            request.acknowledge()
+    while True:
+        with suppress(RuntimeError):  # the set changes while it is read: other tasks begin and end
+            for request in [request for request in state.active_requests if request.id in task_ids]:
+                request.acknowledge()
+            return
 
 
 def run() -> int:

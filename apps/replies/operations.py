@@ -1,5 +1,6 @@
 """Request and stop generations, and write their text to the chat."""
 
+import datetime as dt
 from typing import Any
 from uuid import UUID
 
@@ -21,9 +22,12 @@ from apps.prompts.turns import visible_messages
 from apps.prompts.witnessing import require_member
 from apps.replies.continuations import continued
 from apps.replies.models import Generation, GenerationPreset
-from apps.replies.speakers import next_speaker, speaker_of
+from apps.replies.speakers import is_mute, next_speaker, speaker_of
 
 UNCHECKED = Guard(optional=True)
+ON_ITS_WAY = dt.timedelta(
+    seconds=10
+)  # that a message takes to arrive; a reply stopped meanwhile was meant to be the last
 WORKER_LOST = gettext_noop("The worker that wrote the reply was lost.")
 GENERATION_KEY = "generation"  # in ``extra`` of a swipe: the id of the generation that wrote it
 RUN_TASK = "apps.replies.tasks.run_generation"
@@ -52,6 +56,8 @@ def request_generation(
     settle_ended(chat)
     if Generation.objects.for_owner(owner).filter(chat=chat).active().exists():
         raise Conflict(gettext("A reply is being written in this chat. Wait for it, or stop it."))
+    if mode == Generation.Mode.REPLY and character is None and is_mute(chat):
+        raise Invalid.at("/character", gettext("Everybody in this group is muted."))
     return _create_generation(chat, mode=mode, character=character, preset=preset)
 
 
@@ -86,17 +92,17 @@ def answer_sent(
 ) -> None:
     """Request a reply to the message that the user has just sent; if one is being written, once that has ended.
 
-    Do nothing if the message is answered already, or if it was sent ``during`` a generation that was stopped or failed
-    before this request came. Raise as ``request_generation``.
+    Do nothing if the message is answered already, or if it was sent ``during`` a reply that was stopped or failed before
+    this request came. Raise as ``request_generation``.
     """
     chat = lock_chat(owner, chat_id)  # a reply that ends now is settled, with what follows it, before or after this
     settle_ended(chat)
     if Generation.objects.for_owner(owner).filter(chat=chat).active().update(then_reply=True):
         return
-    before = Generation.objects.for_owner(owner).filter(chat=chat, pk=during).first() if during else None
-    if before is not None and not _went_well(before):
-        return
     last = visible_messages(chat).order_by("-index").first()
+    before = Generation.objects.for_owner(owner).filter(chat=chat, pk=during).first() if during else None
+    if before is not None and last is not None and _was_stopped_after(before, last):
+        return
     if last is not None and last.is_user:
         request_generation(owner, chat_id, mode=Generation.Mode.REPLY, character=character, preset=preset)
 
@@ -167,8 +173,15 @@ def _answer_waiting(chat: Chat, ended: Generation) -> None:
     """
     last = visible_messages(chat).order_by("-index").first()
     is_waiting = last is not None and last.is_user and last.pk != ended.follows_id
-    if _went_well(ended) and is_waiting and reply_connection(chat) is not None:
+    if _went_well(ended) and is_waiting and reply_connection(chat) is not None and not is_mute(chat):
         _create_generation(chat, mode=Generation.Mode.REPLY, character=None, preset=ended.preset)
+
+
+def _was_stopped_after(ended: Generation, message: Message) -> bool:
+    """Return whether a reply was stopped, or failed, when ``message`` had been sent. It may have come later than that."""
+    if ended.mode == Generation.Mode.IMPERSONATE or _went_well(ended) or ended.finished_at is None:
+        return False
+    return ended.finished_at > message.created_at - ON_ITS_WAY
 
 
 def _went_well(ended: Generation) -> bool:

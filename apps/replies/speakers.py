@@ -31,6 +31,11 @@ def next_speaker(chat: Chat, character: Character | None) -> tuple[str, Characte
     return chosen.name, chosen.character or character_of_participant(chat.owner_id, chat.pk, chosen.name)
 
 
+def is_mute(chat: Chat) -> bool:
+    """Return whether the chat is a group of which everybody is muted."""
+    return chat.is_group and not chat.participants.filter(muted=False).exists()
+
+
 def speaker_of(chat: Chat, message: Message, character: Character | None) -> tuple[str, Character | None]:
     """Return the name and the character of a reply that is written again or continued: in a group, those it has."""
     if chat.is_group:

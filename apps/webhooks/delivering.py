@@ -39,7 +39,7 @@ HEADERS = ALLOWED_HEADERS | {"webhook-id", "webhook-timestamp", "webhook-signatu
 def deliver_due(webhook: Webhook) -> Webhook | None:
     """Send what is due, oldest first, unless another worker does, or the owner has no place.
 
-    Return the webhook of the owner that is to be served next: this one if more is due, else one that may have waited.
+    Return the webhook of the owner that is to be served next: one that may have waited, else this one if more is due.
     """
     holder, lease, places = uuid.uuid4(), lease_of_deliveries(webhook), lease_of_places(webhook)
     if not webhook.active or leases.take(lease, holder, LEASE) is None:
@@ -55,9 +55,8 @@ def deliver_due(webhook: Webhook) -> Webhook | None:
     finally:
         leases.release(places, holder)
         leases.release(lease, holder)
-    if len(due) == BATCH:
-        return webhook
-    return _waiting(webhook) if due else None
+    # The others come first, or a receiver that never answers would keep the owner's places.
+    return (_waiting(webhook) if due else None) or (webhook if len(due) == BATCH else None)
 
 
 def _waiting(served: Webhook) -> Webhook | None:

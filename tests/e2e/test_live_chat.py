@@ -195,6 +195,22 @@ def test_a_window_that_is_newer_than_the_page_leaves_out_no_message(context: Bro
     assert shown == list(range(len(shown)))
 
 
+def test_a_page_of_many_turns_keeps_all_of_them_when_one_is_deleted_elsewhere(context: BrowserContext, alice: User):
+    chat = make_chat(alice, *[f"Turn {number}." for number in range(300)], character=make_character(alice))
+    page = open_chat(context, chat)
+    shown = page.locator("#messages .turn[data-id]")
+    while shown.count() < 250:
+        count = shown.count()
+        page.locator("#scroller").evaluate("it => { it.scrollTop = 0; }")
+        wait_for(page, lambda count=count: shown.count() > count)
+    page.wait_for_load_state()
+    first = int(shown.first.get_attribute("data-index") or 0)
+    patch_messages(alice, chat.pk, [Patch(index=280, delete=True)], OLD)
+    expect(page.locator("[data-count]")).to_have_text("299 messages")
+    indexes = shown.evaluate_all("turns => turns.map(({dataset}) => +dataset.index)")
+    assert indexes in [list(range(start, 299)) for start in range(first + 1)]
+
+
 def wait_for(page: Page, holds: Callable[[], object]) -> None:
     """Wait until ``holds`` returns something true, while the page's events are treated."""
     deadline = time.monotonic() + PATIENCE

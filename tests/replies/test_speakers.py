@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from apps.chats.models import Lorebook, Message
 from apps.chats.operations import add_participant, append_messages, update_participant
 from apps.replies.models import Generation
-from apps.replies.operations import request_generation
+from apps.replies.operations import answer_sent, request_generation, settle
 from apps.replies.speakers import position_in_turn, without_name
 from apps.replies.tasks import run_generation
 from tests.factories import make_character, parsed
@@ -170,3 +170,17 @@ def test_a_group_of_which_everybody_is_muted_says_so(api, connect, group):
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (400, "/character")
     assert api.post(f"/api/v1/chats/{group.pk}/prompt/preview/", {}, format="json").status_code == 200
     assert api.post(f"/api/v1/chats/{group.pk}/reply/", {"mode": "impersonate"}, format="json").status_code == 202
+
+
+def test_a_reply_ends_though_everybody_was_muted_while_the_user_waited_for_another(connect, alice, group):
+    connect()
+    first = request_generation(alice, group.pk, mode="reply")
+    append_messages(alice, group.pk, [parsed("And the key?", is_user=True)])
+    answer_sent(alice, group.pk)
+    for name in ("Mira", "Salt"):
+        change(group, name, muted=True)
+    Generation.objects.for_owner(alice).update(state="succeeded")
+    first.refresh_from_db()
+    settle(first)
+    first.refresh_from_db()
+    assert (first.settled, Generation.objects.for_owner(alice).count()) == (True, 1)

@@ -23,7 +23,7 @@ from apps.moderation.roles import MODERATORS
 from apps.moderation.targets import find_target
 from apps.sync.live import CHANNEL
 from apps.webhooks import delivering
-from apps.webhooks.delivering import deliver_due, lease_of_deliveries
+from apps.webhooks.delivering import BATCH, deliver_due, lease_of_deliveries
 from apps.webhooks.models import Delivery, Webhook
 from apps.webhooks.tasks import deliver, sweep_deliveries
 from tests.contract.conftest import client_of
@@ -228,6 +228,18 @@ def test_slow_receivers_of_one_owner_take_no_worker_from_another(
             receiver.goes_on.set()
     drain("models")
     assert len(receiver.calls) == 4, "those without a place come next"
+
+
+def test_one_receiver_with_many_deliveries_due_does_not_keep_the_place_of_the_others(
+    api: APIClient, receiver: Receiver
+) -> None:
+    for number in range(2):
+        add_webhook(api, f"{receiver.url}/{number}", ["memory.added"])
+    for number in range(BATCH + 1):
+        remember(api, f"Mira hid key number {number}.")
+    first, second = Webhook.objects.for_owner(api.user).order_by("pk")
+    assert deliver_due(first) == second
+    assert deliver_due(second) == first
 
 
 def test_nobody_is_told_of_another_account(api: APIClient, receiver: Receiver) -> None:

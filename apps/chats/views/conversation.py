@@ -27,7 +27,6 @@ from apps.chats.quotas import QuotaExceeded
 from apps.chats.views.access import own_chat, own_message, wants_partial
 
 LISTED_CHATS = 30  # shown in the sidebar of the conversation
-MAX_TURNS = 400  # turns that a page may reload at once
 CONFLICTS = (IntegrityConflict, PatchConflict, HistoryGone)
 
 
@@ -90,10 +89,10 @@ def window(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 @login_required
 @require_safe
 def turns(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Render the turns from index ``?from=`` up to ``?to=``, at most MAX_TURNS."""
+    """Render the turns from index ``?from=`` up to ``?to=``, as many as one window may have."""
     chat = own_chat(request, chat_id)
     start, end = (_parse_index(request.GET.get(name), chat) or 0 for name in ("from", "to"))
-    excerpt = pages.excerpt_of(request.user, chat.pk, start, min(max(end - start, 0), MAX_TURNS))
+    excerpt = pages.excerpt_of(request.user, chat.pk, start, max(end - start, 0))
     return _window(request, excerpt)
 
 

@@ -52,8 +52,10 @@ export class Turns {
     // Places in a window of another state of the chat are not those of the turns beside it. A change told later may name
     // only what the window has brought already.
     const rev = reply?.getResponseHeader("Loci-Rev");
-    if (rev && Number(rev) !== this.#sync.state?.rev) this.#pending.all = true;
+    if (!rev || Number(rev) === this.#sync.state?.rev) return;
+    this.#pending.all = true;
     this.#refresh();
+    this.#sync.lookForChanges(); // or each window would be of another state, until the stream tells of it
   }
 
   /** Return the element of a message, if it is on the page. @param {string} id */
@@ -166,11 +168,27 @@ export class Turns {
     const turns = shown();
     const from = Number(turns[0]?.dataset.index ?? 0);
     const to = showsEnd() ? 1e8 : endOfShown() + (turns.some(isBusy) ? MARGIN : 0);
-    const parts = await fetchPart(`${this.#url}turns/?from=${from}&to=${to}`);
+    const parts = await this.#read(from, to);
     if (!parts) return;
     const old = new Map(shown().map((turn) => [turn.dataset.id, turn]));
     const added = parts.filter((part) => part.matches(".turn") && !old.has(part.dataset.id));
     this.#put(() => arrange(parts.map((part) => this.#kept(old.get(part.dataset.id), part))), added);
+  }
+
+  /** Return the turns from an index up to another one, or to the chat's end, with the edges around them; null on failure. */
+  async #read(from, to) {
+    const all = [];
+    for (let at = from, isLast = false; !isLast;) {
+      const parts = await fetchPart(`${this.#url}turns/?from=${at}&to=${to}`); // no more than one reply holds
+      const end = parts?.find(({ id }) => id === "tail");
+      if (!end) return null;
+      const next = Number(end.querySelector("[name=next]").value);
+      isLast = next >= to || next === at || !end.querySelector("[data-near]");
+      const isInner = (part) => part.matches(".edge") && (part === end ? !isLast : at > from);
+      all.push(...parts.filter((part) => !isInner(part)));
+      at = next;
+    }
+    return all;
   }
 
   /** Return the turn to keep on the page: the old one if it is unchanged or being edited, else the new one. */
