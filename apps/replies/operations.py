@@ -25,9 +25,8 @@ from apps.replies.models import Generation, GenerationPreset
 from apps.replies.speakers import is_mute, next_speaker, speaker_of
 
 UNCHECKED = Guard(optional=True)
-ON_ITS_WAY = dt.timedelta(
-    seconds=10
-)  # that a message takes to arrive; a reply stopped meanwhile was meant to be the last
+# That a message takes to arrive: who stops a reply meanwhile wants no other.
+ON_ITS_WAY = dt.timedelta(seconds=10)
 WORKER_LOST = gettext_noop("The worker that wrote the reply was lost.")
 GENERATION_KEY = "generation"  # in ``extra`` of a swipe: the id of the generation that wrote it
 RUN_TASK = "apps.replies.tasks.run_generation"
@@ -92,8 +91,8 @@ def answer_sent(
 ) -> None:
     """Request a reply to the message that the user has just sent; if one is being written, once that has ended.
 
-    Do nothing if the message is answered already, or if it was sent ``during`` a reply that was stopped or failed before
-    this request came. Raise as ``request_generation``.
+    Do nothing if the message is answered already, or if it was sent ``during`` a reply that was stopped or failed
+    before this request came. Raise as ``request_generation``.
     """
     chat = lock_chat(owner, chat_id)  # a reply that ends now is settled, with what follows it, before or after this
     settle_ended(chat)
@@ -178,7 +177,7 @@ def _answer_waiting(chat: Chat, ended: Generation) -> None:
 
 
 def _was_stopped_after(ended: Generation, message: Message) -> bool:
-    """Return whether a reply was stopped, or failed, when ``message`` had been sent. It may have come later than that."""
+    """Return whether a reply was stopped, or failed, when ``message`` had been sent. It may have arrived later."""
     if ended.mode == Generation.Mode.IMPERSONATE or _went_well(ended) or ended.finished_at is None:
         return False
     return ended.finished_at > message.created_at - ON_ITS_WAY

@@ -204,6 +204,7 @@ def _run_step(context: Context, step: Step) -> str:
     Raise MessagesChanged, Missing, GenerationFailed, ClaimLost.
     """
     stage, window = step.stage, step.window
+    jobs.heartbeat(context.run, stage=stage.name)
     for attempt in range(1, MAX_ATTEMPTS + 1):
         character = step.member or context.chat.character
         context.begin_step(stage.name, character, window, partial(_abort_if_changed, context, window))

@@ -149,7 +149,7 @@ class Asker:
         """
 
         def heartbeat() -> None:
-            jobs.heartbeat(self.run, stage=self.stage)
+            jobs.heartbeat(self.run)
             self.watch()
 
         heartbeat()
