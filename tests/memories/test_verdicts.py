@@ -250,9 +250,10 @@ def test_from_which_likelihood_a_comparison_decides(superseded: float, duplicate
 def test_a_statement_in_the_same_words_is_a_repetition(old: str, new: str, outcome: Outcome) -> None:
     assert compared(Scales(0.15, 0.5), old, new).outcome == outcome
     if old.isascii() and outcome == Outcome.RECONFIRMED:
-        assert judge([line(new)], [[known(old, 1.0)]], unit(0.0), compare=here)[0].outcome == outcome
+        batch = CandidateBatch([line(new)], [[known(old, 1.0)]], unit(0.0))
+        assert judge(batch, compare=here)[0].outcome == outcome
     lines = [line(old, source=1), line(new, source=2)]
-    _, second = judge(lines, [[], []], unit(0.0, 0.0), compare=Scales(0.15, 0.5))
+    _, second = judge(CandidateBatch(lines, [[], []], unit(0.0, 0.0)), compare=Scales(0.15, 0.5))
     assert second.outcome == (Outcome.PASSED if outcome == Outcome.PASSED else Outcome.REJECTED)
 
 
