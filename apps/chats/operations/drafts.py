@@ -10,7 +10,6 @@ from apps.chats.message_data.layout import forget_layout
 from apps.chats.message_data.namespaces import DataChange, check_extra, ends_scene, is_left_out, swipe_position
 from apps.chats.message_data.parsed import ParsedSwipe
 from apps.chats.models import Message, Swipe
-from apps.chats.operations.message_states import message_state
 from apps.chats.operations.patches import Patch
 from apps.chats.scenes import with_scene_of
 from apps.common.documents import merge_patch
@@ -128,3 +127,34 @@ class Draft:
             message.left_out = is_left_out(self.active.extra)
         if message.layout:
             message.layout = forget_layout(message.layout, self._changed_keys)
+
+
+def message_state(message: Message, swipes: Sequence[Swipe]) -> dict[str, Any]:
+    """Return all stored fields of a message as JSON, from which undo restores it. ``swipes`` are ordered."""
+    return {
+        "id": str(message.pk),
+        "index": message.index,
+        "rev": message.rev,
+        "name": message.name,
+        "participant": str(message.participant_id) if message.participant_id else None,
+        "is_user": message.is_user,
+        "is_system": message.is_system,
+        "withheld": message.withheld,
+        "send_date": message.send_date,
+        "swipe_id": message.swipe_id,
+        "layout": message.layout,
+        "created_at": message.created_at.isoformat(),
+        "swipes": [swipe_state(swipe) for swipe in swipes],
+    }
+
+
+def swipe_state(swipe: Swipe) -> dict[str, Any]:
+    """Return the stored fields of a swipe as JSON."""
+    return {
+        "id": str(swipe.pk),
+        "mes": swipe.mes,
+        "extra": swipe.extra,
+        "info": swipe.info,
+        "instance": swipe.instance,
+        "created_at": swipe.created_at.isoformat(),
+    }

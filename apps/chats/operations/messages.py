@@ -21,8 +21,7 @@ from apps.chats.locking import (
 )
 from apps.chats.message_data.parsed import ParsedMessage
 from apps.chats.models import Chat, ChatChange, Message, Swipe
-from apps.chats.operations.drafts import Draft
-from apps.chats.operations.message_states import swipe_state
+from apps.chats.operations.drafts import Draft, swipe_state
 from apps.chats.operations.patches import Patch
 from apps.chats.operations.patching import Batch, save_order
 from apps.chats.queries.changes import Changes, HistoryGone, changes_since, rev_of
