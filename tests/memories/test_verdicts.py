@@ -252,6 +252,8 @@ def test_a_statement_in_the_same_words_is_a_repetition(old: str, new: str, outco
     if old.isascii() and outcome == Outcome.RECONFIRMED:
         batch = CandidateBatch([line(new)], [[known(old, 1.0)]], unit(0.0))
         assert judge(batch, compare=here)[0].outcome == outcome
+        deleted = CandidateBatch([line(new)], [[known(old, 1.0, inactive=True)]], unit(0.0))
+        assert judge(deleted, compare=here)[0].outcome == Outcome.REJECTED
     lines = [line(old, source=1), line(new, source=2)]
     _, second = judge(CandidateBatch(lines, [[], []], unit(0.0, 0.0)), compare=Scales(0.15, 0.5))
     assert second.outcome == (Outcome.PASSED if outcome == Outcome.PASSED else Outcome.REJECTED)

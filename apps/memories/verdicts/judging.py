@@ -197,8 +197,7 @@ def _is_repetition(batch: _Batch, candidate: Candidate, known: KnownStatement) -
         return False  # a new version of what a person deleted is not wanted either
     if known.is_removed and _says_what_was_removed(known, candidate):
         return True
-    # The comparison was fitted to statements in other words. What held once may hold again.
-    if not (known.memory and known.memory.inactive) and _plain(known.text) == _plain(candidate.text):
+    if _plain(known.text) == _plain(candidate.text):  # the comparison was fitted to statements in other words
         return True
     if batch.comparisons is None:
         limits = batch.thresholds
