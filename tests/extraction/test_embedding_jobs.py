@@ -2,8 +2,9 @@
 
 import datetime as dt
 import io
+import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,12 +15,13 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.common import jobs
-from apps.common.jobs import ClaimLost
+from apps.common.jobs import ClaimLost, progress
 from apps.common.scoping import system_scope
 from apps.extraction import tasks
 from apps.extraction.jobs import embedding_jobs
 from apps.extraction.models import EmbeddingJob
-from apps.llm.backends import selection
+from apps.llm.backends import connected, selection
+from apps.llm.backends.connected import ConnectedEmbedder
 from apps.llm.backends.selection import embedder_for
 from apps.llm.embeddings import get_embedder
 from apps.llm.models import Connection
@@ -258,6 +260,29 @@ def test_a_job_of_a_killed_worker_is_taken_up_where_it_was(
     assert len([text for text in asked if text in TEXTS]) <= 4 + len(TEXTS)  # the two first ones not again
     with pytest.raises(ClaimLost):
         list(embedding_jobs.run_batches(claimed))  # the dead one comes back, and finds its claim gone
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_whose_batch_takes_many_calls_is_not_lost(
+    owner: User, chat: Chat, connection: Connection, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "HEARTBEAT_INTERVAL", 0.05)
+    use_for(connection, embeddings=True)
+    job = started(owner)
+    row, past = EmbeddingJob.objects.for_owner(owner), timezone.now() - dt.timedelta(hours=1)
+
+    class SlowEmbedder(ConnectedEmbedder):
+        def _embed_batch(self, texts: Sequence[str], is_query: bool) -> Any:
+            row.update(heartbeat_at=past)
+            deadline = time.monotonic() + 30
+            while row.get().heartbeat_at == past:
+                assert time.monotonic() < deadline, "no heartbeat"
+                time.sleep(0.02)
+            return super()._embed_batch(texts, is_query)
+
+    monkeypatch.setattr(connected, "ConnectedEmbedder", SlowEmbedder)
+    assert done(job).state == "succeeded"
+    assert models_of(owner) == {connection.vector_space}
 
 
 def test_a_cancel_stops_between_two_batches(owner: User, chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:

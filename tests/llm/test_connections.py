@@ -250,9 +250,12 @@ def test_vectors_of_a_server_are_unit_rows_in_order(connect: Connect, server: Sc
         [{"index": "1", "embedding": [0, 1]}, {"index": "0", "embedding": [1, 0]}],
         [{"index": 1.0, "embedding": [0, 1]}, {"index": 0.0, "embedding": [1, 0]}],
         [{"index": None, "embedding": [1, 0]}, {"index": "x", "embedding": [0, 1]}],
+        [{"index": 1, "embedding": [1, 0]}, {"embedding": [0, 1]}],
+        [{"index": 1, "embedding": [1, 0]}, {"index": 1, "embedding": [0, 1]}],
+        [{"index": 9, "embedding": [1, 0]}, {"index": 0, "embedding": [0, 1]}],
         [{"index": 0, "embedding": "AACAPwAAAAA="}, {"index": 1, "embedding": "AAAAAAAAgD8="}],
     ],
-    ids=["texts", "fractions", "none", "base64"],
+    ids=["texts", "fractions", "none", "one", "the same", "others", "base64"],
 )
 def test_vectors_are_matched_to_their_texts_however_a_server_writes_them(
     connect: Connect, server: ScriptedServer, alice, items
@@ -268,35 +271,112 @@ def test_empty_and_long_texts_are_adapted_for_embedding(connect: Connect, server
     assert [len(text) for text in server.requests[-1].body["input"]] == [1, 1, 2, 6000]
 
 
+def more_than(number: int) -> Callable[[list[str]], bool]:
+    return lambda sent: len(sent) > number
+
+
+def longer_than(length: int) -> Callable[[list[str]], bool]:
+    return lambda sent: max(map(len, sent)) > length
+
+
+def in_all(length: int) -> Callable[[list[str]], bool]:
+    return lambda sent: sum(map(len, sent)) > length
+
+
 @pytest.mark.parametrize(
-    ("said", "is_too_much", "most"),
+    ("status", "said", "is_too_much", "most"),
     [
-        ("batch size is invalid, it should not be larger than 10.", lambda sent: len(sent) > 10, (8, 6000)),
-        ("input batch size 64 > maximum allowed batch size 32", lambda sent: len(sent) > 32, (32, 6000)),
-        ("This model's maximum context length is 512 tokens.", lambda sent: max(map(len, sent)) > 2000, (64, 1500)),
-        ("input (900 tokens) is too large to process. increase the physical batch size (current batch size: 512)",
-         lambda sent: max(map(len, sent)) > 2000, (64, 1500)),
-        ("the input length exceeds the context length", lambda sent: max(map(len, sent)) > 3000, (64, 3000)),
+        (400, "batch size is invalid, it should not be larger than 10.", more_than(10), (8, 6000)),
+        (413, "input batch size 64 > maximum allowed batch size 32", more_than(32), (32, 6000)),
+        (400, "invalid request: total number of texts must be at most 16 - received 64", more_than(16), (16, 6000)),
+        (400, "Invalid 'input': array too long. Expected an array with maximum length 10.", more_than(10), (8, 6000)),
+        (400, "This model's maximum context length is 512 tokens.", longer_than(2000), (64, 1500)),
+        (413, "Input validation error: `inputs` must have less than 512 tokens.", longer_than(2000), (64, 1500)),
+        (500, "input (900 tokens) is too large to process. increase the physical batch size (current batch size: 512)",
+         longer_than(2000), (64, 1500)),
+        (500, "the input length exceeds the context length", longer_than(3000), (64, 3000)),
+        (400, "Too many tokens in batch. Max is 16384 got 20000", in_all(6100), (32, 6000)),
+        (400, "Too many tokens overall, split into more batches.", in_all(6100), (32, 6000)),
+        (413, "Request body too large for text-embedding-3. Max size: 64000 tokens.", in_all(6100), (32, 6000)),
+        (413, "Request Entity Too Large", in_all(6100), (32, 6000)),
+        (413, "length limit exceeded", in_all(6100), (32, 6000)),
+        (413, "", in_all(6100), (32, 6000)),
+        (400, "Invalid 'input': Requested 416735 tokens, max 300000 tokens per request", in_all(6100), (32, 6000)),
+        (400, "The max allowed tokens per submitted batch is 120000.", in_all(6100), (32, 6000)),
+        (422, "The input is too long.", in_all(6100), (32, 6000)),
     ],
-    ids=["ten", "32", "vllm", "llama.cpp", "ollama"],
 )  # fmt: skip
 def test_a_server_is_sent_as_many_and_as_long_texts_as_it_takes(
-    connect: Connect, server: ScriptedServer, alice, said, is_too_much, most
+    connect: Connect, server: ScriptedServer, alice, status, said, is_too_much, most
 ):
     connect()
-    server.reply_to(lambda request: is_too_much(request.body["input"]), Reply(said, status=400))
-    texts = [f"ship {number}" for number in range(70)] + ["ship " * 2000]
+    server.reply_to(lambda request: is_too_much(request.body["input"]), Reply(said, status=status))
+    texts = [f"ship {number} ".ljust(100, ".") for number in range(70)] + ["ship " * 2000]
     embedder = embedder_for(alice)
-    vectors = embedder.embed(texts)
-    assert vectors.shape == (71, 16)
-    assert vectors[69] == pytest.approx(np.array(vector_of("ship 69")) / np.linalg.norm(vector_of("ship 69")), abs=1e-5)
-    taken = [
-        request.body["input"] for request in server.of_kind("embeddings") if not is_too_much(request.body["input"])
-    ]
-    assert (max(map(len, taken)), max(len(text) for sent in taken for text in sent)) == most
+    vectors = embedder.embed([*texts, "dog"])
+    assert vectors.shape == (72, 16)
+    for text, vector in zip([texts[69], "dog"], vectors[[69, 71]], strict=True):
+        assert vector == pytest.approx(np.array(vector_of(text)) / np.linalg.norm(vector_of(text)), abs=1e-5)
+    sent = [request.body["input"] for request in server.of_kind("embeddings")]
+    taken = [texts for texts in sent if not is_too_much(texts)]
+    assert (max(map(len, taken)), max(len(text) for texts in taken for text in texts)) == most
+    assert len(sent) < 40
     before = len(server.requests)
     embedder.embed(texts[:8])
-    assert len(server.requests) == before + 1  # what it takes is known now
+    assert not any(is_too_much(request.body["input"]) for request in server.requests[before:])
+
+
+def test_one_text_that_is_too_long_shortens_no_other_one(connect: Connect, server: ScriptedServer, alice):
+    """As one of many tokens for its length is: 海 has one for each character or more."""
+    connect()
+    server.reply_to(
+        lambda request: any(text.count("海") > 500 for text in request.body["input"]),
+        Reply("This model's maximum context length is 512 tokens.", status=400),
+    )
+    long = "ship " * 1000
+    embedder = embedder_for(alice)
+    embedder.embed([long, "海" * 1200, *[f"{number} {long}" for number in range(100)]])
+    sent = [request.body["input"] for request in server.of_kind("embeddings")]
+    assert {len(text) for texts in sent for text in texts if "海" not in text} == {5000, 5002, 5003}
+    assert min(len(text) for texts in sent for text in texts) == 300
+    assert max(map(len, sent[-4:])) >= 32, "many are sent together again"
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
+def test_a_server_that_is_busy_is_sent_the_same_texts_again(connect: Connect, server: ScriptedServer, alice, status):
+    connect()
+    said = "Request too large for scripted-vectors on tokens per min (TPM): Limit 40000, Requested 60000"
+    server.reply_to(lambda request: request.number < 3, Reply(said, status=status))
+    embedder_for(alice).embed(["ship " * 1000] * 20)
+    server.reply_to(lambda request: True, Reply(said, status=status))
+    with pytest.raises(EmbeddingUnavailable, match="too large") as caught:
+        embedder_for(alice).embed(["ship " * 1000] * 20)
+    assert isinstance(caught.value.__cause__, TransientFailure)
+    assert [[len(text) for text in request.body["input"]] for request in server.requests] == [[5000] * 20] * 6
+
+
+@pytest.mark.parametrize("said", ["tokens must be valid", "model is not one for vectors"])
+def test_what_is_refused_for_another_reason_is_not_sent_in_parts(connect: Connect, server: ScriptedServer, alice, said):
+    connect()
+    server.reply_to(lambda request: True, Reply(said, status=400))
+    with pytest.raises(EmbeddingUnavailable, match=said):
+        embedder_for(alice).embed(["ship"] * 20)
+    assert len(server.requests) == 1
+
+
+def test_a_text_that_is_refused_at_any_length_keeps_no_vector_from_others(
+    connect: Connect, server: ScriptedServer, alice
+):
+    connect()
+    server.reply_to(
+        lambda request: any("海" in text for text in request.body["input"]), Reply("The input is too long.", status=400)
+    )
+    texts = [f"ship {number}" for number in range(9)]
+    vectors = embedder_for(alice).embed(["海" * 5000, *texts, "海"])
+    assert vectors[1:10] == pytest.approx(embedder_for(alice).embed(texts), abs=1e-5)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(11), abs=1e-5)
+    with pytest.raises(EmbeddingUnavailable, match="too long"):
+        embedder_for(alice).embed_queries(["海" * 5000])
 
 
 BAD = ["Let me read the file.", "Now let me check."]
@@ -336,7 +416,10 @@ def test_what_is_always_too_much_is_told(connect: Connect, server: ScriptedServe
     server.reply_to(lambda request: True, Reply("The input is too long.", status=400))
     with pytest.raises(EmbeddingUnavailable, match="too long"):
         embedder_for(alice).embed(["ship " * 2000] * 3)
-    assert len(server.of_kind("embeddings")) == 6
+    assert [len(request.body["input"][0]) for request in server.of_kind("embeddings")] == [
+        *(6000, 6000, 3000, 1500, 750, 375, 200),
+        len("ready"),
+    ]
 
 
 @pytest.mark.parametrize(

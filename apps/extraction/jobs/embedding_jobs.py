@@ -19,6 +19,7 @@ from django.utils.translation import gettext_noop
 
 from apps.chats.models import Chat
 from apps.common import jobs
+from apps.common.jobs.progress import Progress
 from apps.common.problems import Conflict
 from apps.common.scoping import Owner, owner_id_of
 from apps.common.stored_texts import gettext_stored, msgid_of
@@ -140,11 +141,12 @@ def execute_claimed(
     deadline = time.monotonic() + max_seconds
     with jobs.fail_on_error(job):
         try:
-            for rows in run_batches(job):
-                on_progress(rows)
-                if time.monotonic() > deadline:
-                    jobs.requeue(job)
-                    return True
+            with Progress(job):  # a server that refuses each of a batch's texts at first is called hundreds of times
+                for rows in run_batches(job):
+                    on_progress(rows)
+                    if time.monotonic() > deadline:
+                        jobs.requeue(job)
+                        return True
         except EmbeddingUnavailable as error:
             if isinstance(error.__cause__, TransientFailure):
                 reason = gettext_stored("%(error)s It is tried again in a few minutes.", error=error)

@@ -1,6 +1,7 @@
 """Generation and embedding backends on a user's connection, within the daily limit. Each call is counted as usage."""
 
 import hashlib
+import math
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -24,6 +25,7 @@ from apps.llm.generation import (
     Profile,
     PromptMessage,
     Refused,
+    TransientFailure,
     Watch,
     unwatched,
 )
@@ -45,16 +47,18 @@ QUERY_TIMEOUT = 10  # total seconds for such a call
 # Statuses by which servers refuse to constrain a reply: 404 if no provider of a model can, 500 if the parser crashes.
 REFUSING_STATUSES = frozenset({400, 404, 405, 415, 422, 500, 501})
 MAX_EMBEDDED_CHARACTERS = 6_000  # per text; common embedding models refuse texts above about 8,000 tokens
-MIN_EMBEDDED_CHARACTERS = 200  # to which a text is shortened for a model that refuses longer ones
-# What servers say of too many texts in a call, of which some take ten, and of a text above, say, 512 tokens.
-TOO_MANY = re.compile(r"batch[ _]size|too many inputs|array[^.]{0,30}(?:length|too long)", re.IGNORECASE)
-TOO_LONG = re.compile(
-    r"too (?:long|large)|too many tokens|context (?:length|size|window)|maximum (?:input|sequence|length|number of)"
-    r"|reduce the (?:length|input)|exceeds? [^.]{0,40}(?:tokens|length)",
+MIN_EMBEDDED_CHARACTERS = 200  # to which a text is shortened that a model refuses
+# What servers say of too many texts in a call, of which some take ten, of too many tokens in it, and of a text above,
+# say, 512 tokens. Few tell which of them it is.
+TOO_MUCH = re.compile(
+    r"too (?:long|large|big)|too many (?!requests)|batch[ _]size|array[^.]{0,30}length|context (?:length|size|window)"
+    r"|max(?:imum)?\b[^.]{0,40}(?:tokens|input|sequence|length|number of)|tokens per (?:request|batch)"
+    r"|(?:at most|(?:less|fewer|larger|longer|more) than) \d|reduce the (?:length|input)|split into"
+    r"|exceeds? [^.]{0,40}(?:tokens|length|limit|max)",
     re.IGNORECASE,
 )
+OF_TEXTS = re.compile(r"\b(?:input|context)\b", re.IGNORECASE)  # in Ollama's and llama.cpp's errors of status 500
 NOT_A_NUMBER = re.compile(r"\bNaN\b")  # Ollama's, of a vector that it can't write as JSON
-TOKENS_OF_A_BATCH = "physical batch size"  # llama.cpp's: of tokens, not of texts
 
 
 def call_policy_of(connection: Connection) -> CallPolicy:
@@ -217,18 +221,17 @@ def attach_partial_reply(failure: GenerationFailed, completions: Sequence[Comple
         failure.prompt_tokens, failure.completion_tokens = total.prompt_tokens, total.completion_tokens
 
 
-class TooMuch(Exception):
-    """The server refuses so many or so long texts; the embedder's limits have been lowered."""
-
-
 class NoVector(EmbeddingUnavailable):
-    """The server has no vector for one of the texts: some models compute numbers that are none for some sentences."""
+    """The server has no vectors for these texts, but may have some for fewer or shorter ones.
+
+    They are too many or too long, or the model computes numbers that are none, as some do for some sentences.
+    """
 
 
 class ConnectedEmbedder:
     """Embedder on an owner's connection. ``dimensions`` is 0 until a vector has been received from the server.
 
-    How many texts a call may have, and how long they may be, is learnt from what the server refuses.
+    How many texts a call may have is learnt from what the server refuses.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -236,8 +239,7 @@ class ConnectedEmbedder:
         self._api_client: Client | None = None
         self.model = connection.vector_space
         self.dimensions = connection.embedding_dimensions or 0
-        self._batch_size = BATCH_SIZE
-        self._max_characters = MAX_EMBEDDED_CHARACTERS
+        self._batch_size = self._max_batch_size = BATCH_SIZE
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Return a row per text: the unit vector of its beginning. Raise EmbeddingUnavailable.
@@ -257,53 +259,47 @@ class ConnectedEmbedder:
         done = 0
         while done < len(texts):
             batch = texts[done : done + self._batch_size]
-            with suppress(TooMuch):
-                try:
-                    batches.append(self._embed_batch(batch, is_query))
-                except NoVector:
-                    if not stands_in:
-                        raise
-                    batches.append(self._one_by_one(batch))
-                done += len(batch)
+            try:
+                batches.append(self._embed_batch(batch, is_query))
+            except NoVector:
+                if len(batch) > 1:
+                    self._batch_size = self._max_batch_size = len(batch) // 2
+                    continue
+                self._max_batch_size = BATCH_SIZE  # it may have been this text that was refused, not the number
+                row = self._embed_beginning(batch[0], is_query)
+                if row is None and not stands_in:
+                    raise
+                batches.append(self._stand_in(batch[0]) if row is None else row)
+            self._batch_size = min(2 * self._batch_size, self._max_batch_size)
+            done += len(batch)
         return np.concatenate(batches) if batches else np.zeros((0, self.dimensions), dtype=np.float32)
 
-    def _one_by_one(self, texts: Sequence[str]) -> np.ndarray:
-        """Return a row per text. Raise EmbeddingUnavailable if the server has no vector for a plain word either."""
+    def _embed_beginning(self, text: str, is_query: bool) -> np.ndarray | None:
+        """Return the row of the longest beginning, of halves of halves, that has one. Raise EmbeddingUnavailable."""
+        length = min(len(text), MAX_EMBEDDED_CHARACTERS)
+        while length > MIN_EMBEDDED_CHARACTERS:
+            length = max(length // 2, MIN_EMBEDDED_CHARACTERS)
+            with suppress(NoVector):
+                return self._embed_batch([text[:length]], is_query)
+        return None
+
+    def _stand_in(self, text: str) -> np.ndarray:
+        """Return a row near nothing. Raise EmbeddingUnavailable if the server has no vector for a plain word either."""
         self._embed_batch(["ready"], is_query=True)
-        rows = []
-        for text in texts:
-            try:
-                rows.append(self._embed_batch([text], is_query=True))
-            except NoVector:
-                rows.append(_near_nothing(text, self.dimensions))
-        return np.concatenate(rows)
+        return _near_nothing(text, self.dimensions)
 
     def _embed_batch(self, texts: Sequence[str], is_query: bool) -> np.ndarray:
-        """Return a row per text. Raise EmbeddingUnavailable, or TooMuch to be called again."""
-        sent = [storable_text(text)[: self._max_characters] or " " for text in texts]  # servers refuse an empty text
+        """Return a row per text. Raise EmbeddingUnavailable."""
+        # Servers refuse an empty text.
+        sent = [storable_text(text)[:MAX_EMBEDDED_CHARACTERS] or " " for text in texts]
         try:
             check_limit(self._connection.owner_id)
             vectors, counted = self._request_vectors(sent, is_query)
         except GenerationFailed as failure:
-            if self._lower_limits(failure, sent):
-                raise TooMuch from failure
-            has_none = failure.server_status is not None and NOT_A_NUMBER.search(str(failure.detail))
-            raise (NoVector if has_none else EmbeddingUnavailable)(failure.detail) from failure
+            raise (NoVector if _is_of_texts(failure) else EmbeddingUnavailable)(failure.detail) from failure
         tokens = sum(map(count_tokens, sent)) if counted is None else counted
         record_usage(self._connection.owner_id, self._connection.embedding_model, tokens, 0)
         return self._normalized(vectors, len(texts))
-
-    def _lower_limits(self, failure: GenerationFailed, sent: Sequence[str]) -> bool:
-        """Halve what the server says is too much. Return False if it says something else, or no less can be sent."""
-        detail = str(failure.detail) if failure.server_status else ""
-        if len(sent) > 1 and TOO_MANY.search(detail) and TOKENS_OF_A_BATCH not in detail:
-            self._batch_size = len(sent) // 2
-            return True
-        longest = max(map(len, sent))
-        if longest > MIN_EMBEDDED_CHARACTERS and TOO_LONG.search(detail):
-            self._max_characters = max(longest // 2, MIN_EMBEDDED_CHARACTERS)
-            return True
-        return False
 
     def _request_vectors(self, texts: list[str], is_query: bool) -> tuple[list[Any], int | None]:
         """Return the server's vectors and its token count or None. Raise GenerationFailed."""
@@ -311,12 +307,17 @@ class ConnectedEmbedder:
         if is_query:
             policy = policy.with_time_limit(QUERY_TIMEOUT)
         api_client = self._api_client = self._api_client or api_client_of(self._connection)
+
+        def work(client: httpx2.Client) -> tuple[list[Any], int | None]:
+            try:
+                return api_client.vectors(client, self._connection.embedding_model, texts)
+            except TransientFailure as failure:
+                if _is_of_texts(failure):
+                    failure.retry_after = math.inf  # the same texts fail again
+                raise
+
         # Vectors take no place on the connection: they are quick, and a search must not wait behind a long reply.
-        return policy.call(
-            lambda client: api_client.vectors(client, self._connection.embedding_model, texts),
-            unwatched,
-            attempts=1 if is_query else MAX_ATTEMPTS,
-        )
+        return policy.call(work, unwatched, attempts=1 if is_query else MAX_ATTEMPTS)
 
     def _normalized(self, rows: list[Any], expected: int) -> np.ndarray:
         """Return the server's vectors as rows of length 1. Raise EmbeddingUnavailable for malformed ones."""
@@ -340,6 +341,14 @@ class ConnectedEmbedder:
                 )
             self.dimensions = vectors.shape[1]
         return vectors / lengths
+
+
+def _is_of_texts(failure: GenerationFailed) -> bool:
+    """Return whether a server fails for the number, the length or the content of the texts, not for the time being."""
+    status, detail = failure.server_status, str(failure.detail)
+    if status == 413 or (status and NOT_A_NUMBER.search(detail)):
+        return True
+    return bool((status in (400, 422) or (status == 500 and OF_TEXTS.search(detail))) and TOO_MUCH.search(detail))
 
 
 def _near_nothing(text: str, dimensions: int) -> np.ndarray:

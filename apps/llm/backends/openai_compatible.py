@@ -5,7 +5,6 @@ Responses are parsed by ``replies``: many of these servers deviate from what Ope
 
 import base64
 import binascii
-import math
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -118,8 +117,8 @@ class OpenAICompatible:
         document = self._try_base_urls(lambda base: _document(client, "POST", f"{base}/embeddings", body))
         data = document.get("data")
         items = [item for item in data if isinstance(item, dict)] if isinstance(data, list) else []
-        items.sort(key=lambda item: _position(item.get("index")))
-        return [_numbers(item.get("embedding")) for item in items], token_count(document.get("usage"), "prompt_tokens")
+        vectors = [_numbers(item.get("embedding")) for item in _in_order(items)]
+        return vectors, token_count(document.get("usage"), "prompt_tokens")
 
     def _try_base_urls(self, work: Callable[[str], T]) -> T:
         """Run ``work`` at each possible base URL until one works, and keep that one. Raise GenerationFailed."""
@@ -137,13 +136,13 @@ class OpenAICompatible:
         raise failures[0]
 
 
-def _position(index: Any) -> float:
-    """Return the position of a vector, which some servers write as a text or with a fraction; 0 for one without."""
+def _in_order(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return items by their indexes, texts and fractions too, or as they came if those don't number them from 0."""
     try:
-        position = float(index)
-    except (TypeError, ValueError, OverflowError):
-        return 0
-    return position if math.isfinite(position) else 0
+        by_index = {float(item["index"]): item for item in items}
+        return [by_index[number] for number in range(len(items))]
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return items
 
 
 def _numbers(embedding: Any) -> Any:
