@@ -17,7 +17,9 @@ Batch = tuple[tuple[int, ...], ...]
 
 @lru_cache(maxsize=KEPT)
 def kept(embedder: LocalEmbedder, process: int, batch: Batch) -> np.ndarray:
-    return run(embedder, [list(ids) for ids in batch])
+    vectors = run(embedder, [list(ids) for ids in batch])
+    vectors.setflags(write=False)  # all who ask for them get the same
+    return vectors
 
 
 def run_or_recall(embedder: LocalEmbedder, ids: list[list[int]]) -> np.ndarray:

@@ -5,7 +5,6 @@ import re
 from typing import Any
 
 from apps.text.dates import MONTHS
-from apps.text.words import folded
 
 _ABBREVIATIONS = {"sept": 9} | {
     name: number for number, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)
@@ -122,6 +121,8 @@ def _from_parts(match: re.Match[str]) -> dt.datetime:
 
 def _month_named(name: str) -> int:
     """Return the number of a month, 0 if it has no such name: in full, or abbreviated in English."""
+    from apps.text.words import folded  # with `regex`, which every command would load else
+
     name = folded(name)
     return MONTHS.get(name) or _ABBREVIATIONS.get(name, 0)
 
