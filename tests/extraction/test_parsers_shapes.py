@@ -1,5 +1,7 @@
 """What models write in place of the lines that they are asked for is read, or listed as unused."""
 
+import json
+
 import pytest
 
 from apps.extraction.memories.lines import parse_memories
@@ -71,9 +73,6 @@ SAME = [
     "<ul><li>[fact:3] {}</li></ul>",
     "\u200f[fact:3]\u200f {}\u200f",
     "<memory><fact>{}</fact><importance>3</importance></memory>",
-    "- kind: fact\n  importance: 3\n  text: {}",
-    'facts:\n  - type: "fact"\n    content: "{}"\n    importance: 3',
-    "Type: fact\nImportance: 3\nText: {}",
     '{{"content": "{{\\"facts\\": [{{\\"text\\": \\"{}\\", \\"importance\\": 3}}]}}"}}',
     '"{{\\"facts\\": [{{\\"text\\": \\"{}\\", \\"importance\\": 3}}]}}"',
     '{{\n// what is new\n"facts": [{{"text": "{}", /* high */ "importance": 3}}]}}',
@@ -113,7 +112,6 @@ def test_several_tags_in_a_line() -> None:
         "Fact: One.\nFact: Two.",
         "<facts><fact>One.</fact><fact>Two.</fact></facts>",
         "<facts>\n<item>One.</item>\n<item>Two.</item>\n</facts>",
-        "facts:\n  - text: One.\n  - text: Two.",
     ],
 )
 def test_facts_of_which_only_the_kind_is_said(reply: str) -> None:
@@ -135,6 +133,20 @@ def test_what_of_json_cannot_be_read_is_unused() -> None:
     parsed = parse_memories(reply, KINDS)
     assert [one.text for one in parsed.items] == ["One."]
     assert [("Two." in line, "Thr" in line) for line in parsed.unused] == [(True, False), (False, True)]
+
+
+def test_json_of_many_lines_is_read_as_whole_objects() -> None:
+    item = {"type": "fact", "text": TEXT, "importance": 3, "source": [3], "entities": [{"name": "Ada", "type": "x"}]}
+    parsed = parse_memories(json.dumps({"notes": [item, {**item, "source": [4, 5]}]}, indent=1), KINDS)
+    assert [(one.text, one.sources) for one in parsed.items] == [(TEXT, (3,)), (TEXT, (4, 5))]
+    assert [entity.name for one in parsed.items for entity in one.entities] == ["Ada", "Ada"]
+    assert parsed.unused == []
+
+
+def test_fields_in_lines_are_no_records() -> None:
+    assert parse_memories('- kind: fact\n  text: Ada.\n- kind: fact\n  text: "Bo."', KINDS).items == []
+    [found] = parse_memories('[fact:3] On the door stands\nText: "No entry"', KINDS).items
+    assert found.text == 'On the door stands Text: "No entry"'
 
 
 @pytest.mark.parametrize(

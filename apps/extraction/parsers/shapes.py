@@ -5,7 +5,7 @@ Without database access. What is not recognised stays as it is, and is listed as
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby, pairwise
 from typing import Any
 
@@ -63,11 +63,6 @@ _OUTER = re.compile(
 _LAYOUT = re.compile(
     r"(?:</?(?:ul|ol|li|p|s|div|br ?/?)>[ \t]*)+(?=\[|$)|^(?:[ \t]*</?(?:ul|ol|li|p|s|div)>)+", re.MULTILINE
 )
-# "  - kind: fact", a line of a record in YAML.
-_FIELD = re.compile(
-    rf"(?P<lead>\s*(?:[-*]\s+)?)[\"']?(?P<key>{_KEY}|text|content|memory|description)[\"']?\s*:\s+(?P<value>\S.*)",
-    re.IGNORECASE,
-)
 
 
 def as_lines(reply: str) -> str:
@@ -78,8 +73,7 @@ def as_lines(reply: str) -> str:
     text = _LAYOUT.sub("\n", reply) if "<" in reply else reply
     text = _ELEMENT.sub(_from_element, _OUTER.sub(_from_element, text)) if "</" in text else text
     text = text.replace("\\[", "[").replace("\\]", "]")
-    lines = _without_mappings(list(_without_tables(text.split("\n"))))
-    return "\n".join(_with_kinds(map(_usual_line, lines)))
+    return "\n".join(_with_kinds(map(_usual_line, _without_tables(text.split("\n")))))
 
 
 def _listed_lines(reply: str) -> str:
@@ -119,34 +113,6 @@ def _from_element(match: re.Match[str]) -> str:
         found = [{**outer, **attributes, **(inner or {"text": match["text"]})}]
     lines = [line_of(fields) if label_of(str(fields.get("kind", "fact"))) else "" for fields in found]
     return "".join(f"\n{line}\n" for line in lines) if all(lines) else match[0]
-
-
-def _without_mappings(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the lines, those of a record in YAML as one tagged line."""
-    for is_field, group in groupby(lines, lambda line: bool(_FIELD.fullmatch(line))):
-        rows = list(group)
-        records = list(_mappings(rows)) if is_field else []
-        texts = [next((fields[name] for name in _TEXT if name in fields), "") for fields in records]
-        if records and all(texts):
-            yield from (line_of(fields) or f"- {text}" for fields, text in zip(records, texts, strict=True))
-        else:
-            yield from rows
-
-
-def _mappings(rows: Iterable[str]) -> Iterator[dict[str, str]]:
-    """Yield the records of lines of YAML. One begins with a dash or with its kind."""
-    fields: dict[str, str] | None = None
-    for field in filter(None, map(_FIELD.fullmatch, rows)):
-        key, value = field["key"].lower(), field["value"].strip().strip("\"'")
-        if field["lead"].strip() or (key in _KINDS and (fields is None or key in fields)):
-            if fields:
-                yield fields
-            fields = {}
-        if fields is None:
-            return
-        fields[key] = value
-    if fields:
-        yield fields
 
 
 def _without_tables(lines: list[str]) -> Iterator[str]:
