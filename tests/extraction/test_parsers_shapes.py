@@ -1,9 +1,13 @@
 """What models write in place of the lines that they are asked for is read, or listed as unused."""
 
+import json
+
 import pytest
 
 from apps.extraction.memories.lines import parse_memories
+from apps.extraction.parsers.json_objects import extract_objects
 from apps.extraction.parsers.records import has_lines
+from apps.extraction.parsers.shapes import as_lines
 from apps.extraction.reading.reply_parts import is_reading, parse_reading
 from apps.extraction.tiers.epistemic import parse_knowledge
 from apps.extraction.tiers.ledger import parse_states
@@ -70,11 +74,8 @@ SAME = [
     "<ul>\n<li>[fact:3] {}</li>\n</ul>",
     "<ul><li>[fact:3] {}</li></ul>",
     "\u200f[fact:3]\u200f {}\u200f",
-    "<memory><fact>{}</fact><importance>3</importance></memory>",
-    "- kind: fact\n  importance: 3\n  text: {}",
-    'facts:\n  - type: "fact"\n    content: "{}"\n    importance: 3',
-    "Type: fact\nImportance: 3\nText: {}",
-    '{{"content": "{{\\"facts\\": [{{\\"text\\": \\"{}\\", \\"importance\\": 3}}]}}"}}',
+    "<fact><text>{}</text><importance>3</importance></fact>",
+    '{{"answer": "{{\\"facts\\": [{{\\"text\\": \\"{}\\", \\"importance\\": 3}}]}}"}}',
     '"{{\\"facts\\": [{{\\"text\\": \\"{}\\", \\"importance\\": 3}}]}}"',
     '{{\n// what is new\n"facts": [{{"text": "{}", /* high */ "importance": 3}}]}}',
 ]
@@ -112,8 +113,7 @@ def test_several_tags_in_a_line() -> None:
         '[{"fact": "One."}, {"fact": "Two."}]',
         "Fact: One.\nFact: Two.",
         "<facts><fact>One.</fact><fact>Two.</fact></facts>",
-        "<facts>\n<item>One.</item>\n<item>Two.</item>\n</facts>",
-        "facts:\n  - text: One.\n  - text: Two.",
+        "<facts>\n<text>One.</text>\n<text>Two.</text>\n</facts>",
     ],
 )
 def test_facts_of_which_only_the_kind_is_said(reply: str) -> None:
@@ -135,6 +135,62 @@ def test_what_of_json_cannot_be_read_is_unused() -> None:
     parsed = parse_memories(reply, KINDS)
     assert [one.text for one in parsed.items] == ["One."]
     assert [("Two." in line, "Thr" in line) for line in parsed.unused] == [(True, False), (False, True)]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "<fact><text>{}</text><entity>Ada</entity><entity>Cork</entity><source>3</source><source>4</source></fact>",
+        "<memory><kind>fact</kind><source>3</source><source>4</source><text>{}</text><entities>Ada</entities>"
+        "<entities>Cork</entities></memory>",
+    ],
+)
+def test_elements_that_are_fields_are_no_memories(reply: str) -> None:
+    parsed = parse_memories(reply.format(TEXT), KINDS)
+    [found] = parsed.items
+    assert (found.text, found.sources, [entity.name for entity in found.entities]) == (TEXT, (3, 4), ["Ada", "Cork"])
+    assert parsed.unused == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "unused"),
+    [
+        ("<fact><source>3</source><statement>One.</statement></fact>", "source = 3, statement = One."),
+        (
+            "<fact><subject>Ada</subject><predicate>mends</predicate><object>nets</object></fact>",
+            "subject = Ada, predicate = mends, object = nets",
+        ),
+        ("<facts><item>One.</item><item>Two.</item></facts>", "item = One., item = Two."),
+        ("<fact><text>One.</text><text>Two.</text><source>3</source></fact>", "text = One., text = Two., source = 3"),
+    ],
+)
+def test_elements_without_a_text_are_unused(reply: str, unused: str) -> None:
+    parsed = parse_memories(f"[event:3] Bo came\n{reply}", KINDS)
+    assert ([one.text for one in parsed.items], parsed.unused) == (["Bo came"], [unused])
+
+
+def test_a_break_of_html_ends_no_memory() -> None:
+    found = parse_memories("[fact:3] Ada mends<br>\nnets.<br/>[fact:2] Bo sings.</li>\nThat is all.", KINDS)
+    assert ([one.text for one in found.items], found.unused) == ([TEXT, "Bo sings."], ["That is all."])
+
+
+def test_json_in_the_text_of_a_memory_stays() -> None:
+    [found] = parse_memories(json.dumps({"kind": "fact", "text": '{"hp": 3}'}), KINDS).items
+    assert found.text == '{"hp": 3}'
+
+
+def test_json_of_many_lines_is_read_as_whole_objects() -> None:
+    item = {"type": "fact", "text": TEXT, "importance": 3, "source": [3], "entities": [{"name": "Ada", "type": "x"}]}
+    parsed = parse_memories(json.dumps({"notes": [item, {**item, "source": [4, 5]}]}, indent=1), KINDS)
+    assert [(one.text, one.sources) for one in parsed.items] == [(TEXT, (3,)), (TEXT, (4, 5))]
+    assert [entity.name for one in parsed.items for entity in one.entities] == ["Ada", "Ada"]
+    assert parsed.unused == []
+
+
+def test_fields_in_lines_are_no_records() -> None:
+    assert parse_memories('- kind: fact\n  text: Ada.\n- kind: fact\n  text: "Bo."', KINDS).items == []
+    [found] = parse_memories('[fact:3] On the door stands\nText: "No entry"', KINDS).items
+    assert found.text == 'On the door stands Text: "No entry"'
 
 
 @pytest.mark.parametrize(
@@ -241,3 +297,29 @@ def test_no_shape_takes_long(reply: str) -> None:
     with takes_at_most(5):  # seconds
         parse_memories(reply, KINDS)
         parse_reading(reply)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "<br>" * 25_000 + " x",
+        "<br/> " * 16_000,
+        "<p>" * 33_000 + "x",
+        "x<p>" * 25_000,
+        "<ul> \t" * 16_000 + "x",
+        " " * 100_000 + "<p",
+        "{ " + '\\"' * 50_000 + "\n//",
+        "{ " + '\\"' * 50_000 + "\n//\\",
+        "{ " + "/*a" * 33_000,
+        "{ " + "//" * 50_000,
+        '"' + '\\"' * 50_000,
+        "\u200e" * 100_000,
+        "<fact>" + "<text>x</text>" * 7_000,
+        "<fact>" + "<text>x</text>" * 7_000 + "</fact>",
+    ],
+    ids=lambda reply: reply[:12],
+)
+def test_no_mark_is_looked_through_from_each_place(reply: str) -> None:
+    with takes_at_most(0.5):  # seconds
+        as_lines(reply)
+        extract_objects(reply)

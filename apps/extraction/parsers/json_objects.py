@@ -11,7 +11,9 @@ from apps.extraction.parsers.text_cleanup import clean_reply, one_line, tag_safe
 
 _SMART_QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'"})
 _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
-_COMMENT = re.compile(r"(?P<text>\"(?:\\.|[^\"\\])*\")|/\*[^\n]{0,300}?\*/|//[^\n]*", re.DOTALL)
+# A text that is never closed ends at the end: it would be looked through from each mark in it.
+_COMMENT = re.compile(r"(?P<text>\"(?:\\.|[^\"\\])*(?:\"|\\?\Z))|/\*[^\n]{0,300}?\*/|//[^\n]*", re.DOTALL)
+TEXT_NAMES = ("text", "content", "memory", "fact", "description")
 MAX_OBJECTS = 200
 MAX_LEVELS = 4
 # Braces that begin no object. Some are allowed, so that an array that was cut short is parsed; more occur in prose.
@@ -90,7 +92,7 @@ def _innermost(value: Any, levels: int, kind: str | None = None) -> Iterator[dic
     elif isinstance(value, str) and kind:
         yield {"kind": kind, "text": value}
     elif isinstance(value, dict):
-        value = {name: _as_records(item) for name, item in value.items()}
+        value = {name: item if str(name).lower() in TEXT_NAMES else _as_records(item) for name, item in value.items()}
         inner = {name: item for name, item in value.items() if _holds_records(str(name), item)}
         if not inner:
             yield {"kind": kind, **value} if kind and "kind" not in value and "type" not in value else value
@@ -116,7 +118,6 @@ def _is_record(value: Any) -> bool:
     return isinstance(value, dict) and bool(value.keys() - {"name", "type", "kind"})
 
 
-_TEXT = ("text", "content", "memory", "fact", "description")
 _STATE_WORDS = ("state", "states")
 _KNOWLEDGE_WORDS = ("knows", "suspects", "believes", "unaware", "hiding")
 
@@ -138,8 +139,8 @@ def line_of(item: Mapping[str, Any]) -> str:
     """Return the tagged line that an object stands for, "" without a kind or a text."""
     fields = {key.lower(): value for key, value in item.items()}
     kind = tag_safe_name(str(_first(fields, "kind", "tag", "type", "category"))).lower()
-    text = _first(fields, *_TEXT)
-    if not kind and not any(fields.get(name) for name in _TEXT if not label_of(name)):  # {"fact": "…"}
+    text = _first(fields, *TEXT_NAMES)
+    if not kind and not any(fields.get(name) for name in TEXT_NAMES if not label_of(name)):  # {"fact": "…"}
         kind = next((name for name, value in fields.items() if label_of(name) and isinstance(value, str)), "")
         text = text or fields.get(kind, "")
     text = one_line(text, 4000) if isinstance(text, str) else ""

@@ -16,7 +16,8 @@ _NO_LETTER = re.compile(r"[\W_]+")
 def without_examples(reply: str, prompt: str) -> str:
     """Return a reply whose lines with the text of an example of the prompt have no tag: no parser can use them.
 
-    Examples are the lines of a prompt that begin with a bracket. None of the material does.
+    Examples are the lines of a prompt that begin with a bracket. None of the material does. A reply of more than
+    ``MAX_LINES`` lines stays as it is.
     """
     examples = {_letters(line) for line in prompt.splitlines() if _TAG.match(line)}
     examples = {letters for letters in examples if len(letters) >= MIN_LETTERS}

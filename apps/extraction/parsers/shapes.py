@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import Any
 
-from apps.extraction.parsers.json_objects import line_of
+from apps.extraction.parsers.json_objects import TEXT_NAMES, line_of
 from apps.extraction.parsers.labels import KNOWLEDGE_WORDS, MEMORY_WORDS, label_of, means_none
-from apps.extraction.parsers.text_cleanup import LEADING_MARKS, strip_fences
+from apps.extraction.parsers.text_cleanup import LEADING_MARKS, one_line, strip_fences
 
 # ⟦⟧ are not among them: a prompt has them in place of the brackets of what a message says.
 _OPENINGS, _CLOSINGS = "[［【〔「『〖《〈｛{（(<", "]］】〕」』〗》〉｝}）)>"
@@ -46,7 +46,6 @@ _PAIR = re.compile(rf"(?P<key>{_KEY})\s*[=\s]\s*(?P<value>\S.*)", re.IGNORECASE 
 _WEIGHTED = re.compile(r"(?P<kind>[^\W\d_]+)\s*[\s,(]\s*(?P<weight>[123]|low|medium|high)\s*\)?", re.IGNORECASE)
 _WEIGHTS = {"high": "3", "medium": "2", "low": "1"}
 _KINDS = ("kind", "type", "category")
-_TEXT = ("text", "content", "memory", "fact", "description")
 _KIND = re.compile(r"\b(?:kind|type|category)\s*[:：=＝]\s*(?P<word>\w+)", re.IGNORECASE)
 _WORD_END = re.compile(r"[:：;；|｜=＝,，、\s(（]+")
 MIN_TEXT_WORDS = 3  # of a text that stands in the brackets
@@ -57,17 +56,8 @@ _ELEMENT = re.compile(rf"<(?P<name>[\w-]+)(?P<attributes>(?:{_ATTRIBUTE})*)\s*>(
 _OUTER = re.compile(
     rf"<(?P<name>[\w-]+)(?P<attributes>(?:{_ATTRIBUTE})*)\s*>(?P<text>(?:\s*<[\w-]+>[^<>]*</[\w-]+>)+)\s*</(?P=name)>"
 )
-
-
-# Tags of HTML, and the tokens around a text in some models, before a bracket and at the ends of a line.
-_LAYOUT = re.compile(
-    r"(?:</?(?:ul|ol|li|p|s|div|br ?/?)>[ \t]*)+(?=\[|$)|^(?:[ \t]*</?(?:ul|ol|li|p|s|div)>)+", re.MULTILINE
-)
-# "  - kind: fact", a line of a record in YAML.
-_FIELD = re.compile(
-    rf"(?P<lead>\s*(?:[-*]\s+)?)[\"']?(?P<key>{_KEY}|text|content|memory|description)[\"']?\s*:\s+(?P<value>\S.*)",
-    re.IGNORECASE,
-)
+# Tags of HTML in a row, and the tokens around a text in some models.
+_LAYOUT = re.compile(r"(?:^[ \t]+)?(?:</?(?:(?P<block>ul|ol|li|p|s|div)|br ?/?)>[ \t]*)+", re.MULTILINE)
 
 
 def as_lines(reply: str) -> str:
@@ -75,11 +65,10 @@ def as_lines(reply: str) -> str:
     if means_none(reply) or _is_empty_json(reply):
         return "NONE"
     reply = _listed_lines(reply)
-    text = _LAYOUT.sub("\n", reply) if "<" in reply else reply
+    text = _LAYOUT.sub(_without_layout, reply) if "<" in reply else reply
     text = _ELEMENT.sub(_from_element, _OUTER.sub(_from_element, text)) if "</" in text else text
     text = text.replace("\\[", "[").replace("\\]", "]")
-    lines = _without_mappings(list(_without_tables(text.split("\n"))))
-    return "\n".join(_with_kinds(map(_usual_line, lines)))
+    return "\n".join(_with_kinds(map(_usual_line, _without_tables(text.split("\n")))))
 
 
 def _listed_lines(reply: str) -> str:
@@ -108,45 +97,50 @@ def _is_empty(value: Any) -> bool:
     return value is None or (isinstance(value, dict | list) and all(map(_is_empty, items)))
 
 
+def _without_layout(match: re.Match[str]) -> str:
+    """Return a break for tags before a bracket, and for those of blocks at the ends of a line; others as they are.
+
+    What follows a <br> at the end of a line continues it.
+    """
+    start, end = match.span()
+    before, after = match.string[max(start - 1, 0) : start], match.string[end : end + 1]
+    if after == "[":
+        return "\n"
+    is_at_end = "\n" in (before or "\n", after or "\n")
+    return match[0] if not is_at_end else "\n" if match["block"] else ""
+
+
 def _from_element(match: re.Match[str]) -> str:
-    """Return an element that has a kind as a line, or as one for each element in it, and another one as it is."""
+    """Return an element that has a kind as a line, or as one for each memory in it, and another one as it is.
+
+    One that has a kind and no text is a paragraph without a tag, which no parser can use.
+    """
     attributes = {name.lower(): first or second for name, first, second in _ATTRIBUTES.findall(match["attributes"])}
     children = [(child["name"].lower(), child["text"]) for child in _ELEMENT.finditer(match["text"])]
-    inner, outer = dict(children), {} if label_of(match["name"]) is None else {"kind": match["name"]}
-    if len(inner) < len(children) or (inner and not inner.keys() & {*_TEXT, *_KINDS}):
-        found = [{**outer, **({"kind": name} if label_of(name) else {}), "text": text} for name, text in children]
-    else:
-        found = [{**outer, **attributes, **(inner or {"text": match["text"]})}]
-    lines = [line_of(fields) if label_of(str(fields.get("kind", "fact"))) else "" for fields in found]
-    return "".join(f"\n{line}\n" for line in lines) if all(lines) else match[0]
+    fields: dict[str, Any] = {"kind": match["name"], **attributes, **_fields_of(children)}
+    if not label_of(str(fields["kind"])):
+        return match[0]
+    found = [{**fields, "kind": name if label_of(name) else fields["kind"], "text": text} for name, text in children]
+    if not _are_memories([name for name, _ in children]):
+        found = [fields if children else {**fields, "text": match["text"]}]
+    lines = [line_of(one) for one in found]
+    if not all(lines):
+        return f"\n\n{', '.join(f'{name} = {one_line(text)}' for name, text in children)}\n\n"
+    return "".join(f"\n{line}\n" for line in lines)
 
 
-def _without_mappings(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the lines, those of a record in YAML as one tagged line."""
-    for is_field, group in groupby(lines, lambda line: bool(_FIELD.fullmatch(line))):
-        rows = list(group)
-        records = list(_mappings(rows)) if is_field else []
-        texts = [next((fields[name] for name in _TEXT if name in fields), "") for fields in records]
-        if records and all(texts):
-            yield from (line_of(fields) or f"- {text}" for fields, text in zip(records, texts, strict=True))
-        else:
-            yield from rows
+def _fields_of(children: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Return the texts of elements by their names: a list where a name is repeated, as that of a source may be."""
+    texts: dict[str, list[str]] = {}
+    for name, text in children:
+        texts.setdefault(name, []).append(text)
+    return {name: found[0] if len(found) == 1 else found for name, found in texts.items()}
 
 
-def _mappings(rows: Iterable[str]) -> Iterator[dict[str, str]]:
-    """Yield the records of lines of YAML. One begins with a dash or with its kind."""
-    fields: dict[str, str] | None = None
-    for field in filter(None, map(_FIELD.fullmatch, rows)):
-        key, value = field["key"].lower(), field["value"].strip().strip("\"'")
-        if field["lead"].strip() or (key in _KINDS and (fields is None or key in fields)):
-            if fields:
-                yield fields
-            fields = {}
-        if fields is None:
-            return
-        fields[key] = value
-    if fields:
-        yield fields
+def _are_memories(names: Sequence[str]) -> bool:
+    """Return whether elements with these names are memories of their own, not fields of one."""
+    is_text_alone = len({*names}) == 1 and names[0] in TEXT_NAMES
+    return is_text_alone or (bool(names) and all(label_of(name) in MEMORY_WORDS for name in names))
 
 
 def _without_tables(lines: list[str]) -> Iterator[str]:
