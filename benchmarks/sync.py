@@ -71,9 +71,10 @@ class BareWriter:
             self.connection.execute(
                 """
                 INSERT INTO chats_message (id, owner_id, chat_id, index, rev, name, is_user, is_system, send_date,
-                                           sent_at, swipe_id, ends_scene, left_out, layout, created_at, updated_at)
-                VALUES (%s, %s, %s, %s, 1, 'Alice', true, false, '"2026-01-01T00:00:00Z"', now(), 0, false, false, '',
-                        now(), now())
+                                           sent_at, swipe_id, ends_scene, left_out, withheld, layout,
+                                           created_at, updated_at)
+                VALUES (%s, %s, %s, %s, 1, 'Alice', true, false, '"2026-01-01T00:00:00Z"', now(), 0, false, false,
+                        false, '', now(), now())
                 """,
                 [message, self.chat.owner_id, self.chat.pk, self.index],
             )
