@@ -111,7 +111,7 @@ def digest_of(source: Path) -> str:
 
 
 def write_digest(source: Path, digest: str) -> None:
-    """Write the SHA-256 of a dump beside it, to the disk."""
+    """Write the SHA-256 of a dump to a file next to it, and flush that file to the disk."""
     with digest_file(source).open("w") as output:
         output.write(f"{digest}  {source.name}\n")
         output.flush()

@@ -25,7 +25,7 @@ def http_failure(status: int, message: str, codes: Set[str] = frozenset()) -> Ge
 
 
 def _class_and_sentence(status: int, codes: Set[str]) -> tuple[type[GenerationFailed], str]:
-    """Return the class of a failure and its entry of the catalogue. A code says more than the status beside it."""
+    """Return the class of a failure and its message. The error code is preferred to the HTTP status."""
     if codes & FILTER_CODES:
         return Refused, gettext_noop("The server's content filter refuses the request (%(status)s).%(quoted)s")
     if codes & CONNECTION_CODES:

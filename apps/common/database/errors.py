@@ -115,7 +115,7 @@ def is_of_newer_version(exception: BaseException | None) -> bool:
 def unavailable_after(exception: BaseException | None, *, was_repeated: bool = False) -> Unavailable | None:
     """Return the problem for an error after which a client should try again later, or None for any other error.
 
-    ``was_repeated``: what the request read was read anew, so that it is not to blame for a row that is gone.
+    ``was_repeated``: the request was run a second time with fresh data, so a missing row is not the client's error.
     """
     if is_disk_full(exception):
         return DiskFull()

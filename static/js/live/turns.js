@@ -49,8 +49,8 @@ export class Turns {
     this.#track(shown());
     this.showUnsaved();
     this.onShown();
-    // Places in a window of another state of the chat are not those of the turns beside it. A change told later may name
-    // only what the window has brought already.
+    // Indexes in a window that was rendered from another state of the chat don't match those already on the page. The change
+    // event that follows may name only messages that the window has already brought.
     const rev = reply?.getResponseHeader("Loci-Rev");
     if (!rev || Number(rev) === this.#sync.state?.rev) return;
     this.#pending.all = true;
