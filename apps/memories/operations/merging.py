@@ -64,7 +64,7 @@ def merge_by_hand(memories: Sequence[Memory], text: str, *, editor: str) -> Memo
     if obstacle := obstacle_to_merge(memories):
         raise Invalid.at("/memories", obstacle)
     for memory in sorted(memories, key=lambda memory: memory.pk):
-        _lock_active(memory)
+        _lock_active(memory, gettext("Choose at least two active memories."))
     successor = _successor(memories, text, edited_by=editor)
     for memory in memories:
         supersede(memory.chat or Chat(owner_id=memory.owner_id), memory.pk, successor, RetiredReason.MERGED)
@@ -75,7 +75,7 @@ def merge_by_hand(memories: Sequence[Memory], text: str, *, editor: str) -> Memo
 @transaction.atomic
 def split_memory(memory: Memory, texts: Sequence[str], *, editor: str) -> list[Memory]:
     """Split a memory into one for each text. The first of them supersedes it. Raise Conflict if it is not active."""
-    _lock_active(memory)
+    _lock_active(memory, gettext("Only an active memory can be split."))
     parts = [_successor([memory], text, split_from=memory, edited_by=editor) for text in texts]
     supersede(memory.chat or Chat(owner_id=memory.owner_id), memory.pk, parts[0], RetiredReason.SPLIT)
     memories_written.send(Memory, owner_id=memory.owner_id, ids=[part.pk for part in parts])
@@ -129,11 +129,11 @@ def undo_split(part: Memory) -> Memory:
     return original
 
 
-def _lock_active(memory: Memory) -> None:
-    """Lock a memory's row. Raise Conflict if it is no longer active."""
+def _lock_active(memory: Memory, otherwise: str = "") -> None:
+    """Lock a memory's row. Raise Conflict if it is no longer active, with what is to be said ``otherwise``."""
     rows = Memory.objects.for_owner(memory.owner_id).active().select_for_update()
     if rows.filter(pk=memory.pk).first() is None:
-        raise Conflict(gettext("It was changed in the meantime, so this can no longer be undone."))
+        raise Conflict(otherwise or gettext("It was changed in the meantime, so this can no longer be undone."))
 
 
 def _successor(
