@@ -70,7 +70,7 @@ def give_way(task: Any, **kwargs: object) -> None:
     Not below that: a task may hold the lock of a chat through hundreds of statements, and a web server with a higher
     priority waits for it. It can't be raised again without privileges. Only Linux has priorities of threads.
     """
-    niceness = NICENESS.get((task.request.delivery_info or {}).get("routing_key"), 0)
+    niceness = NICENESS.get(str((task.request.delivery_info or {}).get("routing_key")), 0)
     if niceness > os.getpriority(os.PRIO_PROCESS, get_native_id()):
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, get_native_id(), niceness)

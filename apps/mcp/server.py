@@ -126,11 +126,11 @@ def _code_of_missing(context: Any) -> int:
     return INVALID_PARAMS if context.protocol_version in MODERN_PROTOCOL_VERSIONS else RESOURCE_NOT_FOUND
 
 
-async def check_name(context: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+async def check_name(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
     """Name what a call of a tool lacks, before the protocol's package refuses it without."""
-    if context.method == "tools/call" and not isinstance((context.params or {}).get("name"), str):
+    if ctx.method == "tools/call" and not isinstance((ctx.params or {}).get("name"), str):
         raise MCPError(INVALID_PARAMS, "name: it must be the name of a tool.")
-    return await call_next(context)
+    return await call_next(ctx)
 
 
 SERVER: Server[Any] = Server(

@@ -42,8 +42,10 @@ def _expiry(expires_at: dt.datetime | None) -> str | None:
 
     That is the last day on which it is found, in UTC, or the last moment of one that expires within a day.
     """
-    if expires_at is None or expires_at.year == dt.MINYEAR:
-        return expires_at and expires_at.date().isoformat()
+    if expires_at is None:
+        return None
+    if expires_at.year == dt.MINYEAR:
+        return expires_at.date().isoformat()
     last = expires_at.astimezone(dt.UTC) - dt.timedelta(microseconds=1)
     return last.date().isoformat() if expires_at.astimezone(dt.UTC).time() == dt.time() else timestamp(last)
 

@@ -131,8 +131,9 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Return the response for an unknown path or resource."""
-    is_unknown = isinstance(exception, Resolver404)
-    detail = "There is no such address. /api/docs/ lists all that there are." if is_unknown else "This does not exist."
+    detail = "This does not exist."
+    if isinstance(exception, Resolver404):
+        detail += " /api/docs/ lists the addresses that there are."
     return _api_problem(request, 404, detail) or defaults.page_not_found(request, exception)
 
 
