@@ -25,14 +25,12 @@ from celery.worker import WorkController, state
 from django.conf import settings
 
 from apps.common.heap import give_back
-from apps.launcher.services import concurrency
+from apps.launcher.services import NICENESS, concurrency
 from config.celery import app, apply_niceness_to_session, configure_logging, make_app
 
 SWITCH_INTERVAL = 0.001  # seconds that a task computes while another waits; by default five times as long
 GIVE_BACK_INTERVAL = 60  # seconds
 CHECK_INTERVAL = 5  # seconds; what hangs is delivered again a minute after its time limit
-PATIENT_QUEUES = ("extraction", "models", "indexing")  # with work of minutes: readings, imports, vectors
-PATIENT_NICENESS = 15  # a tenth of what a thread of the process's niceness, 5, gets beside it
 STOP_SECONDS = 30  # that tasks have to end, once the process is to end
 ACKNOWLEDGE_SECONDS = 5  # that the broker has to take an acknowledgement, before the process ends without it
 
@@ -67,13 +65,15 @@ class QueueWorker(WorkController):
 
 @task_prerun.connect
 def give_way(task: Any, **kwargs: object) -> None:
-    """Lower the priority of the thread for good if it works on a queue of long work. Threads serve one queue each.
+    """Lower the priority of the thread for good to what its queue has in the large form. Threads serve one queue each.
 
-    It can't be raised again without privileges. Only Linux has priorities of threads.
+    Not below that: a task may hold the lock of a chat through hundreds of statements, and a web server with a higher
+    priority waits for it. It can't be raised again without privileges. Only Linux has priorities of threads.
     """
-    if (task.request.delivery_info or {}).get("routing_key") in PATIENT_QUEUES:
+    niceness = NICENESS.get(str((task.request.delivery_info or {}).get("routing_key")), 0)
+    if niceness > os.getpriority(os.PRIO_PROCESS, get_native_id()):
         with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, get_native_id(), PATIENT_NICENESS)
+            os.setpriority(os.PRIO_PROCESS, get_native_id(), niceness)
 
 
 @task_prerun.connect

@@ -211,7 +211,7 @@ class SceneChange(DataChange):
         if self.current is None:
             return {}
         if self.current >= len(versions):
-            raise Invalid.at("/current", f"There are {len(versions)} versions.")
+            raise Invalid.at("/current", f"It must be less than the number of versions, {len(versions)}.")
         version = versions[self.current]
         text = version.get("memory") if isinstance(version, dict) else version
         return {"scene_recap_memory": str(text or ""), "scene_recap_current_index": self.current}

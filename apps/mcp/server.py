@@ -5,6 +5,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
@@ -125,6 +126,13 @@ def _code_of_missing(context: Any) -> int:
     return INVALID_PARAMS if context.protocol_version in MODERN_PROTOCOL_VERSIONS else RESOURCE_NOT_FOUND
 
 
+async def check_name(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Name what a call of a tool lacks, before the protocol's package refuses it without."""
+    if ctx.method == "tools/call" and not isinstance((ctx.params or {}).get("name"), str):
+        raise MCPError(INVALID_PARAMS, "name: it must be the name of a tool.")
+    return await call_next(ctx)
+
+
 SERVER: Server[Any] = Server(
     "loci",
     title="Loci",
@@ -137,6 +145,7 @@ SERVER: Server[Any] = Server(
     on_read_resource=read_resource,
     get_tool_input_schema=lambda name: TOOLS[name].schema if name in TOOLS else None,
 )
+SERVER.middleware.append(check_name)
 
 
 async def handle(scope: Mapping[str, Any], receive: Any, send: Any) -> None:

@@ -32,8 +32,10 @@ class Mem0View(APIView):
         response.content_type = "application/json"
         return response
 
-    def memories(self) -> MemoryQuerySet:
-        rows: MemoryQuerySet = Memory.objects.for_owner(self.request.user).undeleted().select_related("chat__mem0")
+    def memories(self, *, deleted: bool = False) -> MemoryQuerySet:
+        """Return the memories that the token sees, with ``deleted`` those too that were deleted."""
+        rows: MemoryQuerySet = Memory.objects.for_owner(self.request.user).select_related("chat__mem0")
+        rows = rows if deleted else rows.undeleted()
         bound = namespace_of(self.request)
         return rows.in_namespace(bound) if bound else rows
 

@@ -8,7 +8,7 @@ from apps.chats.dates import timestamp
 from apps.mem0.events import memories_of, status_of
 from apps.mem0.models import Mem0Chat, Mem0Event
 from apps.memories.models import Memory
-from apps.memories.queries.history import HistoryEvent
+from apps.memories.queries.history import HistoryEvent, history_of
 
 EVENTS = {"added": "ADD", "corrected": "UPDATE", "superseded": "UPDATE", "retired": "DELETE"}
 
@@ -31,18 +31,23 @@ def memory_document(memory: Memory) -> dict[str, Any]:
         "metadata": memory.metadata or None,
         "categories": memory.tags,
         "immutable": False,
-        "expiration_date": _last_day(memory.expires_at),
+        "expiration_date": _expiry(memory.expires_at),
         "created_at": timestamp(memory.created_at),
         "updated_at": timestamp(memory.updated_at),
     }
 
 
-def _last_day(expires_at: dt.datetime | None) -> str | None:
-    """Return the last day on which a memory is found, in UTC: a client that sends it back changes nothing."""
+def _expiry(expires_at: dt.datetime | None) -> str | None:
+    """Return when a memory expires: a client that sends it back changes nothing.
+
+    That is the last day on which it is found, in UTC, or the last moment of one that expires within a day.
+    """
     if expires_at is None:
         return None
-    at = expires_at.astimezone(dt.UTC)
-    return (at - dt.timedelta(microseconds=1) if at.year > dt.MINYEAR else at).date().isoformat()
+    if expires_at.year == dt.MINYEAR:
+        return expires_at.date().isoformat()
+    last = expires_at.astimezone(dt.UTC) - dt.timedelta(microseconds=1)
+    return last.date().isoformat() if expires_at.astimezone(dt.UTC).time() == dt.time() else timestamp(last)
 
 
 def event_document(event: Mem0Event) -> dict[str, Any]:
@@ -69,13 +74,22 @@ def added_document(memory: Memory) -> dict[str, Any]:
     return {"id": str(memory.pk), "memory": memory.text, "data": {"memory": memory.text}, "event": "ADD"}
 
 
-def history_document(number: int, memory: Memory, event: HistoryEvent) -> dict[str, Any]:
+def history_documents(memory: Memory) -> list[dict[str, Any]]:
+    """Return what happened to a memory, also to a deleted one, whose history is told like that of any other."""
+    events = history_of(memory)
+    if memory.deleted_at:
+        events.append(HistoryEvent("retired", memory.pk, memory.text, memory.deleted_at))
+    return [_history_document(number, memory, event) for number, event in enumerate(events)]
+
+
+def _history_document(number: int, memory: Memory, event: HistoryEvent) -> dict[str, Any]:
+    is_gone = event.event == "retired"
     return {
         "id": f"{event.memory}-{number}",
         "memory_id": str(event.memory),
         "input": [],
-        "old_memory": event.former_text,
-        "new_memory": None if event.event == "retired" else event.text,
+        "old_memory": event.text if is_gone else event.former_text,
+        "new_memory": None if is_gone else event.text,
         "event": EVENTS[event.event],
         "metadata": memory.metadata or None,
         "categories": memory.tags,

@@ -9,12 +9,17 @@ from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Chat
 from apps.chats.operations import create_character, create_chat, purge_chat
 from apps.common.jobs import lock_owner
-from apps.common.problems import Invalid, Missing
+from apps.common.problems import Conflict, Invalid, Missing
 from apps.common.scoping import Owner, owner_id_of
 from apps.mem0.models import Mem0Chat
 from apps.memories.operations.namespaces import erase_namespace
 
+MAX_TRIES = 3  # to find or to create a chat that others create and delete meanwhile
 DEFAULT_AGENT = "Assistant"  # the character of what is added without an agent
+
+
+class _CreatedMeanwhile(Exception):
+    """Another request created the chat before this one had locked the owner."""
 
 
 class Ids(NamedTuple):
@@ -43,10 +48,13 @@ def chat_of(owner: Owner, ids: Ids) -> Chat:
 
     It is locked, so that its user, agent or run is not deleted before what is added is stored, and deleted too.
     """
-    if found := _find(owner, ids):
-        with suppress(Missing):  # it has been deleted meanwhile
-            return lock_chat(owner, found.pk)
-    return _create(owner, ids)
+    for _ in range(MAX_TRIES):
+        if found := _find(owner, ids):
+            with suppress(Missing):  # it has been deleted meanwhile
+                return lock_chat(owner, found.pk)
+        with suppress(_CreatedMeanwhile):
+            return _create(owner, ids)
+    raise Conflict("It is being created. Send the request again.")
 
 
 def _find(owner: Owner, ids: Ids) -> Chat | None:
@@ -57,10 +65,14 @@ def _find(owner: Owner, ids: Ids) -> Chat | None:
 
 @transaction.atomic
 def _create(owner: Owner, ids: Ids) -> Chat:
-    """Create a chat. One at a time for an owner: of two requests, the second one finds what the first created."""
+    """Create a chat. One at a time for an owner: of two requests, the second one finds what the first created.
+
+    It raises _CreatedMeanwhile then, which gives back the owner's lock with this savepoint. A chat is locked before its
+    owner, as everywhere: else a deletion of the user, which holds the chat, would wait for what waits for it.
+    """
     lock_owner(owner)
-    if found := _find(owner, ids):
-        return found
+    if _find(owner, ids):
+        raise _CreatedMeanwhile
     rows = Mem0Chat.objects.for_owner(owner)
     rows.filter(**ids.columns).delete()  # its chat is in the bin, and keeps what was learnt in it there
     same_agent = rows.filter(namespace=ids.user, agent=ids.agent, chat__character__isnull=False)

@@ -15,7 +15,7 @@ from apps.common.api.serializer_fields import read_body, read_query
 from apps.common.problems import Invalid, Missing
 from apps.mem0 import adding, queries
 from apps.mem0.base import Mem0View
-from apps.mem0.documents import added_document, event_document, history_document, memory_document
+from apps.mem0.documents import added_document, event_document, history_documents, memory_document
 from apps.mem0.events import memories_of
 from apps.mem0.ids import Ids, erase_entity
 from apps.mem0.messages import read_messages
@@ -33,7 +33,6 @@ from apps.mem0.serializers import (
 from apps.memories.api.base import get_or_missing
 from apps.memories.models import Memory
 from apps.memories.operations import apply_batch
-from apps.memories.queries.history import history_of
 from apps.memories.queries.memories import replacement_chain
 
 PAGE_SIZE = 100
@@ -168,9 +167,8 @@ class MemoryView(Mem0View):
 
 class HistoryView(Mem0View):
     def get(self, request: Request, memory_id: UUID) -> Response:
-        """Tell what happened to a memory, and to those that it replaced or that replaced it."""
-        memory = get_or_missing(self.memories(), pk=memory_id)
-        return Response([history_document(number, memory, event) for number, event in enumerate(history_of(memory))])
+        """Tell what happened to a memory, also a deleted one, and to those that it replaced or that replaced it."""
+        return Response(history_documents(get_or_missing(self.memories(deleted=True), pk=memory_id)))
 
 
 class BatchView(Mem0View):

@@ -14,6 +14,7 @@ from apps.memories.models import Memory
 
 METADATA = "metadata."
 MAX_KEYS = 10  # of a path within metadata
+MAX_NUMBER = 10**9
 ORDERED = ("gt", "gte", "lt", "lte")
 
 
@@ -95,8 +96,10 @@ def number_field(column: str) -> Field:
     """Return the operators of a column of numbers."""
 
     def number(value: Any, path: Path) -> int | float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e9:
+        if isinstance(value, bool) or not isinstance(value, int | float):
             raise refused(path, "It must be a number.")
+        if not abs(value) <= MAX_NUMBER:
+            raise refused(path, f"It must be between -{MAX_NUMBER:,} and {MAX_NUMBER:,}.")
         return value
 
     def compared(operator: str, value: Any, path: Path) -> Q:

@@ -1,6 +1,7 @@
 """Choose who speaks next in a group chat, and remove the speaker's name from what a model says."""
 
 import re
+from collections.abc import Iterator
 
 from apps.chats.models import Character, Chat, Message
 from apps.chats.operations import character_of_participant
@@ -49,18 +50,24 @@ def position_in_turn(names: list[str], last_text: str, last_speaker: str, *, sai
 
     Who names themselves isn't asked to answer, but the user may ask the last speaker again.
     """
-    found = [(place, at) for at, name in enumerate(names) if (place := _mention(name, last_text)) is not None]
-    others = [mention for mention in found if said_by_user or names[mention[1]] != last_speaker]
+    others = [one for one in _mentions(names, last_text) if said_by_user or names[one[1]] != last_speaker]
     if others:
         return min(others)[1]
     return (names.index(last_speaker) + 1) % len(names) if last_speaker in names else 0
 
 
-def _mention(name: str, text: str) -> int | None:
-    """Return the position of a name in a text, as a whole word, or None."""
-    folded, searched = name.strip().casefold(), text.casefold()
-    places = (match.start() for match in re.finditer(re.escape(folded), searched)) if folded else ()
-    return next((at for at in places if is_whole_word(searched, at, at + len(folded))), None)
+def _mentions(names: list[str], text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the text names somebody, as a whole word, and the position of the name.
+
+    Longer names come first, and what they take is no mention of a shorter one: "Ann Lee" is not Ann.
+    """
+    searched, taken = text.casefold(), set[int]()
+    for at, name in sorted(enumerate(names), key=lambda one: -len(one[1])):
+        folded = name.strip().casefold()
+        for match in re.finditer(re.escape(folded), searched) if folded else ():
+            if match.start() not in taken and is_whole_word(searched, *match.span()):
+                taken.update(range(*match.span()))
+                yield match.start(), at
 
 
 def _last_words(chat: Chat) -> tuple[str, str, bool]:

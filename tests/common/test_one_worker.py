@@ -10,11 +10,14 @@ import pytest
 
 from apps.chats.tasks import dispatch_chat_committed
 from apps.exchange.tasks import run_import_job
-from config.one_worker import PATIENT_NICENESS, give_way
+from apps.extraction.tasks import run_extraction
+from config.one_worker import give_way
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Only Linux has priorities of threads.")
-def test_threads_of_long_work_give_way_and_others_do_not() -> None:
+def test_threads_give_way_as_the_processes_of_their_queues_do() -> None:
+    """And no further: a web server of usual priority waits for the lock that a run holds on its chat."""
+
     def niceness_of(task: object, queue: str) -> int:
         task.push_request(delivery_info={"routing_key": queue})  # type: ignore[attr-defined]
         give_way(task)
@@ -23,7 +26,8 @@ def test_threads_of_long_work_give_way_and_others_do_not() -> None:
 
     before = os.getpriority(os.PRIO_PROCESS, 0)
     for task, queue, expected in (
-        (run_import_job, "indexing", max(PATIENT_NICENESS, before)),
+        (run_import_job, "indexing", max(10, before)),
+        (run_extraction, "extraction", max(5, before)),
         (dispatch_chat_committed, "interactive", before),
     ):
         with ThreadPoolExecutor(1) as thread:

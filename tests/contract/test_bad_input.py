@@ -245,6 +245,19 @@ def test_a_body_of_another_kind_is_told_which_one_it_must_be(alice: APIClient) -
         ),
         ("personas/", {"name": None}, {"/name": "It can't be null."}, "name can't be null."),
         ("personas/", {"name": ["Mira"]}, {"/name": "It must be a string."}, "name must be a string."),
+        (
+            "connections/",
+            {"name": "A", "base_url": "https://models.example"},
+            {"/backend": "It is missing."},
+            "backend is missing.",
+        ),
+        ("journal/", {"text": "Rain."}, {"/granularity": "It is missing."}, "granularity is missing."),
+        (
+            "journal/",
+            {"text": "Rain.", "granularity": None},
+            {"/granularity": "It can't be null."},
+            "granularity can't",
+        ),
         ("chats/", {"title": "x" * 201}, {"/title": "It can have at most 200 characters."}, "title can have at most"),
         ("chats/", {"metadata": []}, {"/metadata": "It must be an object."}, "metadata must be an object."),
         ("chats/", [], {"": "It must be an object."}, "The body must be an object."),
@@ -268,6 +281,24 @@ def test_the_first_error_is_told_as_a_sentence(
     reply = send(alice, "POST", path, json.dumps(body))
     assert {error["pointer"]: error["detail"] for error in reply.json()["errors"]} == errors
     assert reply.json()["detail"].startswith(detail)
+
+
+def test_an_unknown_address_is_a_404_that_says_where_the_known_ones_are_listed(alice: APIClient) -> None:
+    for path in ("chat/", "chats/x/", "chats"):
+        reply = alice.get(f"{BASE}nothing/{path}")
+        assert (reply.status_code, reply["Content-Type"]) == (404, "application/problem+json")
+        assert "/api/docs/" in reply.json()["detail"]
+
+
+@pytest.mark.parametrize(("field", "value"), [("swipe_id", 1), ("swipe_info", [{}, {}])])
+def test_a_number_of_swipes_is_told_without_a_plural(
+    alice: APIClient, chat: dict[str, Any], field: str, value: Any
+) -> None:
+    body = {"integrity": chat["integrity"], "message": {"mes": "Hi.", field: value}}
+    reply = send(alice, "POST", f"chats/{chat['id']}/append/", json.dumps(body))
+    [error] = reply.json()["errors"]
+    assert error["pointer"] == f"/message/{field}"
+    assert error["detail"].endswith(", 1.")
 
 
 @pytest.mark.parametrize("value", ["", 0, "soon", {}])

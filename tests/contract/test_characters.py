@@ -153,7 +153,7 @@ BOMB = chunk(b"zTXt", b"chara\0\0" + __import__("zlib").compress(b"A" * 2**26))
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "not a character card"),
+        (b"", "neither a character card nor a lorebook"),
         (b"GIF89a....", "not a character card"),
         (b"\x89PNG\r\n\x1a\n", "no header"),
         (png(text(V2_CARD))[:-20], "cut off"),
@@ -175,8 +175,9 @@ BOMB = chunk(b"zTXt", b"chara\0\0" + __import__("zlib").compress(b"A" * 2**26))
         (b"name: !!python/object:os.system x", "not a character card"),
         (b'{"user_name": "Alice", "chat_metadata": {}}\n{"name": "Mira", "mes": "Hi"}', "looks like a chat"),
         (b'["Mira: Hi"]', "looks like a chat"),
-        (b'{"name": "Mira"}', "not a character card"),
-        (b'{"data": {"name": "Mira"}, "data": 3}', "not a character card"),
+        (b'{"name": "Mira"}', "neither a character card nor a lorebook"),
+        (b'{"data": {"name": "Mira"}, "data": 3}', "neither a character card nor a lorebook"),
+        (b"[]", "neither a character card nor a lorebook"),
     ],
 )
 def test_what_is_no_card_is_refused_by_name(alice: APIClient, content: bytes, reason: str) -> None:

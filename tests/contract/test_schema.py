@@ -41,6 +41,13 @@ def test_the_document_is_valid_and_complete() -> None:
     assert described == served
 
 
+def test_each_operation_has_a_description_of_its_own() -> None:
+    for path, operations in document()["paths"].items():
+        texts = [operation.get("description", "") for operation in operations.values() if "responses" in operation]
+        assert all(texts), path
+        assert len(set(texts)) == len(texts), path
+
+
 def test_replies_are_described_as_they_are() -> None:
     generated = document()
     paths = generated["paths"]

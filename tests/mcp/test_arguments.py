@@ -40,6 +40,7 @@ def test_texts_in_json_are_read_where_the_tool_wants_no_text(name: str, sent: An
         ("memory_search", {"query": "a", "limit": "5000"}, "limit: it must be at most"),
         ("memory_update", {"id": "0" * 32, "pinned": "1"}, "pinned: it must be true or false."),
         ("memory_add", {"text": "a", "wait": True}, "wait: there is no such argument"),
+        ("chat_append", {"messages": [MESSAGES[0] | {"mes": "a"}]}, "^messages/0/mes: there is no such argument"),
     ],
 )
 def test_others_are_refused_by_name(name: str, sent: Any, reason: str) -> None:

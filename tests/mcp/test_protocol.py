@@ -31,6 +31,12 @@ def ask(http: httpx.Client, method: str, **params: Any) -> dict[str, Any]:
     return dict(reply.json())
 
 
+@pytest.mark.parametrize("params", [{}, {"arguments": {}}, {"name": 5}])
+def test_a_call_without_the_name_of_a_tool_says_so(http: httpx.Client, params: dict[str, Any]) -> None:
+    error = ask(http, "tools/call", **params)["error"]
+    assert (error["code"], error["message"]) == (INVALID_PARAMS, "name: it must be the name of a tool.")
+
+
 def test_what_is_not_declared_is_not_served(http: httpx.Client) -> None:
     declared = ask(http, "initialize", **BEGIN)["result"]["capabilities"]
     assert declared == {"tools": {"listChanged": False}, "resources": {"listChanged": False, "subscribe": False}}

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from apps.memories.models import Memory
 from tests.mem0.conftest import SdkRequests
 from tests.queues import drain
 
@@ -34,6 +35,10 @@ def test_a_memory_is_added_read_changed_told_and_deleted(alice: SdkRequests) -> 
     ]
     alice.ok("delete", f"/v1/memories/{memory_id}/")
     assert alice.refused("get", f"/v1/memories/{memory_id}/")["status"] == 404
+    *earlier, deletion = alice.ok("get", f"/v1/memories/{memory_id}/history/")
+    assert [one["event"] for one in earlier] == ["ADD", "UPDATE"]
+    last = {"event": "DELETE", "old_memory": "Ann likes coffee.", "new_memory": None, "memory_id": memory_id}
+    assert {name: deletion[name] for name in last} == last
     assert alice.get_all({"user_id": "ann"}) == []
 
 
@@ -176,6 +181,18 @@ def test_the_last_day_of_a_memory_is_told_found_and_sent_back_as_it_was_given(al
     ):
         found = alice.get_all({"AND": [{"user_id": "ann"}, {"expiration_date": condition}]})
         assert bool(found) == is_met, condition
+
+
+@pytest.mark.parametrize("at", ["2099-12-31T12:00:00Z", "2099-12-31T23:59:59.999998Z"])
+def test_a_memory_that_expires_within_a_day_is_not_kept_longer_by_who_sends_that_back(
+    alice: SdkRequests, at: str
+) -> None:
+    memory_id = alice.store("Ann is on a diet.", user_id="ann", expiration_date=at)
+    stored = Memory.objects.for_owner(alice.user).get().expires_at
+    memory = alice.ok("get", f"/v1/memories/{memory_id}/")
+    assert memory["expiration_date"] == at
+    alice.ok("put", f"/v1/memories/{memory_id}/", {"expiration_date": memory["expiration_date"]})
+    assert Memory.objects.for_owner(alice.user).get().expires_at == stored
 
 
 def test_what_a_program_that_uses_tools_has_in_its_history_keeps_nothing_from_being_added(alice: SdkRequests) -> None:

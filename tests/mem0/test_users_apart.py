@@ -8,9 +8,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 
+from apps.accounts.models import User
 from apps.chats.models import Character, Chat
+from apps.common import jobs
+from apps.mem0 import ids
 from apps.mem0.ids import Ids, chat_of, erase_entity
 from apps.memories.models import Memory
 from apps.memories.operations.memories import delete_memory, restore_memory
@@ -128,6 +131,38 @@ def test_what_is_deleted_meanwhile_keeps_nothing_else_from_being_deleted(sdk: Ca
         with meanwhile(lambda: delete_memory(rows.get(pk=first))):
             assert alice.refused(work, "/v1/batch/", body)["status"] == 404
         assert alice.get_all({"user_id": "ann"}) == ["Two."]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_finds_the_chat_that_another_request_created_meanwhile_locks_it_before_its_owner(
+    sdk: Callable[[str], SdkRequests], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice, created = sdk("alice"), []
+
+    def lock_later(owner: Any) -> None:
+        monkeypatch.undo()
+        created.append(in_another_thread(lambda: chat_of(alice.user, Ids(user="ann"))))
+        jobs.lock_owner(owner)
+
+    monkeypatch.setattr(ids, "lock_owner", lock_later)
+    with transaction.atomic():
+        assert chat_of(alice.user, Ids(user="ann")) == created[0]
+        owners = User.objects.filter(pk=alice.user.pk).select_for_update(nowait=True, no_key=True)
+        in_another_thread(owners.get)
+        with pytest.raises(OperationalError):
+            in_another_thread(Chat.objects.for_owner(alice.user).select_for_update(nowait=True).get)
+
+
+def in_another_thread(work: Callable[[], Any]) -> Any:
+    def run() -> Any:
+        try:
+            with transaction.atomic():
+                return work()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        return executor.submit(run).result()
 
 
 @pytest.mark.django_db(transaction=True)

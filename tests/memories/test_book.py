@@ -249,6 +249,15 @@ def test_what_cannot_be_merged_says_why(site: Client, chat: Chat) -> None:
     assert Memory.objects.for_owner(chat.owner_id).active().count() == 2
 
 
+def test_what_is_merged_or_split_twice_at_once_says_that_it_is_no_longer_active(chat: Chat) -> None:
+    members = [learnt(chat, 1, "Tom likes tea."), learnt(chat, 5, "Tom likes green tea.")]
+    operations.merge_by_hand(members, "Tom drinks green tea.", editor="alice")
+    with pytest.raises(Conflict, match="Choose at least two active memories"):
+        operations.merge_by_hand(members, "Tom drinks green tea.", editor="alice")
+    with pytest.raises(Conflict, match="Only an active memory can be split"):
+        operations.split_memory(members[0], ["Tom likes tea.", "Tom likes it green."], editor="alice")
+
+
 def test_a_split_is_made_and_undone_from_any_part(site: Client, chat: Chat) -> None:
     whole = learnt(chat, 3, "Tom likes tea and hates rain.")
     lines = {"texts": "Tom likes tea.\nTom hates rain.\nTom is Tom."}

@@ -61,6 +61,7 @@ def test_conditions(alice: APIClient, stored: None, condition: dict[str, Any], e
         ({"or": [{"tags": {"any": "a"}}]}, "/filter/or/0/tags/any", "list"),
         ({"created_at": {"gte": "tomorrow"}}, "/filter/created_at/gte", "date"),
         ({"importance": {"gte": "high"}}, "/filter/importance/gte", "number"),
+        ({"importance": {"gte": 10**40}}, "/filter/importance/gte", "between -1,000,000,000 and 1,000,000,000"),
         ({"metadata.": 1}, "/filter/metadata.", "metadata.KEY"),
         ({"metadata.a": {"gt": [1]}}, "/filter/metadata.a/gt", "number"),
         ([], "/filter", "object"),

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.models import User
 from apps.chats.models import Chat, Message
@@ -72,6 +74,15 @@ def flagged(owner: User) -> list[tuple[str, str]]:
 def test_without_rules_nothing_is_enqueued(alice: User) -> None:
     write(make_chat(alice, "A blue stone."))
     assert not ScanJob.objects.for_owner(alice).exists()
+
+
+def test_scans_are_created_while_a_restore_holds_the_owner(alice: User, rule: Rule) -> None:
+    """Else the task that creates them would wait, and be given up after its time limit, with what it was to scan."""
+    chat = make_chat(alice, "A blue stone.")
+    with CaptureQueriesContext(connection) as queries:
+        scanning.create_scans(alice, "chat", chat.pk)
+    assert ScanJob.objects.for_owner(alice).count() == 1
+    assert not [query["sql"] for query in queries if "accounts_user" in query["sql"]]
 
 
 def test_a_rule_flags_a_message_once(alice: User, rule: Rule, moderator: User) -> None:

@@ -87,6 +87,20 @@ def test_a_name_is_a_mention_only_as_a_whole_word(name, text, is_named):
     assert position_in_turn(["Zoe", name], text, "") == int(is_named)
 
 
+@pytest.mark.parametrize(
+    ("text", "last_speaker", "named"),
+    [
+        ("Ann Lee, what now?", "Tom", "Ann Lee"),
+        ("Ann, what now?", "Tom", "Ann"),
+        ("I, Ann Lee, ask you, Tom.", "Ann Lee", "Tom"),
+        ("Ann Lee asks Ann.", "Ann Lee", "Ann"),
+    ],
+)
+def test_of_two_names_at_one_place_the_longer_one_is_meant(text, last_speaker, named):
+    names = ["Ann", "Ann Lee", "Tom"]
+    assert names[position_in_turn(names, text, last_speaker)] == named
+
+
 @pytest.mark.parametrize("mode", ["swipe", "continue"])
 def test_another_version_of_a_reply_in_a_group_is_by_its_own_speaker(api, connect, server, group, mode):
     connect()

@@ -268,6 +268,14 @@ def test_a_webhook_that_can_not_be_called_is_refused(
     assert not Webhook.objects.for_owner(api.user).exists()
 
 
+def test_all_that_is_wrong_with_a_webhook_is_told_at_once(api: APIClient, settings: Any) -> None:
+    settings.LLM_ALLOWED_ADDRESSES = []
+    body = {"url": "http://169.254.169.254/latest/", "events": ["memory.lost"], "active": "yes"}
+    errors = api.post("/api/v1/webhooks/", body, format="json").data["errors"]
+    assert [error["pointer"] for error in errors] == ["/url", "/events/0", "/active"]
+    assert errors[0]["detail"] == "169.254.169.254 is not a public address, and is never allowed."
+
+
 def told_to_streams(work: Callable[[], Any]) -> list[tuple[str, dict[str, Any]]]:
     """Return the events that streams of the account are told of while something is done."""
     with connection.cursor() as cursor:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import generics, serializers, status
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
@@ -84,6 +84,7 @@ class CharacterQuery(serializers.Serializer[Any]):
     )
 
 
+@extend_schema_view(post=extend_schema(description="Create a character."))
 class CharacterListView(generics.ListCreateAPIView[Character]):
     serializer_class = CharacterSerializer
     pagination_class = NewestFirstPagination
@@ -95,12 +96,18 @@ class CharacterListView(generics.ListCreateAPIView[Character]):
 
     @extend_schema(parameters=[CharacterQuery])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """List the characters, newest first."""
         return super().get(request, *args, **kwargs)
 
     def perform_create(self, serializer: Any) -> None:
         serializer.instance = operations.create_character(self.request.user, **serializer.validated_data)
 
 
+@extend_schema_view(
+    get=extend_schema(description="Return a character."),
+    patch=extend_schema(description="Change a character."),
+    delete=extend_schema(description="Delete a character."),
+)
 class CharacterView(generics.RetrieveUpdateDestroyAPIView[Character]):
     serializer_class = CharacterSerializer
     http_method_names = ["get", "patch", "delete", "head", "options"]
@@ -143,6 +150,7 @@ class CharacterImageView(APIView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, pk: UUID) -> Response:
+        """Delete the picture."""
         character = access_character(request.user, pk)
         _access_image(character)
         operations.delete_character_image(character)

@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import generics, serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -108,6 +108,7 @@ class LorebookSerializer(serializers.Serializer[Lorebook]):
         }
 
 
+@extend_schema_view(get=extend_schema(description="List the lorebooks, newest first."))
 class LorebookListView(generics.ListAPIView[Lorebook]):
     serializer_class = LorebookSerializer
     pagination_class = NewestFirstPagination
@@ -117,6 +118,7 @@ class LorebookListView(generics.ListAPIView[Lorebook]):
 
     @extend_schema(request=BookSerializer, responses={201: LorebookSerializer})
     def post(self, request: Request) -> Response:
+        """Create a lorebook: of a character, a persona or a chat, or of none."""
         fields = read_body(BookSerializer, request)
         owners = {name: fields.pop(name, None) for name in ("character", "persona", "chat")}
         book = operations.create_lorebook(request.user, name=fields.pop("name"), document=fields, **owners)
@@ -126,15 +128,18 @@ class LorebookListView(generics.ListAPIView[Lorebook]):
 class LorebookView(APIView):
     @extend_schema(responses=LorebookSerializer)
     def get(self, request: Request, lorebook_id: UUID) -> Response:
+        """Return a lorebook."""
         return Response(LorebookSerializer(access_lorebook(request.user, lorebook_id)).data)
 
     @extend_schema(request=BookSerializer(partial=True), responses=LorebookSerializer)
     def patch(self, request: Request, lorebook_id: UUID) -> Response:
+        """Change a lorebook. Entries are replaced as a whole."""
         book = access_lorebook(request.user, lorebook_id)
         body = read_body(BookSerializer, request, partial=True)
         return Response(LorebookSerializer(operations.update_lorebook(book, **body)).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, lorebook_id: UUID) -> Response:
+        """Delete a lorebook."""
         operations.delete_lorebook(access_lorebook(request.user, lorebook_id))
         return Response(status=status.HTTP_204_NO_CONTENT)

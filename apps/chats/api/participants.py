@@ -109,6 +109,7 @@ class ParticipantListView(APIView):
 class ParticipantView(APIView):
     @extend_schema(request=ParticipantUpdateSerializer, responses=ParticipantSerializer)
     def patch(self, request: Request, chat_id: UUID, participant_id: UUID) -> Response:
+        """Change a participant."""
         chat = access_chat(request.user, chat_id)
         body = read_body(ParticipantUpdateSerializer, request)
         participant = operations.update_participant(request.user, chat.pk, participant_id, **body)

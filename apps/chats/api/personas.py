@@ -6,7 +6,7 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import generics, serializers, status
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
@@ -54,6 +54,10 @@ class PersonaSerializer(serializers.ModelSerializer[Persona]):
         fields = ("id", "name", "description", "is_default", "avatar", "created_at", "updated_at")
 
 
+@extend_schema_view(
+    get=extend_schema(description="List the personas, newest first."),
+    post=extend_schema(description="Create a persona. The first one is the default."),
+)
 class PersonaListView(generics.ListCreateAPIView[Persona]):
     serializer_class = PersonaSerializer
     pagination_class = NewestFirstPagination
@@ -66,6 +70,10 @@ class PersonaListView(generics.ListCreateAPIView[Persona]):
         serializer.instance = operations.create_persona(self.request.user, **serializer.validated_data)
 
 
+@extend_schema_view(
+    get=extend_schema(description="Return a persona."),
+    patch=extend_schema(description="Change a persona."),
+)
 class PersonaView(generics.RetrieveUpdateDestroyAPIView[Persona]):
     serializer_class = PersonaSerializer
     lookup_url_kwarg = "persona_id"
@@ -119,6 +127,7 @@ class PersonaAvatarView(APIView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, persona_id: UUID) -> Response:
+        """Delete the avatar."""
         operations.delete_persona_avatar(access_persona(request.user, persona_id))
         return Response(status=status.HTTP_204_NO_CONTENT)
 

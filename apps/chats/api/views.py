@@ -84,10 +84,12 @@ class ChatListView(generics.ListAPIView[Chat]):
 
     @extend_schema(parameters=[ChatQuery])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """List the chats, those with the newest activity first."""
         return super().get(request, *args, **kwargs)
 
     @extend_schema(request=ChatCreateSerializer, responses={201: ChatSerializer})
     def post(self, request: Request) -> Response:
+        """Create a chat."""
         body = read_body(ChatCreateSerializer, request)
         is_own = not (body.get("namespace") or (body["character"] and body["character"].namespace))
         if is_own and not body["user_name"]:
@@ -102,6 +104,7 @@ class ChatListView(generics.ListAPIView[Chat]):
 class ChatView(APIView):
     @extend_schema(responses=ChatSerializer)
     def get(self, request: Request, chat_id: UUID) -> Response:
+        """Return a chat."""
         return Response(chat_document(access_chat(request.user, chat_id)))
 
     @extend_schema(request=ChatUpdateSerializer, responses=ChatSerializer)
@@ -164,6 +167,7 @@ class MessageWindowView(APIView):
         responses=WindowSerializer,
     )
     def get(self, request: Request, chat_id: UUID) -> Response:
+        """Return a window of messages. A negative `from` counts from the end."""
         query = read_query(WindowQuery, request)
         window = message_window(request.user, chat_id, query["from"], query["limit"])
         return Response(

@@ -94,13 +94,13 @@ class Draft:
 
     def _reorder_swipes(self, order: Sequence[int], pointer: str) -> None:
         if sorted(order) != list(range(len(self.swipes))):
-            raise Invalid.at(pointer, f"It must name each of the {len(self.swipes)} swipes once.")
+            raise Invalid.at(pointer, f"It must name each swipe once, from 0 to {len(self.swipes) - 1}.")
         self.swipes = [self.swipes[position] for position in order]
         self._changed_keys.add("swipes")
 
     def _swipe_at(self, position: int, pointer: str) -> Swipe:
         if position >= len(self.swipes):
-            raise Invalid.at(pointer, f"The message has {len(self.swipes)} swipes.")
+            raise Invalid.at(pointer, f"It must be less than the number of swipes, {len(self.swipes)}.")
         return self.swipes[position]
 
     def _set_values(self, values: Mapping[str, Any]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, TooManyFilesSent
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.urls import Resolver404
 from django.utils.module_loading import import_string
 from django.views import defaults
 from rest_framework import exceptions
@@ -130,7 +131,10 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Return the response for an unknown path or resource."""
-    return _api_problem(request, 404, "This does not exist.") or defaults.page_not_found(request, exception)
+    detail = "This does not exist."
+    if isinstance(exception, Resolver404):
+        detail += " /api/docs/ lists the addresses that there are."
+    return _api_problem(request, 404, detail) or defaults.page_not_found(request, exception)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

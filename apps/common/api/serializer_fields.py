@@ -90,6 +90,8 @@ class ChoiceField(serializers.ChoiceField):
     """One of some values, which the error message lists."""
 
     def fail(self, key: str, **values: Any) -> NoReturn:
+        if key in ("required", "null"):
+            super().fail(key, **values)
         choices = ", ".join(map(str, self.choices))
         raise serializers.ValidationError(f"It must be one of: {choices}.", code=key)
 

@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import generics, serializers, status
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
@@ -68,6 +68,7 @@ class ImportStartedSerializer(serializers.Serializer[Any]):
         return super().get_fields() | {"import": ImportJobSerializer()}
 
 
+@extend_schema_view(get=extend_schema(description="List the imports, newest first."))
 class ImportJobListView(generics.ListAPIView[ImportJob]):
     serializer_class = ImportJobSerializer
     pagination_class = NewestFirstPagination
@@ -88,6 +89,7 @@ class ImportJobListView(generics.ListAPIView[ImportJob]):
 class ImportJobView(APIView):
     @extend_schema(responses=ImportJobSerializer)
     def get(self, request: Request, job_id: UUID) -> Response:
+        """Return an import and how far it has got."""
         return Response(import_job_document(access_import_job(request.user, job_id)))
 
 

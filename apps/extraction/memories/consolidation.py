@@ -17,6 +17,7 @@ from apps.extraction.settings.schema import Settings
 from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome
 from apps.extraction.steps.dictation import is_dictated
 from apps.memories.models import Memory
+from apps.memories.operations.memories import vectors_of
 from apps.memories.operations.merging import mark_consolidated, merge_memories
 from apps.memories.queries.memories import active_memories
 from apps.memories.quotations import quoted_speaker
@@ -63,8 +64,13 @@ def outcome_of(
     if not groups:
         return NO_OUTCOME
 
+    vectors = vectors_of(context.owner_id, [text for _, text in merges])  # nothing is locked yet
+
     def write() -> Counter[str]:
-        count = sum(merge_memories(context.chat, members, text, run_id=context.run.pk) for members, text in merges)
+        count = sum(
+            merge_memories(context.chat, members, text, run_id=context.run.pk, vector=vector)
+            for (members, text), vector in zip(merges, vectors, strict=True)
+        )
         shown = [entry for entries in groups for entry in entries if entry.chat_id == context.chat.pk]
         mark_consolidated(context.owner_id, shown)
         return Counter(merged=count)

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import mixins, serializers, status, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -32,6 +32,10 @@ from apps.instances.queries import present_instances
 from apps.memories.api.base import get_or_missing
 
 
+@extend_schema_view(
+    list=extend_schema(description="List the instances, newest first."),
+    destroy=extend_schema(description="Remove an instance."),
+)
 class InstanceViewSet(mixins.ListModelMixin, mixins.DestroyModelMixin, viewsets.GenericViewSet[Instance]):
     """The requester's instances, newest first."""
 
@@ -53,6 +57,7 @@ class InstanceViewSet(mixins.ListModelMixin, mixins.DestroyModelMixin, viewsets.
 
     @extend_schema(request=InstanceUpdateSerializer, responses=InstanceSerializer)
     def partial_update(self, request: Request, instance_id: str) -> Response:
+        """Change an instance."""
         instance = update(self.get_object(), read_body(InstanceUpdateSerializer, request))
         return Response(InstanceSerializer(instance).data)
 
@@ -93,6 +98,7 @@ class FileView(APIView):
 
     @extend_schema(request=ContentSerializer, responses={200: IdentityFileSerializer, 201: IdentityFileSerializer})
     def put(self, request: Request, category: str, filename: str) -> Response:
+        """Write an identity file. What it had before is kept as a version."""
         FileNameSerializer(data={"category": category, "filename": filename}).is_valid(raise_exception=True)
         existing = Item.objects.for_owner(request.user).identity().present()
         is_new = not existing.filter(category=category, filename=filename).exists()
@@ -101,6 +107,7 @@ class FileView(APIView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, category: str, filename: str) -> Response:
+        """Delete an identity file. Its versions are kept."""
         files = Item.objects.for_owner(request.user).identity().present()
         delete_file(request.user, get_or_missing(files, category=category, filename=filename))
         return Response(status=status.HTTP_204_NO_CONTENT)

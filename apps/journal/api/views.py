@@ -36,7 +36,11 @@ class LatestPeriodFirst(NewestFirstPagination):
     ordering = ("-starts", "-id")
 
 
-@extend_schema_view(list=extend_schema(parameters=[EntryFilterSerializer]))
+@extend_schema_view(
+    list=extend_schema(parameters=[EntryFilterSerializer], description="List the entries, the latest period first."),
+    retrieve=extend_schema(description="Return an entry."),
+    destroy=extend_schema(description="Delete an entry. To delete it again changes nothing."),
+)
 class JournalViewSet(
     mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.DestroyModelMixin, viewsets.GenericViewSet[JournalEntry]
 ):

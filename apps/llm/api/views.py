@@ -36,11 +36,13 @@ class ConnectionListView(generics.GenericAPIView[Connection]):
 
     @extend_schema(responses=ConnectionSerializer(many=True))
     def get(self, request: Request) -> Response:
+        """List the connections, newest first."""
         page = self.paginate_queryset(self.get_queryset())
         return self.get_paginated_response(ConnectionSerializer(page, many=True).data)
 
     @extend_schema(request=ConnectionCreateSerializer, responses={201: ConnectionSerializer})
     def post(self, request: Request) -> Response:
+        """Create a connection."""
         body = ConnectionCreateSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         with transaction.atomic():
@@ -54,10 +56,12 @@ class ConnectionView(APIView):
 
     @extend_schema(responses=ConnectionSerializer)
     def get(self, request: Request, connection_id: UUID) -> Response:
+        """Return a connection, without its key."""
         return Response(ConnectionSerializer(access_connection(request.user, connection_id)).data)
 
     @extend_schema(request=ConnectionUpdateSerializer, responses=ConnectionSerializer)
     def patch(self, request: Request, connection_id: UUID) -> Response:
+        """Change a connection."""
         connection = access_connection(request.user, connection_id)
         body = ConnectionUpdateSerializer(data=request.data)
         body.is_valid(raise_exception=True)
@@ -69,6 +73,7 @@ class ConnectionView(APIView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, connection_id: UUID) -> Response:
+        """Delete a connection."""
         operations.delete_connection(access_connection(request.user, connection_id))
         return Response(status=status.HTTP_204_NO_CONTENT)
 

@@ -91,7 +91,7 @@ class AddressPolicy:
         """Return whether ``address`` may be connected to for a URL with the host ``host``."""
         parsed = ip_address(address) if isinstance(address, str) else address
         destinations = _destinations(parsed)
-        if any(destination in METADATA_IPS for destination in destinations):
+        if _is_metadata(parsed):
             return False
         if self.everything or _plain(host) in self.hosts:
             return True
@@ -131,7 +131,7 @@ class AddressPolicy:
                 )
             )
         if literal is not None and not self.permits(literal, host):
-            raise AddressNotAllowed(refusal_message(host))
+            raise AddressNotAllowed(_never_allowed(host) if _is_metadata(literal) else refusal_message(host))
         return parsed
 
 
@@ -159,6 +159,15 @@ def refusal_message(host: str) -> str:
         "it can, with LLM_ALLOWED_ADDRESSES.",
         host=host,
     )
+
+
+def _never_allowed(host: str) -> str:
+    return gettext_stored("%(host)s is not a public address, and is never allowed.", host=host)
+
+
+def _is_metadata(address: Address) -> bool:
+    """Return whether the address reaches a metadata service."""
+    return any(destination in METADATA_IPS for destination in _destinations(address))
 
 
 def is_public(address: Address) -> bool:

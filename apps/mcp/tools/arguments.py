@@ -74,13 +74,13 @@ def _decoded(text: str, expected: str) -> Any:
 def _reasons(error: ValidationError, given: dict[str, Any]) -> Iterator[str]:
     """Yield what is wrong, without the value: it may be a megabyte."""
     place = "/".join(str(part) for part in error.absolute_path)
+    prefix = f"{place[:200]}/" if place else ""
     if error.validator == "required":
-        prefix = f"{place}/" if place else ""
         yield from (f"{prefix}{name}: it is missing." for name in error.validator_value if name not in error.instance)
     elif error.validator == "additionalProperties":
         known = error.schema["properties"]
         unknown = [name[:100] for name in error.instance if name not in known]
-        yield from (f"{name}: there is no such argument; there are {', '.join(known)}." for name in unknown)
+        yield from (f"{prefix}{name}: there is no such argument; there are {', '.join(known)}." for name in unknown)
     else:
         yield f"{place[:200]}: {_reason(error)}"
 

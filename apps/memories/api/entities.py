@@ -30,7 +30,10 @@ class EntityQuery(serializers.Serializer[Any]):
     namespace = NamespaceField(default=OWN_NAMESPACE, help_text="Default: your own.")
 
 
-@extend_schema_view(list=extend_schema(parameters=[EntityQuery]))
+@extend_schema_view(
+    list=extend_schema(parameters=[EntityQuery], description="List what memories name, newest first."),
+    retrieve=extend_schema(description="Return an entity."),
+)
 class EntityViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.GenericViewSet[Entity]):
     """The requester's people, places, things and groups that memories name."""
 
@@ -50,6 +53,7 @@ class EntityViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.G
 
     @extend_schema(request=EntityUpdateSerializer)
     def partial_update(self, request: Request, entity_id: UUID) -> Response:
+        """Correct an entity."""
         entity = self.get_object()
         return Response(EntitySerializer(edit_entity(entity, **read_body(EntityUpdateSerializer, request))).data)
 

@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins, status, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -39,6 +39,7 @@ class TextView(ChatLayerView):
 
     @extend_schema(responses=serializers.TextVersionsSerializer)
     def get(self, request: Request, chat_id: UUID) -> Response:
+        """Return the current version and all versions."""
         return self.version_list_response()
 
 
@@ -66,6 +67,7 @@ class ProfilesView(CharacterTextView):
 
     @extend_schema(request=serializers.ProfileUpdateSerializer, responses=serializers.TextVersionsSerializer)
     def patch(self, request: Request, chat_id: UUID) -> Response:
+        """Edit a profile of the character in the body, or of the chat's."""
         return self.edit(read_body(serializers.ProfileUpdateSerializer, request))
 
 
@@ -74,6 +76,7 @@ class CanonView(CharacterTextView):
 
     @extend_schema(request=serializers.CharacterTextSerializer, responses=serializers.TextVersionsSerializer)
     def patch(self, request: Request, chat_id: UUID) -> Response:
+        """Edit the canon of the character in the body, or of the chat's."""
         return self.edit(read_body(serializers.CharacterTextSerializer, request))
 
 
@@ -81,6 +84,9 @@ class ContinuityView(TextView):
     kind = VersionedText.Kind.CONTINUITY
 
 
+@extend_schema_view(
+    list=extend_schema(description="List the chat's arcs and the persistent ones of its character, open ones first.")
+)
 class ArcViewSet(ChatLayerView, mixins.ListModelMixin, mixins.DestroyModelMixin, viewsets.GenericViewSet[Arc]):
     """The chat's arcs and the persistent ones of its character, open ones first."""
 
@@ -99,11 +105,13 @@ class ArcViewSet(ChatLayerView, mixins.ListModelMixin, mixins.DestroyModelMixin,
 
     @extend_schema(request=serializers.ArcCreateSerializer, responses={201: serializers.ArcSerializer})
     def create(self, request: Request, chat_id: UUID) -> Response:
+        """Open an arc."""
         arc = create_arc(self.chat, editor=self.editor, **read_body(serializers.ArcCreateSerializer, request))
         return Response(serializers.ArcSerializer(arc).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(request=serializers.ArcUpdateSerializer)
     def partial_update(self, request: Request, chat_id: UUID, arc_id: UUID) -> Response:
+        """Correct, close or reopen an arc."""
         arc = self.get_object()
         changes = read_body(serializers.ArcUpdateSerializer, request)
         state = changes.pop("state", arc.state)
@@ -120,6 +128,9 @@ class ArcViewSet(ChatLayerView, mixins.ListModelMixin, mixins.DestroyModelMixin,
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
+@extend_schema_view(
+    list=extend_schema(description="List what each character knows, suspects, believes, is unaware of or hides.")
+)
 class KnowledgeViewSet(ChatLayerView, mixins.ListModelMixin, viewsets.GenericViewSet[Knowledge]):
     """Knowledge entries: what each character knows, suspects, believes, is unaware of or hides."""
 
@@ -131,17 +142,20 @@ class KnowledgeViewSet(ChatLayerView, mixins.ListModelMixin, viewsets.GenericVie
 
     @extend_schema(request=serializers.KnowledgeCreateSerializer, responses={201: serializers.KnowledgeSerializer})
     def create(self, request: Request, chat_id: UUID) -> Response:
+        """Create an entry of what a character knows."""
         body = read_body(serializers.KnowledgeCreateSerializer, request)
         row = create_knowledge(self.chat, editor=self.editor, **body)
         return Response(serializers.KnowledgeSerializer(row).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(request=serializers.KnowledgeUpdateSerializer)
     def partial_update(self, request: Request, chat_id: UUID, knowledge_id: UUID) -> Response:
+        """Correct an entry."""
         row = get_or_missing(self.get_queryset(), pk=knowledge_id)
         row = edit_entry(row, editor=self.editor, **read_body(serializers.KnowledgeUpdateSerializer, request))
         return Response(serializers.KnowledgeSerializer(row).data)
 
     def destroy(self, request: Request, chat_id: UUID, knowledge_id: UUID) -> Response:
+        """Retire an entry. No run creates it again."""
         # The queryset above has active entries only, but a repeated DELETE must succeed as well.
         rows: QuerySet[Knowledge] = Knowledge.objects.for_owner(request.user).filter(chat=self.chat)
         retire_entry(get_or_missing(rows, pk=knowledge_id), editor=self.editor)
@@ -172,6 +186,7 @@ class RelationshipsView(ChatLayerView):
 
     @extend_schema(request=serializers.RelationshipUpdateSerializer, responses=serializers.RelationshipsSerializer)
     def patch(self, request: Request, chat_id: UUID) -> Response:
+        """Set how one person relates to another."""
         body = read_body(serializers.RelationshipUpdateSerializer, request)
         set_relationship(self.chat, editor=self.editor, **body)
         return self.get(request, chat_id)

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django_filters.rest_framework import DjangoFilterBackend
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins, status, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -32,6 +32,11 @@ from apps.memories.queries.history import history_of
 from apps.memories.visibility import MemoryQuerySet
 
 
+@extend_schema_view(
+    list=extend_schema(description="List the memories, newest first."),
+    retrieve=extend_schema(description="Return a memory."),
+    destroy=extend_schema(description="Delete a memory. To delete it again changes nothing."),
+)
 class MemoryViewSet(
     mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.DestroyModelMixin, viewsets.GenericViewSet[Memory]
 ):
@@ -59,6 +64,7 @@ class MemoryViewSet(
 
     @extend_schema(request=MemoryCreateSerializer, responses={201: MemorySerializer})
     def create(self, request: Request) -> Response:
+        """Create a memory that a person writes."""
         body = read_body(MemoryCreateSerializer, request)
         if namespace_of(request):
             body["namespace"] = bound_namespace(request, body.get("namespace"))
@@ -68,6 +74,7 @@ class MemoryViewSet(
 
     @extend_schema(request=MemoryUpdateSerializer)
     def partial_update(self, request: Request, memory_id: UUID) -> Response:
+        """Correct a memory. The text that it replaces is kept in its history."""
         memory = self.get_object()
         operations.edit_memory(memory, editor=str(request.user), **read_body(MemoryUpdateSerializer, request))
         return Response(MemorySerializer(self.get_object()).data)

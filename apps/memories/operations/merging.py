@@ -12,7 +12,7 @@ from apps.chats.models import MAX_TAGS, Chat, Message
 from apps.common.problems import Conflict, Invalid
 from apps.common.scoping import Owner
 from apps.memories.models import Inheritance, Memory, MemorySource, RetiredReason
-from apps.memories.operations.memories import latest_message, link_sources, set_text
+from apps.memories.operations.memories import Vector, latest_message, link_sources, set_text, vectors_of
 from apps.memories.operations.superseding import retract_memories, supersede
 from apps.memories.signals import memories_written
 from apps.memories.trigger_words import MAX_WORDS
@@ -22,7 +22,9 @@ from apps.memories.visibility import MemoryQuerySet
 _OF_NEWEST = ("owner_id", "namespace", "story", "character_id", "tier", "kind", "expiration")
 
 
-def merge_memories(chat: Chat, members: Sequence[Memory], text: str, *, run_id: UUID) -> int:
+def merge_memories(
+    chat: Chat, members: Sequence[Memory], text: str, *, run_id: UUID, vector: Vector | None = None
+) -> int:
     """Merge memories that a chat learnt or inherited, for a run. Return how many were merged.
 
     Return 0 if one of them was superseded, edited, pinned or deleted in the meantime, since ``text`` was made from
@@ -35,7 +37,7 @@ def merge_memories(chat: Chat, members: Sequence[Memory], text: str, *, run_id: 
     locked = list(unchanged.filter(pk__in=[member.pk for member in members]).order_by("pk"))
     if len(locked) < len(members):
         return 0
-    successor = _successor(locked, text, chat=chat, run_id=run_id)
+    successor = _successor(locked, text, chat=chat, vector=vector, run_id=run_id)
     for member in locked:
         supersede(chat, member.pk, successor, RetiredReason.MERGED)
     return len(locked)
@@ -63,9 +65,10 @@ def merge_by_hand(memories: Sequence[Memory], text: str, *, editor: str) -> Memo
     """
     if obstacle := obstacle_to_merge(memories):
         raise Invalid.at("/memories", obstacle)
+    [vector] = vectors_of(memories[0].owner_id, [text])
     for memory in sorted(memories, key=lambda memory: memory.pk):
-        _lock_active(memory)
-    successor = _successor(memories, text, edited_by=editor)
+        _lock_active(memory, gettext("Choose at least two active memories."))
+    successor = _successor(memories, text, vector=vector, edited_by=editor)
     for memory in memories:
         supersede(memory.chat or Chat(owner_id=memory.owner_id), memory.pk, successor, RetiredReason.MERGED)
     memories_written.send(Memory, owner_id=successor.owner_id, ids=[successor.pk])
@@ -75,8 +78,12 @@ def merge_by_hand(memories: Sequence[Memory], text: str, *, editor: str) -> Memo
 @transaction.atomic
 def split_memory(memory: Memory, texts: Sequence[str], *, editor: str) -> list[Memory]:
     """Split a memory into one for each text. The first of them supersedes it. Raise Conflict if it is not active."""
-    _lock_active(memory)
-    parts = [_successor([memory], text, split_from=memory, edited_by=editor) for text in texts]
+    vectors = vectors_of(memory.owner_id, texts)
+    _lock_active(memory, gettext("Only an active memory can be split."))
+    parts = [
+        _successor([memory], text, split_from=memory, vector=vector, edited_by=editor)
+        for text, vector in zip(texts, vectors, strict=True)
+    ]
     supersede(memory.chat or Chat(owner_id=memory.owner_id), memory.pk, parts[0], RetiredReason.SPLIT)
     memories_written.send(Memory, owner_id=memory.owner_id, ids=[part.pk for part in parts])
     return parts
@@ -129,11 +136,11 @@ def undo_split(part: Memory) -> Memory:
     return original
 
 
-def _lock_active(memory: Memory) -> None:
-    """Lock a memory's row. Raise Conflict if it is no longer active."""
+def _lock_active(memory: Memory, otherwise: str = "") -> None:
+    """Lock a memory's row. Raise Conflict if it is no longer active, with what is to be said ``otherwise``."""
     rows = Memory.objects.for_owner(memory.owner_id).active().select_for_update()
     if rows.filter(pk=memory.pk).first() is None:
-        raise Conflict(gettext("It was changed in the meantime, so this can no longer be undone."))
+        raise Conflict(otherwise or gettext("It was changed in the meantime, so this can no longer be undone."))
 
 
 def _successor(
@@ -142,6 +149,7 @@ def _successor(
     *,
     chat: Chat | None = None,
     split_from: Memory | None = None,
+    vector: Vector | None = None,
     **columns: Any,
 ) -> Memory:
     """Create a memory with the sources, entities, triggers and flags of ``members``.
@@ -160,7 +168,7 @@ def _successor(
         **_joined_columns(members, inheritances),
         **columns,
     )
-    set_text(memory, text)
+    set_text(memory, text, vector)
     memory.save()
     _copy_sources(memory, members, inheritances)
     memory.entities.set({entity for member in members for entity in member.entities.all()})

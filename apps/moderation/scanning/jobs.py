@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from apps.chats.models import Message
@@ -42,9 +42,19 @@ def create_scans(owner: Owner, kind: str, target_id: UUID, message_ids: Sequence
     """
     found = sources()
     if found:
-        jobs.lock_owner(owner)
+        _lock_scans(owner)
     jobs_of_sources = [_join_or_create(owner, source, kind, target_id, message_ids) for source in found]
     return [job for job in jobs_of_sources if job is not None]
+
+
+def _lock_scans(owner: Owner) -> None:
+    """Have an owner's jobs created one at a time.
+
+    The owner's row is not locked: a restore holds it for minutes, and a task that waits for longer than its time limit
+    is given up, with what was to be scanned.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"scans of {owner_id_of(owner)}"])
 
 
 def _join_or_create(

@@ -26,6 +26,7 @@ class AwayRecapSerializer(serializers.Serializer[Any]):
 class AwayRecapView(APIView):
     @extend_schema(responses={200: AwayRecapSerializer, 204: None})
     def get(self, request: Request, chat_id: UUID) -> Response:
+        """Return the recap for who was away. Without one that is due, the reply is a 204."""
         recap = due_recap(request.user, chat_id)
         if recap is None:
             return Response(status=status.HTTP_204_NO_CONTENT)
@@ -35,5 +36,6 @@ class AwayRecapView(APIView):
 class AwayRecapDismissView(APIView):
     @extend_schema(request=None, responses={204: None})
     def post(self, request: Request, chat_id: UUID) -> Response:
+        """Dismiss the recap: it is not shown again."""
         dismiss_recap(request.user, chat_id)
         return Response(status=status.HTTP_204_NO_CONTENT)

@@ -26,6 +26,7 @@ class PendingRepairSerializer(serializers.Serializer[Any]):
 class RepairView(APIView):
     @extend_schema(responses=PendingRepairSerializer)
     def get(self, request: Request, chat_id: UUID) -> Response:
+        """Return the note that corrects contradictions in the next prompt, or null."""
         return Response(PendingRepairSerializer({"note": pending_note(access_chat(request.user, chat_id))}).data)
 
     @extend_schema(responses={204: None})

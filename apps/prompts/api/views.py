@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import generics, status
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -51,6 +51,7 @@ class PromptView(APIView):
         return Response(PromptSerializer(prompt, context=recall_context(request.user, recalls)).data)
 
 
+@extend_schema_view(get=extend_schema(description="List the recalls of the chat, newest first."))
 class RecallListView(generics.ListAPIView[Recall]):
     serializer_class = RecallSerializer
     pagination_class = NewestFirstPagination
@@ -68,6 +69,7 @@ class RecallListView(generics.ListAPIView[Recall]):
 class RecallView(APIView):
     @extend_schema(responses=RecallSerializer)
     def get(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
+        """Return what was recalled for the message."""
         return _respond(request, access_recall(request.user, chat_id, message_id))
 
     @extend_schema(request=RecallUpdateSerializer, responses=RecallSerializer)

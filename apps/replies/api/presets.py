@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import generics, serializers
 
 from apps.common.api.pagination import NewestFirstPagination
@@ -54,6 +55,10 @@ class GenerationPresetSerializer(StrictSerializer, serializers.ModelSerializer[G
         )
 
 
+@extend_schema_view(
+    get=extend_schema(description="List the presets, newest first."),
+    post=extend_schema(description="Create a preset. The first one is the default."),
+)
 class PresetListView(generics.ListCreateAPIView[GenerationPreset]):
     serializer_class = GenerationPresetSerializer
     pagination_class = NewestFirstPagination
@@ -66,6 +71,11 @@ class PresetListView(generics.ListCreateAPIView[GenerationPreset]):
         serializer.instance = create_preset(self.request.user, **serializer.validated_data)
 
 
+@extend_schema_view(
+    get=extend_schema(description="Return a preset."),
+    patch=extend_schema(description="Change a preset."),
+    delete=extend_schema(description="Delete a preset."),
+)
 class PresetView(generics.RetrieveUpdateDestroyAPIView[GenerationPreset]):
     serializer_class = GenerationPresetSerializer
     lookup_url_kwarg = "preset_id"

@@ -87,6 +87,7 @@ class ReplyView(APIView):
 class GenerationView(APIView):
     @extend_schema(responses=GenerationSerializer)
     def get(self, request: Request, generation_id: UUID) -> Response:
+        """Return a reply that is being written, or was."""
         return Response(GenerationSerializer(access_generation(request.user, generation_id)).data)
 
 

@@ -74,6 +74,7 @@ class SnapshotUploadView(APIView):
 class SnapshotView(APIView):
     @extend_schema(responses=SnapshotSerializer)
     def get(self, request: Request, snapshot_id: UUID) -> Response:
+        """Return a snapshot."""
         return Response(SnapshotSerializer(access_snapshot(request.user, snapshot_id)).data)
 
     @extend_schema(responses={204: None})

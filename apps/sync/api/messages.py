@@ -45,9 +45,11 @@ class MessageInputSerializer(serializers.Serializer[Any]):
         """Check that ``swipe_id`` and ``swipe_info`` fit the number of swipes."""
         count = len(attrs.get("swipes", [attrs["mes"]]))
         if attrs.get("swipe_id", 0) >= count:
-            raise serializers.ValidationError({"swipe_id": [f"There are {count} swipes."]})
+            raise serializers.ValidationError({"swipe_id": [f"It must be less than the number of swipes, {count}."]})
         if len(attrs.get("swipe_info", [])) > count:
-            raise serializers.ValidationError({"swipe_info": [f"There are {count} swipes."]})
+            raise serializers.ValidationError(
+                {"swipe_info": [f"It can't have more items than there are swipes, {count}."]}
+            )
         return attrs
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:

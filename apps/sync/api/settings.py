@@ -33,6 +33,7 @@ class SettingsView(APIView):
 
     @extend_schema(responses=SettingsSerializer)
     def get(self, request: Request) -> Response:
+        """Return the settings with their integrity."""
         return _respond(read_settings(request.user))
 
     @extend_schema(

@@ -5,7 +5,9 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.common.api.serializer_fields import ChoiceField, StrictBooleanField, StrictSerializer, TextField
+from apps.common.problems import Invalid
 from apps.webhooks.models import Delivery, Event, Webhook
+from apps.webhooks.operations import checked
 
 
 class WebhookSerializer(serializers.ModelSerializer[Webhook]):
@@ -35,6 +37,13 @@ class WebhookUpdateSerializer(StrictSerializer):
     url = TextField(max_length=500, allow_blank=False, required=False)
     events = serializers.ListField(child=ChoiceField(Event.choices), allow_empty=False, max_length=20, required=False)
     active = StrictBooleanField(required=False)
+
+    def validate_url(self, url: str) -> str:
+        """Check the address with the other fields, so that all that is wrong is told at once."""
+        try:
+            return checked(url)
+        except Invalid as error:
+            raise serializers.ValidationError(error.detail) from None
 
 
 class WebhookCreateSerializer(WebhookUpdateSerializer):

@@ -34,11 +34,13 @@ class WebhookListView(generics.GenericAPIView[Webhook]):
 
     @extend_schema(responses=WebhookSerializer(many=True))
     def get(self, request: Request) -> Response:
+        """List the webhooks, newest first."""
         page = self.paginate_queryset(self.get_queryset())
         return self.get_paginated_response(WebhookSerializer(page, many=True).data)
 
     @extend_schema(request=WebhookCreateSerializer, responses={201: CreatedWebhookSerializer})
     def post(self, request: Request) -> Response:
+        """Create a webhook. This reply alone has its secret."""
         body = WebhookCreateSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         webhook = operations.create_webhook(request.user, **body.validated_data)
@@ -50,10 +52,12 @@ class WebhookView(APIView):
 
     @extend_schema(responses=WebhookSerializer)
     def get(self, request: Request, webhook_id: UUID) -> Response:
+        """Return a webhook, without its secret."""
         return Response(WebhookSerializer(access_webhook(request.user, webhook_id)).data)
 
     @extend_schema(request=WebhookUpdateSerializer, responses=WebhookSerializer)
     def patch(self, request: Request, webhook_id: UUID) -> Response:
+        """Change a webhook."""
         webhook = access_webhook(request.user, webhook_id)
         body = WebhookUpdateSerializer(data=request.data)
         body.is_valid(raise_exception=True)
@@ -62,6 +66,7 @@ class WebhookView(APIView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, webhook_id: UUID) -> Response:
+        """Delete a webhook, with its deliveries."""
         access_webhook(request.user, webhook_id).delete()
         return Response(status=status.HTTP_204_NO_CONTENT)
 

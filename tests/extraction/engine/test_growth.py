@@ -1,15 +1,24 @@
 """What grows is merged, what is out of date replaced, what nobody confirms fades, nothing is retired for capacity."""
 
+from typing import Any
+
 import pytest
 
 from apps.accounts.models import User
+from apps.extraction.runs import pipeline
 from apps.memories.models import Arc, Memory
+from apps.memories.operations import memories
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import MEMORIES_ALONE, tune
 from tests.extraction.engine.layers import sources_of, texts
 from tests.extraction.engine.story import append, delete, read, settle, swipe, tell
 from tests.llm.scripted_server import ScriptedServer
 
+COLLECTED = [
+    *(f"FACT(2): Mira collects {what}." for what in ("maps", "shells", "tales")),
+    "FACT(3): Mira collects coins.",
+    "Good.",
+]
 LONG_TERM = {"tiers": ["long_term"]}
 PETS = ["a goose called Erna", "an owl called Ulla", "seven goats", "a blind horse", "the old dog Rex", "two cats"]
 
@@ -40,8 +49,7 @@ def test_the_model_says_what_replaces_what_where_no_rule_does(owner: User, serve
 
 
 def test_enough_of_a_kind_is_merged_with_links_both_ways_and_a_lost_member_undoes_it(owner: User) -> None:
-    said = [f"FACT(2): Mira collects {what}." for what in ("maps", "shells", "tales")]
-    chat = tell(owner, *said, "FACT(3): Mira collects coins.", "Good.")
+    chat = tell(owner, *COLLECTED)
     run = read(chat, **LONG_TERM)
     [merged] = Memory.objects.for_owner(owner).filter(state="active")
     assert merged.text == "Mira collects maps and shells and tales and coins."
@@ -56,6 +64,20 @@ def test_enough_of_a_kind_is_merged_with_links_both_ways_and_a_lost_member_undoe
     assert texts(chat, tier="long_term") == ["Mira collects coins.", "Mira collects maps.", "Mira collects tales."]
     merged.refresh_from_db()
     assert (merged.state, merged.retired_reason) == ("retired", "source_changed")
+
+
+def test_no_text_is_embedded_while_the_chat_is_locked(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model may take its time, in which no message could be written."""
+    write_step, kept = pipeline._write_step, memories.vectors_if_available
+
+    def write(*arguments: Any) -> None:
+        monkeypatch.setattr(memories, "vectors_if_available", None)
+        write_step(*arguments)
+        monkeypatch.setattr(memories, "vectors_if_available", kept)
+
+    monkeypatch.setattr(pipeline, "_write_step", write)
+    run = read(tell(owner, *COLLECTED), **LONG_TERM)
+    assert (run.error, run.counts["merged"]) == ("", 4)
 
 
 def test_what_is_merged_is_not_learnt_again_from_the_same_text(owner: User) -> None:

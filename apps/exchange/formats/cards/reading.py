@@ -37,7 +37,7 @@ CHAT_KEYS = {
     *("chat_messages", "mapping", "history"),
 }
 LOOKS_LIKE_CHAT = _("This looks like a chat. Import it with your chats.")
-NOT_A_CARD = _("It is not a character card: it has none of the fields of one.")
+NOT_A_CARD = _("It is neither a character card nor a lorebook: it has the fields of neither.")
 UNKNOWN_FILE = _("It is not a character card: neither a picture, nor an archive, JSON or YAML.")
 
 
@@ -174,7 +174,9 @@ def _read_text(content: bytes, result: ParsedCardFile) -> None:
     else:
         result.book = lorebooks.read(value, result.warn)
     if result.card is None and result.book is None:
-        raise UnreadableCard(LOOKS_LIKE_CHAT if isinstance(value, list) or _is_chat(value) else NOT_A_CARD)
+        if _is_chat(value) or (value and isinstance(value, list)):
+            raise UnreadableCard(LOOKS_LIKE_CHAT)
+        raise UnreadableCard(NOT_A_CARD)
 
 
 def _parse_json(content: bytes, warn: Warn) -> Any:
