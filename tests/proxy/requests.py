@@ -29,6 +29,9 @@ class Unchanged:
     def changed(self, messages: Sequence[ComparedMessage]) -> set[UUID]:
         return set()
 
+    def swipe_keys(self, ids: Sequence[UUID]) -> Mapping[UUID, Sequence[int]]:
+        return {}
+
 
 def plan_changes(
     messages: Sequence[ComparedMessage], turns: Sequence[Turn], keys: Sequence[int], texts: Texts = lambda ids: {}

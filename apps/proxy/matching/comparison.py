@@ -84,6 +84,13 @@ class _ShownTexts:
         shown = _shown_keys(self._chat, [message.id for message in messages])
         return {message.id for message in messages if shown.get(message.id, message.key) != message.key}
 
+    def swipe_keys(self, ids: Sequence[UUID]) -> Mapping[UUID, Sequence[int]]:
+        swipes = Swipe.objects.for_owner(self._chat.owner_id).filter(message__in=ids)
+        keys: dict[UUID, list[int]] = {}
+        for pk, text in swipes.values_list("message_id", "mes"):
+            keys.setdefault(pk, []).append(key_of(self._chat.owner_id, is_user=False, text=text))
+        return keys
+
 
 def messages_of(chat: Chat, client: str) -> list[ComparedMessage]:
     """Return the messages of a chat in order, and those that the client knows although they were deleted.
