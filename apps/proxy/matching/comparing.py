@@ -8,11 +8,11 @@ from django.db.models import F, QuerySet
 
 from apps.chats.models import Chat, Message, Swipe
 from apps.common.scoping import Owner, owner_id_of
-from apps.proxy.matching.folded import KEPT_INSTRUCTIONS, end_keys, instruction_keys, unfolded_request
-from apps.proxy.matching.joined import divided_request
+from apps.proxy.matching.dividing import divided_request
 from apps.proxy.matching.keys import key_of, keys_of
-from apps.proxy.matching.merging import plan_changes
+from apps.proxy.matching.planning import plan_changes
 from apps.proxy.matching.plans import ChangePlan, ComparedMessage, KeyedRequest
+from apps.proxy.matching.unfolding import KEPT_INSTRUCTIONS, end_keys, instruction_keys, unfolded_request
 from apps.proxy.models import ProxiedChat
 from apps.proxy.requests.conversations import ClientRequest
 from apps.proxy.requests.texts import unspaced

@@ -1,10 +1,10 @@
-"""Merge what a client sends with what others wrote since. Nothing here reads or writes the database."""
+"""Plan what a request changes in a chat, where others may have written since. Nothing here touches the database."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from apps.proxy.matching.alignment import Pairs, align
+from apps.proxy.matching.aligning import Pairs, align
 from apps.proxy.matching.keys import unspaced_key
 from apps.proxy.matching.pairing import pair_turns
 from apps.proxy.matching.plans import ChangePlan, ComparedMessage, DroppedEnd, KeyedRequest, ShownTexts
