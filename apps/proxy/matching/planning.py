@@ -67,9 +67,7 @@ def plan_changes(messages: Sequence[ComparedMessage], request: KeyedRequest, sho
 
 
 def _keys_of(messages: Sequence[ComparedMessage], sent: Sequence[int], shown: ShownTexts) -> list[int]:
-    """Return the keys of messages without white space: of a reply that the client no longer sends, the key of another
-    of its swipes if the client sends that.
-    """
+    """Return the keys of messages without white space; of a reply, that of the swipe that the client sends instead."""
     keys = [unspaced_key(one.key) for one in messages]
     sent_keys = set(map(unspaced_key, sent))
     new = {key for key in sent_keys.difference(keys) if not key & 1}
