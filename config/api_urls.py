@@ -3,10 +3,11 @@
 from django.urls import include, path
 
 urlpatterns = [
+    # First, since programs send these most, and patterns are tried in their order.
+    path("", include("apps.sync.api.urls")),
     path("", include("apps.snapshots.api.urls")),
     path("", include("apps.moderation.api.urls")),
     path("", include("apps.webhooks.api.urls")),
-    path("", include("apps.sync.api.urls")),
     path("", include("apps.instances.api.urls")),
     path("", include("apps.replies.api.urls")),
     path("", include("apps.exchange.api.urls")),

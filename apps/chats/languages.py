@@ -9,7 +9,7 @@ from django.db.models.functions import Left
 from django.utils import translation
 
 from apps.chats.models import Chat, Message
-from apps.common.text_languages import MAX_CHARACTERS, language_of
+from apps.text.detection import MAX_CHARACTERS, language_of
 
 MESSAGES, CHARACTERS = 8, 250  # of the newest messages, which are looked at
 

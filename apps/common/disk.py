@@ -5,8 +5,8 @@ space for is a DiskFull; ``launcher`` keeps a reserve to start it again.
 """
 
 import shutil
+from contextlib import suppress
 from enum import StrEnum
-from pathlib import Path
 
 from django.conf import settings
 
@@ -21,17 +21,21 @@ class DiskState(StrEnum):
     FULL = "full"
 
 
-def data_folders() -> list[Path]:
-    """Return the folders that grow: the data folder and, where it lies elsewhere, the embedded database's."""
+def _free_bytes() -> list[int]:
+    """Return what is free where the data folder and the embedded database lie, which may be a link to another disk."""
     folders = [settings.LOCI_HOME]
     if settings.EMBEDDED_DATABASE:
-        folders.append((settings.LOCI_HOME / "postgres").resolve())
-    return [folder for folder in folders if folder.exists()]
+        folders.append(settings.LOCI_HOME / "postgres")
+    free = []
+    for folder in folders:
+        with suppress(FileNotFoundError):  # before the first start
+            free.append(shutil.disk_usage(folder).free)
+    return free
 
 
 def free_megabytes() -> int:
     """Return how many megabytes can still be written where least are left."""
-    return min((shutil.disk_usage(folder).free for folder in data_folders()), default=0) // MEGABYTE
+    return min(_free_bytes(), default=0) // MEGABYTE
 
 
 def state_of(free: int) -> DiskState:
@@ -42,5 +46,6 @@ def state_of(free: int) -> DiskState:
 
 
 def disk_state() -> DiskState:
-    """Return the state of the disks now: two system calls, which take some microseconds."""
-    return state_of(free_megabytes()) if data_folders() else DiskState.OK
+    """Return the state of the disks now: two system calls at each write, which take some microseconds."""
+    free = _free_bytes()
+    return state_of(min(free) // MEGABYTE) if free else DiskState.OK

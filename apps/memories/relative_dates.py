@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 
 from apps.chats.dates import day_of
-from apps.common.text_languages import ENGLISH, likeliest_languages
 from apps.english.relative_dates import with_dates
+from apps.text.detection import ENGLISH, likeliest_languages
 
 # Days from the day on which it was said, by language.
 _DAYS: Mapping[str, Mapping[str, int]] = {

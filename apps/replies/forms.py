@@ -13,7 +13,6 @@ from django.utils.translation import gettext_lazy as _
 from apps.chats.forms.fields import TextField
 from apps.chats.models import Character, Chat
 from apps.common.settings.declarations import Setting
-from apps.common.settings.setting_forms import number_field
 from apps.prompts.assembly.frame import DEFAULT_DEPTH, Note
 from apps.replies.models import MAX_STOP_LENGTH, MAX_STOPS, Generation, GenerationPreset
 from apps.replies.preset_numbers import NUMBERS
@@ -86,6 +85,18 @@ class StopsField(forms.CharField):
     def run_validators(self, value: Any) -> None:
         for text in value:
             super().run_validators(text)
+
+
+def number_field(setting: Setting, **options: Any) -> forms.Field:
+    """Return the field of a number in a form that inherits nothing. It is required unless the default is None."""
+    limits: dict[str, Any] = {"min_value": setting.low, "max_value": setting.high}
+    return (forms.IntegerField if setting.kind is int else forms.FloatField)(
+        required=setting.default is not None,
+        label=setting.label,
+        help_text=setting.help,
+        **limits,
+        **options,
+    )
 
 
 class PresetForm(forms.Form):

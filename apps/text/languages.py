@@ -7,11 +7,11 @@ import re
 import unicodedata
 from collections import Counter
 
-from apps.common import text_languages
+from apps.text import detection
 from apps.text.words import UNSPACED
 
 ENGLISH = "english"
-MOST_READ = text_languages.MAX_CHARACTERS
+MOST_READ = detection.MAX_CHARACTERS
 _CONFIGURATIONS = {
     "en": ENGLISH, "de": "german", "fr": "french", "es": "spanish", "it": "italian", "pt": "portuguese", "nl": "dutch",
     "sv": "swedish", "da": "danish", "no": "norwegian", "fi": "finnish", "hu": "hungarian", "ro": "romanian",
@@ -23,12 +23,12 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 def configuration_of(text: str) -> str | None:
     """Return the name of the configuration of Postgres for a text; None where nothing tells its language."""
-    return _CONFIGURATIONS.get(text_languages.language_of(text, "", among=_CONFIGURATIONS))
+    return _CONFIGURATIONS.get(detection.language_of(text, "", among=_CONFIGURATIONS))
 
 
 def likeliest_configurations(text: str) -> list[str]:
     """Return the names of all configurations that are as likely for a text, such as a question of a few words."""
-    codes = text_languages.likeliest_languages(text, among=_CONFIGURATIONS)
+    codes = detection.likeliest_languages(text, among=_CONFIGURATIONS)
     return list(dict.fromkeys(_CONFIGURATIONS[code] for code in codes))
 
 

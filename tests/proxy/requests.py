@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from apps.accounts.models import User
-from apps.proxy.matching import merging
+from apps.proxy.matching import planning
 from apps.proxy.matching.plans import ChangePlan, ComparedMessage, KeyedRequest
 from apps.proxy.operations import requests
 from apps.proxy.operations.requests import StoredRequest
@@ -29,9 +29,12 @@ class Unchanged:
     def changed(self, messages: Sequence[ComparedMessage]) -> set[UUID]:
         return set()
 
+    def swipe_keys(self, ids: Sequence[UUID]) -> Mapping[UUID, Sequence[int]]:
+        return {}
+
 
 def plan_changes(
     messages: Sequence[ComparedMessage], turns: Sequence[Turn], keys: Sequence[int], texts: Texts = lambda ids: {}
 ) -> ChangePlan:
     """Return what a client has changed that sends these turns."""
-    return merging.plan_changes(messages, KeyedRequest(ClientRequest(turns=turns), turns, keys), Unchanged(texts))
+    return planning.plan_changes(messages, KeyedRequest(ClientRequest(turns=turns), turns, keys), Unchanged(texts))

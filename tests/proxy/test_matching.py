@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.llm.models import Connection
-from apps.proxy.matching.alignment import align
+from apps.proxy.matching.aligning import align
 from apps.proxy.matching.finding import is_same_chat
 from apps.proxy.matching.keys import keys_of
 from apps.proxy.matching.plans import ChangePlan as Plan

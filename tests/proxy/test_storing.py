@@ -13,7 +13,7 @@ from apps.chats.operations import Patch, append_messages, delete_chat, patch_mes
 from apps.common.database.restriction import restricted_to
 from apps.llm.models import Connection, Usage
 from apps.proxy.collected_replies import CollectedReply, collected_reply
-from apps.proxy.matching import comparison
+from apps.proxy.matching import comparing
 from apps.proxy.models import ProxiedChat
 from apps.proxy.operations import requests
 from apps.proxy.operations.replies import GUARD, store_reply
@@ -312,14 +312,14 @@ def error_of(cause: type[Exception]) -> OperationalError:
 
 
 def test_a_message_that_is_deleted_while_chats_are_compared_is_none_of_them(alice: User, monkeypatch: Any) -> None:
-    chat, read = exchanged(alice, "a", "b", "c", "d", client="one"), comparison._shown_keys
+    chat, read = exchanged(alice, "a", "b", "c", "d", client="one"), comparing._shown_keys
 
     def delete_first(*args: Any) -> dict[Any, int]:
-        monkeypatch.setattr(comparison, "_shown_keys", read)
+        monkeypatch.setattr(comparing, "_shown_keys", read)
         patched(chat, 1, delete=True)
         return read(*args)
 
-    monkeypatch.setattr(comparison, "_shown_keys", delete_first)
+    monkeypatch.setattr(comparing, "_shown_keys", delete_first)
     sent(alice, "a", "b", "c", "d", "e", named=chat.pk, client="two")
     assert texts_of(alice)[0][-3:] == ["c", "d", "e"]
 

@@ -8,9 +8,9 @@ from functools import lru_cache
 from sentencex import segment
 
 from apps.builtin.reading.tokens import size_of
-from apps.common.text_languages import language_of
 from apps.english.instructions import instructions_in, is_aside, is_instruction, without_instructions
 from apps.english.requests import asked_to_remember, without_handed_over
+from apps.text.detection import language_of
 
 MIN_WORDS, MAX_WORDS = 4, 45
 MAX_TAG_CHARS = 200  # characters before a quotation that are searched for its speaker

@@ -10,9 +10,9 @@ from apps.builtin.reading.statements import with_speaker
 from apps.builtin.worth.model import worth_of
 from apps.builtin.worth.salience import LONG_TERM, SESSION, classify, importance
 from apps.builtin.worth.worthwhile import Worthwhile, worthwhile_sentences
-from apps.common.text_languages import ENGLISH
 from apps.extraction.memories.lines import EXPIRATION, Candidate, format_memory
 from apps.llm.generation import GenerationRequest
+from apps.text.detection import ENGLISH
 
 FALLBACK_KINDS = {LONG_TERM: "fact", SESSION: "detail"}  # used once a kind is full
 

@@ -16,11 +16,11 @@ from apps.builtin.worth.model import worth_of
 from apps.builtin.worth.salience import DESCRIPTIVE, WANTED, salience
 from apps.builtin.worth.self_descriptions import describes_oneself
 from apps.builtin.worth.wording import asks_to_remember, may_be_antecedent, refers_back, with_person
-from apps.common.text_languages import ENGLISH, language_of
 from apps.english.imagined import is_imagined
 from apps.english.requests import asked_to_remember, without_handed_over
 from apps.english.retelling import retells, takes_back
 from apps.memories.quotations import quoted_speaker
+from apps.text.detection import ENGLISH, language_of
 
 MIN_SIZE = 2  # words of a sentence
 MIN_SCORE, MIN_SCORE_IN_STORY = 0.0, 0.4  # in a story, every turn is informative

@@ -1,14 +1,12 @@
 """Messages and their swipes."""
 
-from collections.abc import Mapping
-from typing import Any, Self
-from uuid import UUID
+from typing import Any
 
 from django.db import models
 from django.utils import timezone
 
 from apps.chats.limits import MAX_NAME_LENGTH
-from apps.chats.message_data.namespaces import ends_scene, is_left_out, is_partial
+from apps.chats.message_data.namespaces import is_partial
 from apps.chats.message_data.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.models.chats import Chat, Participant
 from apps.chats.querysets import MessageQuerySet
@@ -58,40 +56,6 @@ class Message(OwnedModel):
             models.Index(
                 "participant", name="message_participant", condition=models.Q(participant__isnull=False)
             ),  # removal of a participant
-        ]
-
-    @classmethod
-    def of(cls, chat: Chat, index: int, parsed: ParsedMessage, participants: Mapping[str, UUID]) -> Self:
-        """Return an unsaved message, without its swipes. ``participants`` are ids by name."""
-        return cls(
-            owner_id=chat.owner_id,
-            chat=chat,
-            index=index,
-            name=parsed.name,
-            participant_id=None if parsed.is_user else participants.get(parsed.name),
-            is_user=parsed.is_user,
-            is_system=parsed.is_system,
-            send_date=parsed.send_date,
-            sent_at=parsed.sent_at,
-            swipe_id=parsed.swipe_id,
-            ends_scene=ends_scene(parsed.active.extra),
-            left_out=is_left_out(parsed.active.extra),
-            layout=parsed.layout,
-        )
-
-    def swipes_of(self, parsed: ParsedMessage, instance: str = "") -> list["Swipe"]:
-        """Return the unsaved swipes of a message, written by ``instance`` unless they say by which."""
-        return [
-            Swipe(
-                owner_id=self.owner_id,
-                message=self,
-                position=position,
-                mes=swipe.mes,
-                extra=swipe.extra,
-                info=swipe.info,
-                instance=swipe.instance or instance,
-            )
-            for position, swipe in enumerate(parsed.swipes)
         ]
 
     def parsed(self) -> ParsedMessage:

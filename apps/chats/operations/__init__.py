@@ -25,9 +25,7 @@ from apps.chats.operations.lorebooks import create_lorebook as create_lorebook
 from apps.chats.operations.lorebooks import delete_lorebook as delete_lorebook
 from apps.chats.operations.lorebooks import store_book as store_book
 from apps.chats.operations.lorebooks import update_lorebook as update_lorebook
-from apps.chats.operations.messages import PatchResult as PatchResult
 from apps.chats.operations.messages import append_messages as append_messages
-from apps.chats.operations.messages import patch_messages as patch_messages
 from apps.chats.operations.messages import store_messages as store_messages
 from apps.chats.operations.metadata import patch_metadata as patch_metadata
 from apps.chats.operations.organizing import organize_chat as organize_chat
@@ -39,6 +37,8 @@ from apps.chats.operations.participants import remove_participant as remove_part
 from apps.chats.operations.participants import update_participant as update_participant
 from apps.chats.operations.patches import Patch as Patch
 from apps.chats.operations.patches import Splice as Splice
+from apps.chats.operations.patching import PatchResult as PatchResult
+from apps.chats.operations.patching import patch_messages as patch_messages
 from apps.chats.operations.personas import create_persona as create_persona
 from apps.chats.operations.personas import delete_persona as delete_persona
 from apps.chats.operations.personas import delete_persona_avatar as delete_persona_avatar

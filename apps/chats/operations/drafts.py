@@ -1,19 +1,30 @@
-"""A message and its swipes with patches applied, not saved yet."""
+"""Messages and their swipes, loaded to have patches applied, and saved."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
+
+from django.db.models import QuerySet
+from django.utils import timezone
 
 from apps.chats.dates import parse_date
 from apps.chats.message_data.layout import forget_layout
 from apps.chats.message_data.namespaces import DataChange, check_extra, ends_scene, is_left_out, swipe_position
 from apps.chats.message_data.parsed import ParsedSwipe
-from apps.chats.models import Message, Swipe
+from apps.chats.models import Chat, Message, Swipe
+from apps.chats.operations.message_states import message_state, swipe_state
 from apps.chats.operations.patches import Patch
 from apps.chats.scenes import with_scene_of
+from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.documents import merge_patch
 from apps.common.problems import Invalid
+
+PATCHED_FIELDS = [
+    *("name", "participant", "is_system", "send_date", "sent_at", "swipe_id"),
+    *("ends_scene", "left_out", "layout", "rev", "updated_at"),
+]
 
 
 class Draft:
@@ -63,6 +74,25 @@ class Draft:
         has_changed = self._serialized() != before
         self.is_changed |= has_changed
         return has_changed
+
+    def save(self) -> None:
+        """Save the message, and those of its swipes that differ from the stored ones."""
+        message = self.message
+        swipes = Swipe.objects.for_owner(message.owner_id)
+        if self.removed_swipe_ids:
+            swipes.filter(pk__in=self.removed_swipe_ids).delete()
+        stored = {state["id"]: (position, state) for position, state in enumerate(self.before["swipes"])}
+        for swipe in self.swipes:
+            if swipe.pk in self.stored_swipe_ids and stored[str(swipe.pk)] != (swipe.position, swipe_state(swipe)):
+                swipes.filter(pk=swipe.pk).update(
+                    position=swipe.position, mes=swipe.mes, extra=swipe.extra, instance=swipe.instance
+                )
+        added = [swipe for swipe in self.swipes if swipe.pk not in self.stored_swipe_ids]
+        if added:
+            Swipe.objects.bulk_create(added)
+        message.rev += 1
+        message.updated_at = timezone.now()
+        message.save(update_fields=PATCHED_FIELDS)
 
     def _add_swipe(self, parsed: ParsedSwipe) -> None:
         owner_id = self.message.owner_id
@@ -129,32 +159,27 @@ class Draft:
             message.layout = forget_layout(message.layout, self._changed_keys)
 
 
-def message_state(message: Message, swipes: Sequence[Swipe]) -> dict[str, Any]:
-    """Return all stored fields of a message as JSON, from which undo restores it. ``swipes`` are ordered."""
-    return {
-        "id": str(message.pk),
-        "index": message.index,
-        "rev": message.rev,
-        "name": message.name,
-        "participant": str(message.participant_id) if message.participant_id else None,
-        "is_user": message.is_user,
-        "is_system": message.is_system,
-        "withheld": message.withheld,
-        "send_date": message.send_date,
-        "swipe_id": message.swipe_id,
-        "layout": message.layout,
-        "created_at": message.created_at.isoformat(),
-        "swipes": [swipe_state(swipe) for swipe in swipes],
-    }
+def _with_messages(owner: Any, chat: Any, **condition: Any) -> QuerySet[Swipe]:
+    """Return the swipes that meet a condition, with their messages; those of one message by position."""
+    rows = Swipe.objects.for_owner(owner).filter(message__chat=chat, **condition)
+    return rows.select_related("message").order_by("position")
 
 
-def swipe_state(swipe: Swipe) -> dict[str, Any]:
-    """Return the stored fields of a swipe as JSON."""
-    return {
-        "id": str(swipe.pk),
-        "mes": swipe.mes,
-        "extra": swipe.extra,
-        "info": swipe.info,
-        "instance": swipe.instance,
-        "created_at": swipe.created_at.isoformat(),
-    }
+SWIPES_BY_ID = CompiledQuery(lambda owner, chat, ids: _with_messages(owner, chat, message__id__any=ids))
+SWIPES_BY_INDEX = CompiledQuery(lambda owner, chat, indexes: _with_messages(owner, chat, message__index__any=indexes))
+
+
+def load_drafts(chat: Chat, patches: Collection[Patch], instance: str) -> dict[UUID, Draft]:
+    """Return a draft of each message that the patches name, by id."""
+    ids = {patch.id for patch in patches if patch.id}
+    indexes = {patch.index for patch in patches if patch.id is None and patch.index is not None}
+    rows: list[Swipe] = []
+    # One query for each way to name a message: a single one, with OR, would read all messages of the chat.
+    if ids:
+        rows += SWIPES_BY_ID.rows(chat.owner_id, chat.pk, list(ids))
+    if indexes:
+        rows += SWIPES_BY_INDEX.rows(chat.owner_id, chat.pk, list(indexes))
+    groups = defaultdict(list)
+    for swipe in {row.pk: row for row in rows}.values():
+        groups[swipe.message_id].append(swipe)
+    return {pk: Draft(group[0].message, group, instance) for pk, group in groups.items()}

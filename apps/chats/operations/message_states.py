@@ -1,6 +1,7 @@
-"""Restore messages from their states in the change log, which ``drafts.message_state`` makes."""
+"""States of messages in the change log: make them before a change, and restore messages from them."""
 
 import datetime as dt
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +10,37 @@ from django.utils import timezone
 from apps.chats.dates import parse_date
 from apps.chats.message_data.namespaces import ends_scene, is_left_out
 from apps.chats.models import Chat, Message, Swipe
+
+
+def message_state(message: Message, swipes: Sequence[Swipe]) -> dict[str, Any]:
+    """Return all stored fields of a message as JSON, from which undo restores it. ``swipes`` are ordered."""
+    return {
+        "id": str(message.pk),
+        "index": message.index,
+        "rev": message.rev,
+        "name": message.name,
+        "participant": str(message.participant_id) if message.participant_id else None,
+        "is_user": message.is_user,
+        "is_system": message.is_system,
+        "withheld": message.withheld,
+        "send_date": message.send_date,
+        "swipe_id": message.swipe_id,
+        "layout": message.layout,
+        "created_at": message.created_at.isoformat(),
+        "swipes": [swipe_state(swipe) for swipe in swipes],
+    }
+
+
+def swipe_state(swipe: Swipe) -> dict[str, Any]:
+    """Return the stored fields of a swipe as JSON."""
+    return {
+        "id": str(swipe.pk),
+        "mes": swipe.mes,
+        "extra": swipe.extra,
+        "info": swipe.info,
+        "instance": swipe.instance,
+        "created_at": swipe.created_at.isoformat(),
+    }
 
 
 def save_states(chat: Chat, states: list[dict[str, Any]]) -> list[Message]:

@@ -1,20 +1,33 @@
-"""Apply patches to the messages of a locked chat, in memory, and save the order that they leave."""
+"""Change messages of a chat by patches: all of a batch, or none."""
 
-from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-from django.db.models import QuerySet
+from django.db import transaction
+from django.utils import timezone
 
+from apps.chats.locking import (
+    Guard,
+    IntegrityConflict,
+    PatchConflict,
+    find_repeated_change,
+    fingerprint_of,
+    lock_chat,
+    messages_of_change,
+    record_change,
+)
 from apps.chats.message_data.parsed import ParsedMessage
-from apps.chats.models import Chat, Message, Swipe
-from apps.chats.operations.drafts import Draft
+from apps.chats.models import Chat, ChatChange, Message, Swipe
+from apps.chats.operations.drafts import Draft, load_drafts
+from apps.chats.operations.messages import new_message, ordered_ids, save_order
 from apps.chats.operations.patches import Patch
-from apps.chats.queries.changes import Changes, was_deleted
-from apps.common.database.compiled_queries import CompiledQuery
+from apps.chats.queries.changes import Changes, HistoryGone, changes_since, rev_of, was_deleted
+from apps.chats.quotas import require_room_for_messages
+from apps.chats.restorable_rows import saved_rows
 from apps.common.problems import Conflict, Invalid, ProblemType
+from apps.common.scoping import Owner
 
 
 class TargetMismatch(Conflict):
@@ -45,7 +58,7 @@ class Batch:
         self.applied_count = 0
         self.order: list[UUID] | None = None  # all ids of the chat; None if the order is unchanged
         self._since = since
-        self._drafts = _load_drafts(chat, patches, instance)
+        self._drafts = load_drafts(chat, patches, instance)
         self._by_index = {draft.message.index: draft for draft in self._drafts.values()}
         for number, patch in enumerate(patches):
             self._apply(patch, f"/patches/{number}")
@@ -140,8 +153,8 @@ class Batch:
     def _insert(self, parsed: ParsedMessage, anchor: Draft) -> None:
         parsed = parsed.dated()
         # The index is set when the new order is saved.
-        row = Message.of(self.chat, 0, parsed, self.chat.participant_ids())
-        self.inserted[row.pk] = row, row.swipes_of(parsed, self.instance)
+        row, swipes = new_message(self.chat, 0, parsed, self.chat.participant_ids(), self.instance)
+        self.inserted[row.pk] = row, swipes
         order = self._editable_order()
         order.insert(order.index(anchor.message.pk), row.pk)
 
@@ -165,47 +178,107 @@ class Batch:
         return True
 
 
-def _with_messages(owner: Any, chat: Any, **condition: Any) -> QuerySet[Swipe]:
-    """Return the swipes that meet a condition, with their messages; those of one message by position."""
-    rows = Swipe.objects.for_owner(owner).filter(message__chat=chat, **condition)
-    return rows.select_related("message").order_by("position")
+@dataclass(frozen=True)
+class PatchResult:
+    """The result of a batch: numbers of applied and skipped patches, and messages added or changed, by index."""
+
+    chat: Chat
+    messages: list[Message] = field(default_factory=list)
+    skipped: int = 0
+    applied: int = 0
 
 
-SWIPES_BY_ID = CompiledQuery(lambda owner, chat, ids: _with_messages(owner, chat, message__id__any=ids))
-SWIPES_BY_INDEX = CompiledQuery(lambda owner, chat, indexes: _with_messages(owner, chat, message__index__any=indexes))
+@transaction.atomic
+def patch_messages(owner: Owner, chat_id: UUID, patches: Sequence[Patch], guard: Guard) -> PatchResult:
+    """Change messages: all of the patches, or none.
+
+    Skip patches that are in effect already, and the retry of a batch that was stored. Raise IntegrityRequired,
+    IntegrityConflict, PatchConflict, Missing, and Invalid if a patch names no message or doesn't fit it.
+    """
+    chat = lock_chat(owner, chat_id, guard)
+    guard.require_integrity()
+    fingerprint = fingerprint_of(ChatChange.Kind.PATCH, guard, patches)
+    if repeated := find_repeated_change(chat, guard, fingerprint):
+        return PatchResult(chat, messages_of_change(chat, repeated), skipped=len(patches))
+    if guard.is_stale(chat):
+        batch = _rebased_batch(chat, patches, guard)
+    else:
+        batch = Batch(chat, patches, instance=guard.instance)
+    if batch.stale_ids:
+        detail = "These messages are not at the rev that the patch names."
+        raise PatchConflict.for_messages(chat, guard, batch.stale_ids, detail)
+    if not batch.applied_count:
+        return PatchResult(chat, batch.targets, skipped=len(patches))
+    before: dict[str, Any] = {"messages": batch.states_before()}
+    if gone := batch.removed_swipe_ids:
+        before["attachments"] = saved_rows(chat, list(batch.deleted), gone)
+    messages = _save_batch(chat, batch)
+    chat.last_active = timezone.now()
+    record_change(
+        chat,
+        ChatChange.Kind.PATCH,
+        guard=guard,
+        messages=messages,
+        deleted_ids=list(batch.deleted),
+        before=before,
+        reordered=batch.order is not None,
+        fingerprint=fingerprint,
+    )
+    return PatchResult(chat, messages, skipped=len(patches) - batch.applied_count, applied=batch.applied_count)
 
 
-def _load_drafts(chat: Chat, patches: Collection[Patch], instance: str) -> dict[UUID, Draft]:
-    """Return a draft of each message that the patches name, by id."""
-    ids = {patch.id for patch in patches if patch.id}
-    indexes = {patch.index for patch in patches if patch.id is None and patch.index is not None}
-    rows: list[Swipe] = []
-    # One query for each way to name a message: a single one, with OR, would read all messages of the chat.
-    if ids:
-        rows += SWIPES_BY_ID.rows(chat.owner_id, chat.pk, list(ids))
-    if indexes:
-        rows += SWIPES_BY_INDEX.rows(chat.owner_id, chat.pk, list(indexes))
-    groups = defaultdict(list)
-    for swipe in {row.pk: row for row in rows}.values():
-        groups[swipe.message_id].append(swipe)
-    return {pk: Draft(group[0].message, group, instance) for pk, group in groups.items()}
+def _rebased_batch(chat: Chat, patches: Sequence[Patch], guard: Guard) -> Batch:
+    """Apply patches to a chat that has changed since the known state.
+
+    They must be in effect already or, if the guard allows a rebase, name no message that changed in the meantime.
+    Raise IntegrityConflict, PatchConflict.
+    """
+    assert guard.integrity is not None
+    known_rev = rev_of(chat, guard.integrity)
+    if known_rev is None:
+        raise IntegrityConflict.for_chat(chat, guard)
+    try:
+        since = changes_since(chat, known_rev)
+    except HistoryGone:  # such as a change of the whole chat, which names no messages
+        raise IntegrityConflict.for_chat(chat, guard) from None
+    try:
+        batch = Batch(chat, patches, since, instance=guard.instance)
+    except Invalid as invalid:
+        # The patches may fit the state that the client knows, so this is a conflict, not an error of the client.
+        raise IntegrityConflict.for_chat(chat, guard) from invalid
+    if batch.applied_count or batch.missing_ids:
+        _check_rebase(chat, guard, batch, since)
+    return batch
 
 
-def ordered_ids(chat: Chat) -> list[UUID]:
-    """Return the ids of all messages of a locked chat, by index."""
-    messages = Message.objects.for_owner(chat.owner_id).filter(chat=chat)
-    return list(messages.order_by("index").values_list("pk", flat=True))
+def _check_rebase(chat: Chat, guard: Guard, batch: Batch, since: Changes) -> None:
+    if not guard.rebase:
+        raise IntegrityConflict.for_chat(chat, guard)
+    contested = batch.touched_ids & since.message_ids | set(batch.missing_ids)
+    if since.reordered:
+        contested |= batch.moved_ids  # to an index, which named another place then
+    if contested:
+        detail = "These messages have changed in the meantime."
+        raise PatchConflict.for_messages(chat, guard, contested, detail)
 
 
-def save_order(chat: Chat, order: Sequence[UUID]) -> None:
-    """Give every message of a locked chat the index that it has in ``order``."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE chats_message SET index = target.index - 1
-            FROM unnest(%s::uuid[]) WITH ORDINALITY AS target (id, index)
-            WHERE chats_message.id = target.id AND chats_message.chat_id = %s
-              AND chats_message.index <> target.index - 1
-            """,
-            [list(order), chat.pk],
-        )
+def _save_batch(chat: Chat, batch: Batch) -> list[Message]:
+    """Save all that the batch changed. Return the messages added or changed, by index."""
+    inserted = [message for message, _ in batch.inserted.values()]
+    for draft in batch.changed:
+        draft.save()
+    if batch.deleted:
+        Message.objects.for_owner(chat.owner_id).filter(pk__in=batch.deleted).delete()
+    if batch.order is not None and len(batch.order) > chat.message_count:
+        require_room_for_messages(chat, len(batch.order) - chat.message_count)
+    if inserted:
+        Message.objects.bulk_create(inserted)
+        Swipe.objects.bulk_create([swipe for _, swipes in batch.inserted.values() for swipe in swipes])
+    messages = [draft.message for draft in batch.changed] + inserted
+    if batch.order is not None:
+        chat.message_count = len(batch.order)
+        save_order(chat, batch.order)
+        index_of = {pk: index for index, pk in enumerate(batch.order)}
+        for message in messages:
+            message.index = index_of[message.pk]
+    return sorted(messages, key=lambda message: message.index)

@@ -23,8 +23,8 @@ from apps.chats.locking import (
 from apps.chats.models import Chat, ChatChange, Message
 from apps.chats.operations.details import changed_details, details_state, restore_details
 from apps.chats.operations.message_states import save_states
+from apps.chats.operations.messages import ordered_ids, save_order
 from apps.chats.operations.metadata import metadata_change
-from apps.chats.operations.patching import ordered_ids, save_order
 from apps.chats.queries.changes import Changes, HistoryGone
 from apps.chats.restorable_rows import restore_rows
 from apps.chats.signals import change_undone

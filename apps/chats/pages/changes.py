@@ -12,11 +12,11 @@ from django.utils.translation import gettext_lazy as _
 from apps.accounts.authentication import token_names
 from apps.chats.message_data.namespaces import RECAP_NAMESPACE, ends_scene, is_left_out, namespace_of
 from apps.chats.models import Chat, ChatChange, Message
-from apps.chats.operations.drafts import message_state
+from apps.chats.operations.message_states import message_state
 from apps.chats.pages.markup import plain_text, without_markup
 from apps.common.words import Words
 
-State = Mapping[str, Any]  # a ``drafts.message_state``
+State = Mapping[str, Any]  # a ``message_state``
 # Metadata that pages write. Programs name theirs themselves.
 KEY_LABELS: Mapping[str, Words] = {
     "note_prompt": _("Author’s note"),

@@ -12,7 +12,6 @@ from rest_framework.fields import empty
 from rest_framework.request import Request
 
 from apps.common.problems import MAX_ERRORS
-from apps.common.settings.declarations import Setting
 
 Row = TypeVar("Row", bound=Model)
 
@@ -57,13 +56,6 @@ class NumberField(serializers.FloatField):
 
     def to_representation(self, value: Any) -> Any:
         return value
-
-
-def number_field(setting: Setting, **options: Any) -> serializers.Field[Any, Any, Any, Any]:
-    """Return the field of a declared number, which may be null if its default is None."""
-    limits: dict[str, Any] = {"min_value": setting.low, "max_value": setting.high}
-    field = StrictIntegerField if setting.kind is int else NumberField
-    return field(required=False, allow_null=setting.default is None, **limits, **options)
 
 
 class StrictUUIDField(serializers.UUIDField):

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from kombu.exceptions import OperationalError as BrokerError
 
-from apps.common.database import updates
+from apps.common.database import newer_migrations
 from apps.common.problems import Problem, ProblemType
 
 logger = logging.getLogger(__name__)
@@ -109,7 +109,7 @@ def is_of_newer_version(exception: BaseException | None) -> bool:
     """Return whether a statement failed on tables that were migrated after this process began."""
     if not isinstance(exception, ProgrammingError | IntegrityError) or _code(exception) not in OTHER_TABLES:
         return False
-    return updates.was_migrated_since(updates.BEGUN)
+    return newer_migrations.was_migrated_since(newer_migrations.BEGUN)
 
 
 def unavailable_after(exception: BaseException | None, *, was_repeated: bool = False) -> Unavailable | None:

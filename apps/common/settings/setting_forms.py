@@ -66,18 +66,6 @@ class SettingsForm(forms.Form):
         return map(self.group, self.settings.groups)
 
 
-def number_field(setting: Setting, **options: Any) -> forms.Field:
-    """Return the field of a number in a form that inherits nothing. It is required unless the default is None."""
-    limits: dict[str, Any] = {"min_value": setting.low, "max_value": setting.high}
-    return (forms.IntegerField if setting.kind is int else forms.FloatField)(
-        required=setting.default is not None,
-        label=setting.label,
-        help_text=setting.help,
-        **limits,
-        **options,
-    )
-
-
 def _field(setting: Setting, inherited: Any) -> forms.Field:
     shared: dict[str, Any] = {
         "label": setting.label,

@@ -7,7 +7,6 @@ import numpy as np
 from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Character, Message
-from apps.common.text_languages import ENGLISH_NAMES, MAX_CHARACTERS, language_of
 from apps.english.words import content_words
 from apps.extraction.memories import consolidation, plain
 from apps.extraction.memories.lines import candidates_from
@@ -28,6 +27,7 @@ from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory
 from apps.memories.queries.memories import active_memories
 from apps.memories.witnesses import learners
+from apps.text.detection import ENGLISH_NAMES, MAX_CHARACTERS, language_of
 
 TOKENS_PER_MESSAGE, MIN_TOKENS, MAX_TOKENS = 150, 1500, 8000  # of the reply
 # Maximum tokens of the known memories. With what tiers show, a prompt for three new messages stays below 5,000 tokens.

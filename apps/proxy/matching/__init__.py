@@ -1,5 +1,17 @@
 """Find the chat that a request continues, and plan what the request changes in it. Nothing here writes or locks.
 
+The modules in the order in which they are used. Each is called by the one that it is indented under:
+
+    finding         the chats that share something with a request, and the one that it continues
+      comparing     what a request changes in one chat; asked directly where the client names the chat
+        dividing    a turn into which the client has joined several messages
+        unfolding   a turn into which the client has put instructions
+        planning    the changes
+          aligning  messages and turns that are equal
+          pairing   messages and turns between those that the client has edited
+
+``plans`` has what is compared and the ``ChangePlan``, ``keys`` the numbers that stand for texts.
+
 An example. A chat has six messages, which the client knows; in its own copy a person has since edited the second one,
 deleted the next two, and written a new one. It joins lines, and sends these five turns (0 to 4):
 

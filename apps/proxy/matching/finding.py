@@ -9,9 +9,9 @@ from django.db.models import Q, QuerySet
 from apps.chats.models import Chat
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.scoping import OWN_NAMESPACE, Owner, owner_id_of
-from apps.proxy.matching.comparison import Compared, compare
-from apps.proxy.matching.folded import instruction_keys
+from apps.proxy.matching.comparing import Compared, compare
 from apps.proxy.matching.plans import ChangePlan, KeyedRequest
+from apps.proxy.matching.unfolding import instruction_keys
 from apps.proxy.models import ProxiedChat
 from apps.proxy.requests.turns import Turn
 

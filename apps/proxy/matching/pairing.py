@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from apps.proxy.matching.alignment import Pairs
+from apps.proxy.matching.aligning import Pairs
 from apps.proxy.matching.plans import ComparedMessage, Texts
 from apps.proxy.requests.turns import Turn
 

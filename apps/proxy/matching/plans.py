@@ -77,6 +77,9 @@ class ShownTexts(Protocol):
     def changed(self, messages: Sequence[ComparedMessage]) -> set[UUID]:
         """Return the ids of those messages that somebody else has changed since the client had them."""
 
+    def swipe_keys(self, ids: Sequence[UUID]) -> Mapping[UUID, Sequence[int]]:
+        """Return the keys of all swipes of replies by the ids of these."""
+
 
 @dataclass(frozen=True)
 class DroppedEnd:

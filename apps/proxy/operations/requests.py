@@ -13,11 +13,11 @@ from apps.chats.operations import Patch, add_member, append_messages, branch_cha
 from apps.chats.queries import access_chat
 from apps.common.problems import Missing
 from apps.common.scoping import Owner, owner_id_of
-from apps.proxy.matching.comparison import Compared, compare, keyed_request, messages_of
+from apps.proxy.matching.comparing import Compared, compare, keyed_request, messages_of
 from apps.proxy.matching.finding import find_chat, is_found
-from apps.proxy.matching.folded import KEPT_INSTRUCTIONS
 from apps.proxy.matching.keys import key_of
 from apps.proxy.matching.plans import ChangePlan, ComparedMessage, KeyedRequest
+from apps.proxy.matching.unfolding import KEPT_INSTRUCTIONS
 from apps.proxy.models import ProxiedChat
 from apps.proxy.operations.stored_turns import parsed_turn, storable, swipe_of
 from apps.proxy.requests.conversations import ClientRequest

@@ -8,11 +8,13 @@ from rest_framework import generics, serializers
 from apps.common.api.pagination import NewestFirstPagination
 from apps.common.api.serializer_fields import (
     BoundedListField,
+    NumberField,
     StrictBooleanField,
+    StrictIntegerField,
     StrictSerializer,
     TextField,
-    number_field,
 )
+from apps.common.settings.declarations import Setting
 from apps.replies.models import MAX_STOP_LENGTH, MAX_STOPS, GenerationPreset
 from apps.replies.preset_numbers import NUMBERS
 from apps.replies.presets import create_preset, list_presets, update_preset
@@ -27,6 +29,13 @@ class OwnedPresetField(serializers.PrimaryKeyRelatedField[GenerationPreset]):
 
     def get_queryset(self) -> Any:
         return list_presets(self.context["request"].user)
+
+
+def number_field(setting: Setting, **options: Any) -> serializers.Field[Any, Any, Any, Any]:
+    """Return the field of a declared number, which may be null if its default is None."""
+    limits: dict[str, Any] = {"min_value": setting.low, "max_value": setting.high}
+    field = StrictIntegerField if setting.kind is int else NumberField
+    return field(required=False, allow_null=setting.default is None, **limits, **options)
 
 
 class GenerationPresetSerializer(StrictSerializer, serializers.ModelSerializer[GenerationPreset]):

@@ -7,7 +7,7 @@ from uuid import UUID
 from rest_framework import serializers
 
 from apps.chats.api.guarded import GuardedSerializer
-from apps.chats.limits import MAX_NAME_LENGTH, MAX_SWIPES
+from apps.chats.limits import MAX_BATCH, MAX_NAME_LENGTH, MAX_SWIPES
 from apps.chats.message_data.namespaces import check_namespaces
 from apps.chats.message_data.parsed import ParsedMessage, read_message
 from apps.chats.models import Chat, Participant
@@ -20,8 +20,6 @@ from apps.common.api.serializer_fields import (
     TextField,
 )
 from apps.common.problems import Invalid
-
-MAX_BATCH = 1000
 
 
 class MessageInputSerializer(serializers.Serializer[Any]):

@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.chats.api.guarded import GuardedSerializer
-from apps.chats.limits import MAX_SWIPES
+from apps.chats.limits import MAX_BATCH, MAX_SWIPES
 from apps.chats.message_data.namespaces import MAX_KEY_LENGTH, MAX_NAMESPACE_LENGTH, DataChange, check_namespaces
 from apps.chats.message_data.parsed import ParsedSwipe
 from apps.chats.models import Chat
@@ -24,7 +24,7 @@ from apps.common.api.serializer_fields import (
 from apps.common.documents.json_patch import MAX_OPERATIONS, check_syntax
 from apps.common.documents.patches import DocumentPatch
 from apps.memories.api.tombstones import MemoryTombstoneSerializer
-from apps.sync.api.messages import MAX_BATCH, MessageInputSerializer, parsed_input, participant_in
+from apps.sync.api.messages import MessageInputSerializer, parsed_input, participant_in
 
 
 class DocumentOperationsSerializer(GuardedSerializer):

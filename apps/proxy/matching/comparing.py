@@ -8,11 +8,11 @@ from django.db.models import F, QuerySet
 
 from apps.chats.models import Chat, Message, Swipe
 from apps.common.scoping import Owner, owner_id_of
-from apps.proxy.matching.folded import KEPT_INSTRUCTIONS, end_keys, instruction_keys, unfolded_request
-from apps.proxy.matching.joined import divided_request
+from apps.proxy.matching.dividing import divided_request
 from apps.proxy.matching.keys import key_of, keys_of
-from apps.proxy.matching.merging import plan_changes
+from apps.proxy.matching.planning import plan_changes
 from apps.proxy.matching.plans import ChangePlan, ComparedMessage, KeyedRequest
+from apps.proxy.matching.unfolding import KEPT_INSTRUCTIONS, end_keys, instruction_keys, unfolded_request
 from apps.proxy.models import ProxiedChat
 from apps.proxy.requests.conversations import ClientRequest
 from apps.proxy.requests.texts import unspaced
@@ -83,6 +83,13 @@ class _ShownTexts:
     def changed(self, messages: Sequence[ComparedMessage]) -> set[UUID]:
         shown = _shown_keys(self._chat, [message.id for message in messages])
         return {message.id for message in messages if shown.get(message.id, message.key) != message.key}
+
+    def swipe_keys(self, ids: Sequence[UUID]) -> Mapping[UUID, Sequence[int]]:
+        swipes = Swipe.objects.for_owner(self._chat.owner_id).filter(message__in=ids)
+        keys: dict[UUID, list[int]] = {}
+        for pk, text in swipes.values_list("message_id", "mes"):
+            keys.setdefault(pk, []).append(key_of(self._chat.owner_id, is_user=False, text=text))
+        return keys
 
 
 def messages_of(chat: Chat, client: str) -> list[ComparedMessage]:

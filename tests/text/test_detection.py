@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.common.text_languages import ENGLISH_NAMES, language_of, likeliest_languages
 from apps.extraction.reading.one_call import UNNAMED_LANGUAGE as UNNAMED
 from apps.extraction.reading.one_call import named_language
+from apps.text.detection import ENGLISH_NAMES, language_of, likeliest_languages
 
 
 @pytest.mark.parametrize(

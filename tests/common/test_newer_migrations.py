@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from apps.accounts.operations import create_token
-from apps.common.database import updates
+from apps.common.database import newer_migrations
 from tests.conftest import WebServer
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory
@@ -59,7 +59,7 @@ def test_a_write_with_an_idempotency_key_is_a_503_and_is_repeated_later() -> Non
 
 
 def test_an_error_without_a_migration_that_the_code_lacks_stays_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(updates, "BEGUN", dt.datetime.now(dt.UTC))  # after the migrations of the tests
+    monkeypatch.setattr(newer_migrations, "BEGUN", dt.datetime.now(dt.UTC))  # after the migrations of the tests
     alice = client_of(UserFactory())
     alice.raise_request_exception = False
     with other_tables("chats_chat", "title"):
@@ -71,6 +71,6 @@ def test_an_error_without_a_migration_that_the_code_lacks_stays_an_error(monkeyp
 
 def test_a_database_that_does_not_say_was_not_migrated() -> None:
     with newer_migration():
-        assert updates.was_migrated_since(dt.datetime(2000, 1, 1, tzinfo=dt.UTC))
+        assert newer_migrations.was_migrated_since(dt.datetime(2000, 1, 1, tzinfo=dt.UTC))
     with newer_migration(), other_tables("django_migrations", "applied"):
-        assert not updates.was_migrated_since(dt.datetime(2000, 1, 1, tzinfo=dt.UTC))
+        assert not newer_migrations.was_migrated_since(dt.datetime(2000, 1, 1, tzinfo=dt.UTC))

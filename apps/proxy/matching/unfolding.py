@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from uuid import UUID
 
-from apps.proxy.matching.alignment import align
+from apps.proxy.matching.aligning import align
 from apps.proxy.matching.keys import key_of, unspaced_key
 from apps.proxy.matching.plans import ComparedMessage, KeyedRequest, Texts
 from apps.proxy.requests.texts import GAP

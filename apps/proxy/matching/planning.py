@@ -1,14 +1,16 @@
-"""Merge what a client sends with what others wrote since. Nothing here reads or writes the database."""
+"""Plan what a request changes in a chat, where others may have written since. Nothing here touches the database."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from apps.proxy.matching.alignment import Pairs, align
+from apps.proxy.matching.aligning import Pairs, align
 from apps.proxy.matching.keys import unspaced_key
 from apps.proxy.matching.pairing import pair_turns
 from apps.proxy.matching.plans import ChangePlan, ComparedMessage, DroppedEnd, KeyedRequest, ShownTexts
 from apps.proxy.requests.turns import Turn
+
+SWIPED = 40  # the latest replies of which the client may show another swipe, besides other changes
 
 
 @dataclass(frozen=True)
@@ -36,14 +38,16 @@ def plan_changes(messages: Sequence[ComparedMessage], request: KeyedRequest, sho
     speaker who is asked.
     """
     turns, keys = request.turns, request.keys
-    plan = ChangePlan(matched=align([unspaced_key(one.key) for one in messages], list(map(unspaced_key, keys))))
-    pairing = _pair(messages, request, plan.matched, shown)
+    aligned = align(_keys_of(messages, keys, shown), list(map(unspaced_key, keys)))
+    plan = ChangePlan(matched=[pair for pair in aligned if _is_equal(messages[pair[0]].key, keys[pair[1]])])
+    aligned = aligned if plan.matched else []
+    pairing = _pair(messages, request, aligned, shown)
     # Only of these it matters what others have changed: to look up all messages of a long chat would take long.
     changed = shown.changed([messages[place] for place in pairing.dropped if messages[place].is_stored])
     if changed:
         # The client did not leave out what is kept because others changed it: count again what it left out.
         messages = [replace(one, is_fixed=True) if one.id in changed else one for one in messages]
-        pairing = _pair(messages, request, plan.matched, shown)
+        pairing = _pair(messages, request, aligned, shown)
     dropped, last = pairing.dropped, pairing.last
     plan.deletions = [messages[place].id for place in dropped if messages[place].is_stored]
     end = [messages[place] for place in dropped if place > last]
@@ -60,6 +64,24 @@ def plan_changes(messages: Sequence[ComparedMessage], request: KeyedRequest, sho
     plan.anchor = None if anchor is None else messages[anchor].id
     plan.known = _known(messages, keys, pairing)
     return plan
+
+
+def _keys_of(messages: Sequence[ComparedMessage], sent: Sequence[int], shown: ShownTexts) -> list[int]:
+    """Return the keys of messages without white space; of a reply, that of the swipe that the client sends instead."""
+    keys = [unspaced_key(one.key) for one in messages]
+    sent_keys = set(map(unspaced_key, sent))
+    new = {key for key in sent_keys.difference(keys) if not key & 1}
+    places = [
+        place
+        for place, one in enumerate(messages)
+        if one.is_known and one.is_stored and not (one.is_user or one.is_fixed) and keys[place] not in sent_keys
+    ][-SWIPED:]
+    swipes = shown.swipe_keys([messages[place].id for place in places]) if new and places else {}
+    for place in places:
+        found = new & set(map(unspaced_key, swipes.get(messages[place].id, ())))
+        keys[place] = min(found, default=keys[place])
+        new -= found
+    return keys
 
 
 def _pair(messages: Sequence[ComparedMessage], request: KeyedRequest, matched: Pairs, shown: ShownTexts) -> _Pairing:
