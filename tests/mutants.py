@@ -43,7 +43,7 @@ SUITES = {
     "apps/llm/http/addresses.py": "tests/llm/test_addresses.py",
     "apps/memories/operations/invalidation.py": "tests/memories/test_inherited_invalidation.py"
     " tests/memories/test_changed_texts.py tests/extraction/engine/test_changes.py",
-    "apps/memories/operations/verdicts.py": "tests/extraction/test_reading_again.py tests/memories/test_branching.py",
+    "apps/memories/operations/verdict_writing.py": "tests/extraction/test_reading_again.py tests/memories/test_branching.py",
     "apps/search/hits.py": "tests/search/test_search.py tests/journal/test_journal_api.py",
     "apps/search/scope.py": "tests/search/test_search.py tests/journal/test_journal_api.py",
     "apps/memories/verdicts/judging.py": "tests/memories/test_verdicts.py",

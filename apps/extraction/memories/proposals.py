@@ -20,7 +20,7 @@ from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.generation import Refused
 from apps.memories.candidates import Candidate
 from apps.memories.models import Memory
-from apps.memories.operations.verdicts import Limits, VerdictBatch, hash_of, write_verdicts
+from apps.memories.operations.verdict_writing import Limits, VerdictBatch, hash_of, write_verdicts
 from apps.memories.verdicts.former_texts import open_to_change, with_former_texts
 from apps.memories.verdicts.judging import Outcome, Verdict, judge
 from apps.memories.verdicts.known_statements import CandidateBatch, Neighbour, Pair

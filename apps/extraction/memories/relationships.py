@@ -20,7 +20,7 @@ from apps.extraction.tier import Form, ShownEntries
 from apps.memories.candidates import MAGNITUDES, MEDIUM, Descriptor, RelationshipLine
 from apps.memories.models import Entity, Relationship
 from apps.memories.operations.relationships import write_relationships
-from apps.memories.operations.verdicts import VerdictBatch
+from apps.memories.operations.verdict_writing import VerdictBatch
 from apps.memories.queries.endings import endings_seen_in, has_ended
 from apps.search.questions import mentions
 

@@ -12,7 +12,7 @@ from apps.extraction.prompts import examples
 from apps.extraction.prompts.task import Task
 from apps.extraction.steps.context import Context
 from apps.memories.models import Memory
-from apps.memories.operations.verdicts import VerdictBatch
+from apps.memories.operations.verdict_writing import VerdictBatch
 from apps.memories.trigger_words import MAX_WORDS, longest_words, trigger_words
 from apps.memories.verdicts.judging import Outcome
 
