@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from apps.chats.models import Chat
 from apps.chats.operations import add_participant, append_messages
 from apps.extraction.memories.lines import candidates_from
-from apps.extraction.memories.proposals import compare_with_known, outcome_of
+from apps.extraction.memories.outcomes import outcome_of
+from apps.extraction.memories.proposals import propose
 from apps.extraction.models import ExtractionRun
 from apps.extraction.settings.stores import settings_of
 from apps.extraction.steps.asking import Asker
@@ -54,8 +55,8 @@ def read(chat: Chat, said: Sequence[str], tier: str) -> Counter[str]:
     kind = "fact" if tier == "long_term" else "detail"
     turns = {message.index: message for message in chat.messages.with_swipes().order_by("index")}
     reply = "\n".join(f"[{kind}:2:permanent] {text}" for text in said)
-    proposals = compare_with_known(context, turns, tier, candidates_from(context, turns, tier, reply))
-    counts = outcome_of(context, proposals, None).write()
+    proposals = propose(context, turns, tier, reply)
+    counts = sum((write() for write in outcome_of(context, proposals, None).writes), Counter[str]())
     ExtractionRun.objects.for_owner(chat.owner_id).filter(pk=run.pk).update(state=ExtractionRun.State.SUCCEEDED)
     return counts
 
@@ -103,7 +104,7 @@ def test_a_line_keeps_the_source_that_it_names(db: None) -> None:
     context = Context(run, settings_of(chat), Asker(run, backend_for(owner.pk)))
     turns = {message.index: message for message in chat.messages.with_swipes().order_by("index")}
     reply = "[fact:2:permanent:sources=1] Mira lives in Paris.\n[fact:2:permanent] Mira has a red house."
-    proposals = compare_with_known(context, turns, "long_term", candidates_from(context, turns, "long_term", reply))
+    proposals = propose(context, turns, "long_term", reply)
     assert [candidate.sources for candidate in proposals.compared.candidates] == [(0,), (1,)]
 
 
