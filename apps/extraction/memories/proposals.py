@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +11,6 @@ import numpy as np
 from apps.chats.models import Character, Message
 from apps.extraction.jobs.embedding_jobs import embed_texts
 from apps.extraction.memories.lines import candidates_from
-from apps.extraction.settings.schema import Settings
 from apps.extraction.steps.context import Context
 from apps.llm.backends.selection import embedder_for, vectors_if_available
 from apps.llm.embeddings import EmbeddingUnavailable
@@ -64,11 +63,12 @@ def propose(
     vectors, model = vectors_if_available(context.owner_id, [one.text for one in lines.values()])
     previous_ids = memory_ids_from(context.chat, turns.values()) if lines else []
     scope = ComparisonScope(context.chat, tier, character)
+    prefix = "" if vectors is not None else "word_"  # of the settings for similarity by words
     compared = ComparedCandidates(
         candidates=list(lines.values()),
         neighbours=_neighbours(scope, lines, previous_ids, vectors, model) if lines else [],
         vectors=vectors,
-        given_thresholds=_thresholds(context.settings, by_words=vectors is None),
+        given_thresholds=Thresholds(*(getattr(context.settings, prefix + one.name) for one in fields(Thresholds))),
         times={number: turn.sent_at for number, turn in turns.items()},
         persons_turns={number for number, turn in turns.items() if turn.is_user},
     )
@@ -91,16 +91,3 @@ def _neighbours(
         if rows := unembedded_memories(scope, hashes, previous_ids, model, MAX_REEMBEDDED_PER_STEP):
             embed_texts(Memory, owner_id, rows, embedder_for(owner_id))
     return find_neighbours(scope, hashes, previous_ids, vectors, model)
-
-
-def _thresholds(settings: Settings, *, by_words: bool) -> Thresholds:
-    """Return the thresholds for similarity by words, or else by embeddings."""
-    if by_words:
-        return Thresholds(
-            duplicate=settings.word_duplicate,
-            cross_kind_duplicate=settings.word_cross_kind_duplicate,
-            same_topic=settings.word_same_topic,
-        )
-    return Thresholds(
-        duplicate=settings.duplicate, cross_kind_duplicate=settings.cross_kind_duplicate, same_topic=settings.same_topic
-    )

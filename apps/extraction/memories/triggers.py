@@ -12,7 +12,6 @@ from apps.extraction.prompts import examples
 from apps.extraction.prompts.task import Task
 from apps.memories.trigger_words import trigger_words
 
-TOKENS_PER_MEMORY = 40
 MAX_SUGGESTED = 6  # of a memory
 MAX_LINES = 1000
 _NUMBERED = re.compile(

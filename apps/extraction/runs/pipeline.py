@@ -239,10 +239,19 @@ def _write_step(context: Context, step: Step, outcome: StageOutcome) -> None:
     unused = [*outcome.unused, *context.notes.unused]
     if unused:
         counts[UNUSED] = len(unused)
-    result = recording.StepResult(
-        stage.name, window.key, window.messages, step.member, unused, outcome.error, dict(counts)
+    finished = RunStep(
+        owner_id=context.owner_id,
+        run=context.run,
+        stage=stage.name,
+        window=window.key,
+        character=step.member,
+        first=window.messages[0] if window.messages else None,
+        last=window.messages[-1] if window.messages else None,
+        unused_lines=unused,
+        error=outcome.error,
+        counts=dict(counts),
     )
-    recording.finish_step(context.run, result)
+    recording.finish_step(context.run, finished)
 
 
 def _is_refused_in_part(run: ExtractionRun, stage: Stage, window: Window) -> bool:

@@ -141,7 +141,7 @@ class ComparedCandidates:
         candidate = self.candidates[index]
         turn = max(candidate.sources, default=None)
         # The person may change also what they wrote or corrected. A reply of a model may not know of it.
-        is_persons = set(candidate.sources) <= self.persons_turns
+        is_said_by_person = set(candidate.sources) <= self.persons_turns
         statements = [
             KnownStatement(
                 neighbour.kind,
@@ -151,7 +151,7 @@ class ComparedCandidates:
                 same_kind=neighbour.kind == candidate.kind or neighbour.is_gone,
                 is_later=_is_later(neighbour, turn, None if turn is None else self.times.get(turn)),
                 memory=neighbour,
-                is_persons=neighbour.is_persons and not is_persons,
+                is_persons=neighbour.is_persons and not is_said_by_person,
             )
             for neighbour in self.neighbours[index]
         ]

@@ -1,6 +1,5 @@
 """Find the memories that are similar to a batch of candidates."""
 
-import datetime as dt
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -216,6 +215,7 @@ def _nearest_by_words(
     neighbours = []
     for memory in memories:
         is_corrected = memory.edited_by and (memory.former_texts or not memory.candidate_hash)
+        written_at = memory.created_at if memory.edited_by and memory.valid_from_id is None else None
         neighbours.append(
             Neighbour(
                 id=memory.pk,
@@ -226,7 +226,7 @@ def _nearest_by_words(
                 ended=memory.deleted_at is None and memory.state_here != Memory.State.ACTIVE,
                 valid_from_index=memory.begins_index,
                 same_hash=memory.candidate_hash == line_hash,
-                said_at=memory.said_at or _written_at(memory),
+                said_at=memory.said_at or written_at,
                 former_texts=memory.former_texts,
                 is_persons=bool(is_corrected and not memory.said_by_others),
                 same_tier=memory.tier == scope.tier,
@@ -236,8 +236,3 @@ def _nearest_by_words(
     apart = {memory.pk for memory in memories if memory.deleted_at or memory.tier != scope.tier}
     active, removed = ([item for item in nearest if (item.id in apart) is gone] for gone in (False, True))
     return sorted([*active[:MAX_NEIGHBOURS], *removed[:MAX_NEIGHBOURS]], key=nearest.index)
-
-
-def _written_at(memory: Memory) -> dt.datetime | None:
-    """Return when a person wrote a memory without a source, else None."""
-    return memory.created_at if memory.edited_by and memory.valid_from_id is None else None
