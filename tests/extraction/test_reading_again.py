@@ -22,6 +22,7 @@ from apps.extraction.steps.asking import Asker
 from apps.extraction.steps.context import Context
 from apps.llm.backends.selection import backend_for
 from apps.memories.models import Memory
+from apps.memories.operations import delete_memory
 from apps.memories.verdicts.judging import Outcome
 from tests.factories import UserFactory, make_character, make_chat, parsed
 from tests.properties import WITH_DATABASE
@@ -94,6 +95,23 @@ def test_a_run_replaces_no_pinned_memory(db: None, pinned: bool) -> None:
     assert counts[Outcome.SUPERSEDED] == 1
     old.refresh_from_db()
     assert old.state == (Memory.State.ACTIVE if pinned else Memory.State.SUPERSEDED)
+
+
+@pytest.mark.parametrize("is_replaced", [True, False])
+def test_what_a_person_deleted_is_not_learnt_when_it_is_said_again_in_the_same_words(
+    db: None, is_replaced: bool
+) -> None:
+    """Also where no model judges, and where something else had replaced it before."""
+    owner = UserFactory()
+    chat = make_chat(owner, "Mira likes tea.", character=make_character(owner))
+    read(chat, ["Mira likes tea."], "long_term")
+    old = Memory.objects.for_owner(owner).get()
+    if is_replaced:
+        Memory.objects.for_owner(owner).update(state=Memory.State.SUPERSEDED)
+    delete_memory(old)
+    append_messages(owner, chat.pk, [parsed("Mira likes tea.")])
+    assert read(chat, ["Mira likes tea."], "long_term") == Counter({Outcome.REJECTED: 1})
+    assert Memory.objects.for_owner(owner).get() == old
 
 
 def test_a_line_keeps_the_source_that_it_names(db: None) -> None:
