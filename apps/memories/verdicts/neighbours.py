@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -114,12 +115,13 @@ def find_neighbours(
         )
         for number, *row in cursor.fetchall():
             neighbours[number - 1].append(Neighbour(*row))
+    return _with_former_texts(neighbours, partial(_cosines, scope.chat.owner_id, vectors))
 
-    def similarities(former: Sequence[str]) -> np.ndarray[Any, Any] | None:
-        embedded, _ = vectors_if_available(scope.chat.owner_id, former)
-        return None if embedded is None else vectors @ embedded.T
 
-    return _with_former_texts(neighbours, similarities)
+def _cosines(owner_id: UUID, vectors: np.ndarray[Any, Any], texts: Sequence[str]) -> np.ndarray[Any, Any] | None:
+    """Return a row for each of the vectors: its cosines with the texts. None if these can't be embedded."""
+    embedded, _ = vectors_if_available(owner_id, texts)
+    return None if embedded is None else vectors @ embedded.T
 
 
 def memory_ids_from(chat: Chat, messages: Iterable[Message]) -> list[UUID]:
