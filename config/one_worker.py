@@ -33,6 +33,7 @@ GIVE_BACK_INTERVAL = 60  # seconds
 CHECK_INTERVAL = 5  # seconds; what hangs is delivered again a minute after its time limit
 STOP_SECONDS = 30  # that tasks have to end, once the process is to end
 ACKNOWLEDGE_SECONDS = 5  # that the broker has to take an acknowledgement, before the process ends without it
+MAX_READS = 100  # attempts at the list of running tasks
 
 logger = logging.getLogger(__name__)
 # Of running tasks with a time limit, and their names, by id and thread: a task delivered again has the same id.
@@ -110,11 +111,14 @@ def end_if_overdue() -> None:
 
 def _acknowledge(task_ids: Container[str]) -> None:
     """Take tasks that run from their queues."""
-    while True:
+    running: list[Any] = []
+    for _ in range(MAX_READS):
         with suppress(RuntimeError):  # the set changes while it is read: other tasks begin and end
-            for request in [request for request in state.active_requests if request.id in task_ids]:
-                request.acknowledge()
-            return
+            running = list(state.active_requests)
+            break
+    for request in running:
+        if request.id in task_ids:
+            request.acknowledge()
 
 
 def run() -> int:

@@ -20,7 +20,7 @@ from apps.extraction.memories.lines import Candidate
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Memory
 from apps.memories.verdicts.judging import Outcome, judge
-from apps.memories.verdicts.known_statements import CandidateBatch, Neighbour
+from apps.memories.verdicts.known_statements import ComparedCandidates, Neighbour
 
 SUPERSEDED, DUPLICATE, PASSED = LABELS = ("superseded", "duplicate", "passed")
 LABEL_OF = {
@@ -103,7 +103,7 @@ def judge_pairs(pairs: Sequence[Pair]) -> list[JudgedPair]:
 def _judge(pair: Pair, similarity: float, vector: np.ndarray[Any, Any], comparison: Comparison) -> JudgedPair:
     neighbour = Neighbour(UUID(int=pair.line), pair.kind, pair.existing, similarity, valid_from_index=0)
     [verdict] = judge(
-        CandidateBatch([Candidate(pair.kind, pair.candidate)], [[neighbour]], vector[None]),
+        ComparedCandidates([Candidate(pair.kind, pair.candidate)], [[neighbour]], vector[None]),
         compare=lambda pairs: [comparison] * len(pairs),
     )
     return JudgedPair(

@@ -27,7 +27,7 @@ from apps.llm.generation import GenerationRequest
 from apps.memories.candidates import Candidate
 from apps.memories.models import Memory
 from apps.memories.verdicts.judging import Outcome, judge
-from apps.memories.verdicts.known_statements import CandidateBatch, Neighbour
+from apps.memories.verdicts.known_statements import ComparedCandidates, Neighbour
 from apps.memories.verdicts.neighbours import MAX_NEIGHBOURS
 
 TASKS = {Memory.Tier.SESSION: selection.session, Memory.Tier.LONG_TERM: selection.long_term}
@@ -115,7 +115,7 @@ def _judge_candidates(tier: str, candidates: Sequence[Candidate]) -> Iterator[tu
             key=lambda neighbour: -neighbour.similarity,
         )[:MAX_NEIGHBOURS]
         [verdict] = judge(
-            CandidateBatch([candidate], [neighbours], vectors[number : number + 1]),
+            ComparedCandidates([candidate], [neighbours], vectors[number : number + 1]),
             compare=lambda pairs: compare(pairs, embed),
         )
         if verdict.outcome in (Outcome.PASSED, Outcome.SUPERSEDED):

@@ -1,7 +1,5 @@
 """Parsed proposals of an extractor: candidates for memories, and lines for the layers. Without database access."""
 
-import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 DEFAULT_IMPORTANCE = 2  # for a proposal that states none
@@ -41,12 +39,6 @@ class Candidate:
     entities: tuple[NamedEntity, ...] = ()
     known_to: tuple[str, ...] = ()
     triggers: tuple[str, ...] = ()
-
-
-def candidate_hash(candidate: Candidate, source_ids: Iterable[object]) -> str:
-    """Return a hash of a proposal and its source messages, so that a run writes it once."""
-    parts = [candidate.kind, " ".join(candidate.text.split()), *sorted(map(str, source_ids))]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from apps.extraction.tiers.summary import parse_summary
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.generation import GenerationRequest
 from apps.memories.candidates import LEDGER_FIELDS
-from apps.memories.verdicts.uncertain_pairs import Relation
+from apps.memories.verdicts.known_statements import Relation
 from tests.durations import takes_at_most
 
 Fields = dict[str, str]

@@ -66,6 +66,8 @@ class Request:
         print("acknowledged", self.id, flush=True)
         if broker == "hangs":
             time.sleep(600)
+        if broker == "fails":
+            raise RuntimeError
 
 
 requests = [Request("1"), Request("2")]
@@ -84,6 +86,7 @@ os._exit(0)
     [
         ("interactive", "hangs", "answers", os.EX_SOFTWARE),
         ("interactive", "hangs", "hangs", os.EX_SOFTWARE),
+        ("interactive", "hangs", "fails", os.EX_SOFTWARE),
         ("interactive", "delivered again", "answers", os.EX_SOFTWARE),  # and ended, in another thread
         ("interactive", "ended", "answers", 0),
         ("replies", "hangs", "answers", 0),  # waits for a model, with time limits of its own

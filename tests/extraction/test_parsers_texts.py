@@ -9,7 +9,7 @@ from apps.extraction.tiers.continuity import Contradiction, is_all_clear, parse_
 from apps.extraction.tiers.profiles import Profile, parse_profiles
 from apps.extraction.tiers.scenes import parse_yes_no
 from apps.extraction.tiers.summary import parse_summary
-from apps.memories.verdicts.uncertain_pairs import Relation
+from apps.memories.verdicts.known_statements import Relation
 
 BODY = "1. Scene and setting: an inn at night.\n2. Who is present: Mira and Tom."
 PARTS = {1: "an inn at night.", 2: "Mira and Tom."}

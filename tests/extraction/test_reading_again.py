@@ -14,13 +14,15 @@ from hypothesis import strategies as st
 from apps.chats.models import Chat
 from apps.chats.operations import add_participant, append_messages
 from apps.extraction.memories.lines import candidates_from
-from apps.extraction.memories.proposals import compare_with_known, outcome_of
+from apps.extraction.memories.outcomes import outcome_of
+from apps.extraction.memories.proposals import propose
 from apps.extraction.models import ExtractionRun
 from apps.extraction.settings.stores import settings_of
 from apps.extraction.steps.asking import Asker
 from apps.extraction.steps.context import Context
 from apps.llm.backends.selection import backend_for
 from apps.memories.models import Memory
+from apps.memories.operations import delete_memory
 from apps.memories.verdicts.judging import Outcome
 from tests.factories import UserFactory, make_character, make_chat, parsed
 from tests.properties import WITH_DATABASE
@@ -54,8 +56,8 @@ def read(chat: Chat, said: Sequence[str], tier: str) -> Counter[str]:
     kind = "fact" if tier == "long_term" else "detail"
     turns = {message.index: message for message in chat.messages.with_swipes().order_by("index")}
     reply = "\n".join(f"[{kind}:2:permanent] {text}" for text in said)
-    proposals = compare_with_known(context, turns, tier, candidates_from(context, turns, tier, reply))
-    counts = outcome_of(context, proposals, None).write()
+    proposals = propose(context, turns, tier, reply)
+    counts = sum((write() for write in outcome_of(context, proposals, None).writes), Counter[str]())
     ExtractionRun.objects.for_owner(chat.owner_id).filter(pk=run.pk).update(state=ExtractionRun.State.SUCCEEDED)
     return counts
 
@@ -95,6 +97,23 @@ def test_a_run_replaces_no_pinned_memory(db: None, pinned: bool) -> None:
     assert old.state == (Memory.State.ACTIVE if pinned else Memory.State.SUPERSEDED)
 
 
+@pytest.mark.parametrize("is_replaced", [True, False])
+def test_what_a_person_deleted_is_not_learnt_when_it_is_said_again_in_the_same_words(
+    db: None, is_replaced: bool
+) -> None:
+    """Also where no model judges, and where something else had replaced it before."""
+    owner = UserFactory()
+    chat = make_chat(owner, "Mira likes tea.", character=make_character(owner))
+    read(chat, ["Mira likes tea."], "long_term")
+    old = Memory.objects.for_owner(owner).get()
+    if is_replaced:
+        Memory.objects.for_owner(owner).update(state=Memory.State.SUPERSEDED)
+    delete_memory(old)
+    append_messages(owner, chat.pk, [parsed("Mira likes tea.")])
+    assert read(chat, ["Mira likes tea."], "long_term") == Counter({Outcome.REJECTED: 1})
+    assert Memory.objects.for_owner(owner).get() == old
+
+
 def test_a_line_keeps_the_source_that_it_names(db: None) -> None:
     """One that names none is traced to the message that shares most words with it."""
     owner = UserFactory()
@@ -103,7 +122,7 @@ def test_a_line_keeps_the_source_that_it_names(db: None) -> None:
     context = Context(run, settings_of(chat), Asker(run, backend_for(owner.pk)))
     turns = {message.index: message for message in chat.messages.with_swipes().order_by("index")}
     reply = "[fact:2:permanent:sources=1] Mira lives in Paris.\n[fact:2:permanent] Mira has a red house."
-    proposals = compare_with_known(context, turns, "long_term", candidates_from(context, turns, "long_term", reply))
+    proposals = propose(context, turns, "long_term", reply)
     assert [candidate.sources for candidate in proposals.compared.candidates] == [(0,), (1,)]
 
 

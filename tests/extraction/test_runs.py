@@ -141,14 +141,17 @@ def test_a_worker_that_was_thought_dead_writes_nothing_more(long_chat: Chat, mon
     assert finished(run) == STAGES
 
 
+def step_of(run: ExtractionRun, window: str, **fields: object) -> RunStep:
+    return RunStep(owner_id=run.owner_id, run=run, stage="session", window=window, **fields)
+
+
 def test_a_step_is_never_stored_twice(long_chat: Chat) -> None:
     run = start(long_chat)
     mine = jobs.claim(ExtractionRun, run.pk)
     assert mine is not None
-    result = recording.StepResult(stage="session", window="w", messages=list(long_chat.messages.all()[:1]))
-    recording.finish_step(mine, result)
+    recording.finish_step(mine, step_of(mine, "w"))
     with pytest.raises(IntegrityError), transaction.atomic():
-        recording.finish_step(mine, result)
+        recording.finish_step(mine, step_of(mine, "w"))
     run.refresh_from_db()
     assert run.done == 1
 
@@ -158,7 +161,7 @@ def test_a_changed_message_is_read_again_by_the_run_that_had_read_it(long_chat: 
     assert mine is not None
     first, second = long_chat.messages.all()[:2]
     for number, message in enumerate((first, second)):
-        recording.finish_step(mine, recording.StepResult(stage="session", window=f"w{number}", messages=[message]))
+        recording.finish_step(mine, step_of(mine, f"w{number}", first=message, last=message))
     mark_not_extracted(long_chat, [second.pk])
     assert [step.first for step in mine.steps.select_related("first")] == [first]
 
@@ -185,7 +188,7 @@ def test_a_run_cancelled_between_steps_stops_there(long_chat: Chat, monkeypatch:
     run = start(long_chat)
     original = recording.finish_step
 
-    def finish_then_cancel(run: ExtractionRun, result: recording.StepResult) -> None:
+    def finish_then_cancel(run: ExtractionRun, result: RunStep) -> None:
         original(run, result)
         if result.stage == "session_consolidation":
             jobs.cancel(run)

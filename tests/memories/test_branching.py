@@ -21,7 +21,7 @@ from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.ledger import set_field
 from apps.memories.operations.merging import is_merge, merge_by_hand, merge_memories, undo_merge
 from apps.memories.operations.superseding import supersede
-from apps.memories.operations.verdicts import VerdictBatch, write_verdicts
+from apps.memories.operations.verdict_writing import VerdictBatch, write_verdicts
 from apps.memories.queries.ledger import ledger_in
 from apps.memories.queries.memories import active_memories
 from apps.memories.verdicts.judging import Outcome, Verdict

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from apps.english.comparison import Comparison, compare
 from apps.english.words import jaccard
-from apps.extraction.memories import pair_questions
+from apps.extraction.memories import outcomes
 from apps.extraction.memories.lines import Candidate
-from apps.extraction.memories.pair_questions import comparison_for
+from apps.extraction.memories.outcomes import comparison_for
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.memories.verdicts.judging import (
     MAX_PASSED_IN_SUPERSEDED,
@@ -26,8 +26,7 @@ from apps.memories.verdicts.judging import (
     Verdict,
     judge,
 )
-from apps.memories.verdicts.known_statements import COSINE, CandidateBatch, Neighbour, Thresholds
-from apps.memories.verdicts.uncertain_pairs import Relation, uncertain_pairs
+from apps.memories.verdicts.known_statements import COSINE, ComparedCandidates, Neighbour, Relation, Thresholds
 
 
 def line(text: str, kind: str = "fact", source: int = 0) -> Candidate:
@@ -62,7 +61,7 @@ class Scales:
 
 
 def verdict_on(candidate: Candidate, *neighbours: Neighbour) -> Verdict:
-    return judge(CandidateBatch([candidate], [neighbours], unit(0.0)))[0]
+    return judge(ComparedCandidates([candidate], [neighbours], unit(0.0)))[0]
 
 
 @pytest.mark.parametrize(
@@ -95,24 +94,24 @@ CONTRADICTIONS = [
 @pytest.mark.parametrize(("old", "new"), CONTRADICTIONS)
 @pytest.mark.parametrize("compare", [None, here], ids=["by likeness", "compared"])
 def test_a_near_duplicate_that_contradicts_is_never_dropped(old: str, new: str, compare: Compare | None) -> None:
-    verdict = judge(CandidateBatch([line(new)], [[known(old, 0.97)]], unit(0.0)), compare=compare)[0]
+    verdict = judge(ComparedCandidates([line(new)], [[known(old, 0.97)]], unit(0.0)), compare=compare)[0]
     assert verdict.outcome in (Outcome.PASSED, Outcome.SUPERSEDED)
-    lines = judge(CandidateBatch([line(old), line(new)], [[], []], unit(0.0, 0.1)), compare=compare)
+    lines = judge(ComparedCandidates([line(old), line(new)], [[], []], unit(0.0, 0.1)), compare=compare)
     assert lines[1].outcome in (Outcome.PASSED, Outcome.SUPERSEDED)
 
 
 def test_the_thresholds_of_profile_b_ask_for_more() -> None:
     old = known("Mira is fond of long walks by the sea.", 0.84)
     candidate = line("Mira enjoys walking along the shore.")
-    assert judge(CandidateBatch([candidate], [[old]], unit(0.0)))[0].outcome == Outcome.RECONFIRMED
+    assert judge(ComparedCandidates([candidate], [[old]], unit(0.0)))[0].outcome == Outcome.RECONFIRMED
     stricter = Thresholds(duplicate=0.85, cross_kind_duplicate=0.91, same_topic=0.52)
-    assert judge(CandidateBatch([candidate], [[old]], unit(0.0), stricter))[0].outcome == Outcome.PASSED
+    assert judge(ComparedCandidates([candidate], [[old]], unit(0.0), stricter))[0].outcome == Outcome.PASSED
 
 
 def answered(relation: Relation, candidate: Candidate, *neighbours: Neighbour, **options: Any) -> Verdict:
     """Verdict with a model that gives one answer about every pair it is asked about."""
-    answers = dict.fromkeys(uncertain_pairs(CandidateBatch([candidate], [neighbours], unit(0.0))), relation)
-    return judge(CandidateBatch([candidate], [neighbours], unit(0.0)), answers=answers, **options)[0]
+    answers = dict.fromkeys(ComparedCandidates([candidate], [neighbours], unit(0.0)).uncertain_pairs, relation)
+    return judge(ComparedCandidates([candidate], [neighbours], unit(0.0)), answers=answers, **options)[0]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +132,7 @@ def test_a_model_decides_whatever_the_similarity(relation: Relation, outcome: Ou
 def test_a_model_is_asked_about_every_pair_on_a_topic_once() -> None:
     old, farther = known("Mira sits by the window.", 0.7), known("Mira reads a letter.", 0.6)
     lines = [line("Mira paces the hall."), line("Mira leaves the hall.")]
-    pairs = uncertain_pairs(CandidateBatch(lines, [[old, farther], [old]], unit(0.0, 0.5)))
+    pairs = ComparedCandidates(lines, [[old, farther], [old]], unit(0.0, 0.5)).uncertain_pairs
     assert sorted(pairs) == sorted(
         [
             (old.text, lines[0].text),
@@ -154,7 +153,7 @@ def test_a_model_is_asked_about_every_pair_on_a_topic_once() -> None:
     ],
 )
 def test_a_model_is_not_asked_of_what_is_settled(neighbour: Neighbour) -> None:
-    assert uncertain_pairs(CandidateBatch([line("Mira lives in Paris.")], [[neighbour]], unit(0.0))) == []
+    assert ComparedCandidates([line("Mira lives in Paris.")], [[neighbour]], unit(0.0)).uncertain_pairs == []
 
 
 @pytest.mark.parametrize(
@@ -179,21 +178,23 @@ def test_with_a_model_connected_nothing_else_replaces(old: str, new: str, simila
 
 def test_without_an_answer_of_the_model_a_near_duplicate_repeats_and_nothing_is_replaced() -> None:
     old = known("Mira is fond of long walks by the sea.", 0.9)
-    verdict = judge(CandidateBatch([line("Mira enjoys walking along the shore.")], [[old]], unit(0.0)), answers={})[0]
+    verdict = judge(ComparedCandidates([line("Mira enjoys walking along the shore.")], [[old]], unit(0.0)), answers={})[
+        0
+    ]
     assert verdict.outcome == Outcome.RECONFIRMED
     old = known("Mira lives in Paris.", 0.7)
     assert (
-        judge(CandidateBatch([line("Mira moved to Lyon.")], [[old]], unit(0.0)), answers={})[0].outcome
+        judge(ComparedCandidates([line("Mira moved to Lyon.")], [[old]], unit(0.0)), answers={})[0].outcome
         == Outcome.PASSED
     )
 
 
 @pytest.mark.parametrize("relation", [None, *Relation])
 def test_what_a_person_deleted_is_looked_at_first(relation: Relation | None) -> None:
-    gone, active = known("Mira likes tea.", 0.95, inactive=True), known("Mira drinks a lot.", 0.96)
+    gone, active = known("Mira likes tea.", 0.95, deleted=True), known("Mira drinks a lot.", 0.96)
     new = line("Mira likes tea very much.")
     if relation is None:
-        verdict = judge(CandidateBatch([new], [[active, gone]], unit(0.0)), compare=Scales(0.0, 1.0))[0]
+        verdict = judge(ComparedCandidates([new], [[active, gone]], unit(0.0)), compare=Scales(0.0, 1.0))[0]
     elif relation == Relation.INDEPENDENT:
         assert answered(relation, new, active, gone).outcome == Outcome.PASSED  # the model tells the two apart
         return
@@ -203,9 +204,9 @@ def test_what_a_person_deleted_is_looked_at_first(relation: Relation | None) -> 
 
 
 def test_what_a_person_deleted_is_not_replaced() -> None:
-    gone = known("Mira likes tea.", 0.95, inactive=True)
+    gone = known("Mira likes tea.", 0.95, deleted=True)
     assert (
-        judge(CandidateBatch([line("Mira hates it.")], [[gone]], unit(0.0)), compare=Scales(1.0, 0.0))[0].outcome
+        judge(ComparedCandidates([line("Mira hates it.")], [[gone]], unit(0.0)), compare=Scales(1.0, 0.0))[0].outcome
         == Outcome.PASSED
     )
 
@@ -219,7 +220,7 @@ OLD, NEW = "Mira keeps the bridge.", "Mira herds goats in the hills."
 
 
 def compared(scales: Scales, old: str = OLD, new: str = NEW, similarity: float = 0.5, **fields: object) -> Verdict:
-    return judge(CandidateBatch([line(new)], [[known(old, similarity, **fields)]], unit(0.0)), compare=scales)[0]  # type: ignore[arg-type]
+    return judge(ComparedCandidates([line(new)], [[known(old, similarity, **fields)]], unit(0.0)), compare=scales)[0]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -250,12 +251,14 @@ def test_from_which_likelihood_a_comparison_decides(superseded: float, duplicate
 def test_a_statement_in_the_same_words_is_a_repetition(old: str, new: str, outcome: Outcome) -> None:
     assert compared(Scales(0.15, 0.5), old, new).outcome == outcome
     if old.isascii() and outcome == Outcome.RECONFIRMED:
-        batch = CandidateBatch([line(new)], [[known(old, 1.0)]], unit(0.0))
+        batch = ComparedCandidates([line(new)], [[known(old, 1.0)]], unit(0.0))
         assert judge(batch, compare=here)[0].outcome == outcome
-        deleted = CandidateBatch([line(new)], [[known(old, 1.0, inactive=True)]], unit(0.0))
+        deleted = ComparedCandidates([line(new)], [[known(old, 1.0, deleted=True)]], unit(0.0))
         assert judge(deleted, compare=here)[0].outcome == Outcome.REJECTED
+        ended = ComparedCandidates([line(new)], [[known(old, 1.0, ended=True)]], unit(0.0))
+        assert judge(ended, compare=Scales(0.15, 0.5))[0].outcome == Outcome.PASSED  # what held once may hold again
     lines = [line(old, source=1), line(new, source=2)]
-    _, second = judge(CandidateBatch(lines, [[], []], unit(0.0, 0.0)), compare=Scales(0.15, 0.5))
+    _, second = judge(ComparedCandidates(lines, [[], []], unit(0.0, 0.0)), compare=Scales(0.15, 0.5))
     assert second.outcome == (Outcome.PASSED if outcome == Outcome.PASSED else Outcome.REJECTED)
 
 
@@ -294,7 +297,9 @@ def test_a_batch_is_compared_in_one_call() -> None:
     scales = Scales(0.0, 0.0)
     lines = [line(OLD, source=1), line(NEW, source=2), line("Mira has a dog.", source=3)]
     judge(
-        CandidateBatch(lines, [[known("Mira owns a cat.", 0.6), known("Mira rows.", 0.5)]] * 3, unit(0.0, 0.1, 0.2)),
+        ComparedCandidates(
+            lines, [[known("Mira owns a cat.", 0.6), known("Mira rows.", 0.5)]] * 3, unit(0.0, 0.1, 0.2)
+        ),
         compare=scales,
     )
     assert [len(pairs) for pairs in scales.calls] == [9]
@@ -302,15 +307,15 @@ def test_a_batch_is_compared_in_one_call() -> None:
 
 def test_a_line_of_the_same_batch_may_be_what_is_replaced_or_repeated() -> None:
     lines = [line(OLD, source=1), line(NEW, source=2)]
-    first, second = judge(CandidateBatch(lines, [[], []], unit(0.0, 1.0)), compare=Scales(0.9, 0.0))
+    first, second = judge(ComparedCandidates(lines, [[], []], unit(0.0, 1.0)), compare=Scales(0.9, 0.0))
     assert (first.outcome, second.outcome, second.earlier) == (Outcome.PASSED, Outcome.SUPERSEDED, 0)
-    _, repeated = judge(CandidateBatch(lines, [[], []], unit(0.0, 1.0)), compare=Scales(0.0, 0.9))
+    _, repeated = judge(ComparedCandidates(lines, [[], []], unit(0.0, 1.0)), compare=Scales(0.0, 0.9))
     assert repeated.outcome == Outcome.REJECTED
 
 
 def test_a_model_is_asked_in_the_order_of_time() -> None:
     later, candidate = known("Mira lives in Lyon.", 0.7, valid_from_index=9), line("Mira lives in Paris.", source=4)
-    assert uncertain_pairs(CandidateBatch([candidate], [[later]], unit(0.0))) == [(candidate.text, later.text)]
+    assert ComparedCandidates([candidate], [[later]], unit(0.0)).uncertain_pairs == [(candidate.text, later.text)]
     verdict = answered(Relation.UPDATE, candidate, later)
     assert (verdict.outcome, verdict.replaced_by) == (Outcome.PASSED, later.id)
 
@@ -329,21 +334,25 @@ def test_what_is_so_does_not_repeat_what_was_nearly_or_no_longer_so(
     old: str, new: str, compare: Compare | None
 ) -> None:
     for first, second in ((old, new), (new, old)):
-        verdict = judge(CandidateBatch([line(second)], [[known(first, 0.97)]], unit(0.0)), compare=compare)[0]
+        verdict = judge(ComparedCandidates([line(second)], [[known(first, 0.97)]], unit(0.0)), compare=compare)[0]
         assert verdict.outcome in (Outcome.PASSED, Outcome.SUPERSEDED)
 
 
 def test_digits_of_any_script_are_read() -> None:
     pair = "Mira paid ① 100 gold coins and ² thousand pearls.", "Mira paid ① 300 gold coins and ² thousand pearls."
-    assert judge(CandidateBatch([line(pair[1])], [[known(pair[0], 0.97)]], unit(0.0)), compare=here)
+    assert judge(ComparedCandidates([line(pair[1])], [[known(pair[0], 0.97)]], unit(0.0)), compare=here)
 
 
 def test_what_was_said_before_what_replaced_it_is_remembered_as_replaced() -> None:
     later, scales = known("Mira moved to Lyon.", 0.6, valid_from_index=9), Scales(1.0, 0.0)
-    before = judge(CandidateBatch([line("Mira lives in Paris.", source=4)], [[later]], unit(0.0)), compare=scales)[0]
+    before = judge(ComparedCandidates([line("Mira lives in Paris.", source=4)], [[later]], unit(0.0)), compare=scales)[
+        0
+    ]
     assert (before.outcome, before.replaced_by) == (Outcome.PASSED, later.id)
     assert scales.calls == [[("Mira lives in Paris.", "Mira moved to Lyon.", "fact")]]  # in the order of time
-    after = judge(CandidateBatch([line("Mira lives in Paris.", source=12)], [[later]], unit(0.0)), compare=scales)[0]
+    after = judge(ComparedCandidates([line("Mira lives in Paris.", source=12)], [[later]], unit(0.0)), compare=scales)[
+        0
+    ]
     assert (after.outcome, after.target) == (Outcome.SUPERSEDED, later.id)
 
 
@@ -353,14 +362,14 @@ def test_somebody_may_move_back() -> None:
         line("Mira moved to Lyon.", source=1),
         line("Mira moved back to Paris.", source=2),
     ]
-    verdicts = judge(CandidateBatch(lines, [[], [], []], unit(0.0, 0.8, 0.1)), compare=here)
+    verdicts = judge(ComparedCandidates(lines, [[], [], []], unit(0.0, 0.8, 0.1)), compare=here)
     assert [verdict.earlier for verdict in verdicts] == [None, 0, 1]
 
 
 def test_one_memory_is_replaced_once() -> None:
     old = known("Mira lives in Paris.", 0.7)
     lines = [line("Mira moved to Lyon."), line("Mira moved to Turin.", source=1)]
-    verdicts = judge(CandidateBatch(lines, [[old], [old]], unit(0.0, 0.8)), compare=Scales(0.9, 0.0))
+    verdicts = judge(ComparedCandidates(lines, [[old], [old]], unit(0.0, 0.8)), compare=Scales(0.9, 0.0))
     assert [verdict.target for verdict in verdicts] == [old.id, None]
     assert verdicts[1].earlier == 0
 
@@ -369,9 +378,9 @@ def test_without_this_machine_s_model_all_stand(monkeypatch: pytest.MonkeyPatch)
     def broken() -> None:
         raise EmbeddingUnavailable("no model")
 
-    monkeypatch.setattr(pair_questions, "get_embedder", broken)
+    monkeypatch.setattr(outcomes, "get_embedder", broken)
     context: Any = SimpleNamespace(backend=SimpleNamespace(name="builtin"))
-    verdict = judge(CandidateBatch([line(NEW)], [[known(OLD, 0.5)]], unit(0.0)), compare=comparison_for(context))[0]
+    verdict = judge(ComparedCandidates([line(NEW)], [[known(OLD, 0.5)]], unit(0.0)), compare=comparison_for(context))[0]
     assert verdict.outcome == Outcome.PASSED
     connected: Any = SimpleNamespace(backend=SimpleNamespace(name="openai"))
     assert comparison_for(connected) is None
@@ -380,10 +389,10 @@ def test_without_this_machine_s_model_all_stand(monkeypatch: pytest.MonkeyPatch)
 def test_without_vectors_a_model_is_asked_about_statements_with_the_same_words() -> None:
     told = ["Mira lives in Paris.", "Mira lives in a house in Lyon.", "Tom hates cabbage."]
     first, second, _ = told
-    assert uncertain_pairs(CandidateBatch([line(text) for text in told], [[], [], []])) == [(first, second)]
+    assert ComparedCandidates([line(text) for text in told], [[], [], []]).uncertain_pairs == [(first, second)]
 
 
 def test_words_serve_where_there_are_no_vectors() -> None:
     assert jaccard("Mira trusts Tom.", "mira trusts tom") == 1.0
     old = known("Mira trusts the old captain", 1.0)
-    assert judge(CandidateBatch([line("Mira trusts the old captain!")], [[old]]))[0].outcome == Outcome.RECONFIRMED
+    assert judge(ComparedCandidates([line("Mira trusts the old captain!")], [[old]]))[0].outcome == Outcome.RECONFIRMED

@@ -211,8 +211,10 @@ def in_verdicts(world: World, chat: Chat) -> set[str]:
         [others] = neighbours_by_words(
             ComparisonScope(chat, tier, chat.character), [""], [], ["The lantern hangs in the mill."]
         )
-        assert {(row.id, row.inactive) for row in rows} == {(row.id, row.inactive) for row in others}
-        found |= named(row.text for row in rows if not row.inactive and row.same_tier)
+        assert {(row.id, row.deleted, row.ended) for row in rows} == {
+            (row.id, row.deleted, row.ended) for row in others
+        }
+        found |= named(row.text for row in rows if not row.is_gone and row.same_tier)
     return found
 
 

@@ -12,7 +12,7 @@ from apps.extraction.memories.pair_questions import format_relation
 from apps.extraction.tiers.continuity import Contradiction, format_contradiction
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.llm.generation import GenerationRequest
-from apps.memories.verdicts.uncertain_pairs import Relation
+from apps.memories.verdicts.known_statements import Relation
 
 MIN_SUPERSEDED = 0.6  # minimum probability; false alarms disturb the writer more than missed contradictions
 MIN_TOPIC_OVERLAP = 0.2  # Jaccard index below which two statements aren't compared

@@ -5,9 +5,9 @@ import re
 from apps.builtin.reading.names import names_in
 from apps.english.clauses import split_speaker
 from apps.english.words import STOP_WORDS
-from apps.extraction.memories.triggers import MAX_WORDS, format_triggers
+from apps.extraction.memories.triggers import format_triggers
 from apps.llm.generation import GenerationRequest
-from apps.memories.trigger_words import LENGTHS
+from apps.memories.trigger_words import LENGTHS, MAX_WORDS
 
 MIN_LETTERS = 4
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*(?!['’\w])")

@@ -1,4 +1,4 @@
-"""Questions about pairs of statements: which are asked, of whom, how answers are read; and thresholds of verdicts."""
+"""Questions about pairs of statements: which are asked, and how answers are read."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,21 +6,14 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from apps.english.comparison import Comparison, compare
 from apps.extraction.parsers.records import Line, ParsedLines, has_lines, iter_lines, unused_report
 from apps.extraction.prompts.task import Task
-from apps.extraction.settings.schema import Settings
 from apps.extraction.steps.context import Context
-from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
-from apps.llm.generation import BUILTIN
-from apps.memories.verdicts.judging import Compare
-from apps.memories.verdicts.known_statements import Pair, Thresholds
-from apps.memories.verdicts.uncertain_pairs import Relation
+from apps.memories.verdicts.known_statements import Pair, Relation
 
 ANSWER_TOKENS = 20
 PAIR_TOKENS = 120  # tokens of two long statements in a question
 MAX_PAIRS = 48  # in one question: the nearest two statements of as many candidates as most windows have
-UNRELATED = Comparison(superseded=0, duplicate=0, passed=1)
 _RELATIONS = {
     "update": Relation.UPDATE, "updates": Relation.UPDATE, "updated": Relation.UPDATE,
     "same": Relation.SAME, "independent": Relation.INDEPENDENT,
@@ -28,19 +21,6 @@ _RELATIONS = {
 _NUMBER = re.compile(r"\d{1,9}")
 _RELATION = re.compile(rf"(?<!not )\b(?:{'|'.join(_RELATIONS)})\b", re.IGNORECASE)
 _ANSWER = re.compile(rf"[\W_]*(?:pairs?\b)?[\W_]*\d{{1,9}}[\W_]+(?:{'|'.join(_RELATIONS)})\b", re.IGNORECASE)
-
-
-def thresholds_of(settings: Settings, *, by_words: bool) -> Thresholds:
-    """Return the thresholds for similarity by words, or else by embeddings."""
-    if by_words:
-        return Thresholds(
-            duplicate=settings.word_duplicate,
-            cross_kind_duplicate=settings.word_cross_kind_duplicate,
-            same_topic=settings.word_same_topic,
-        )
-    return Thresholds(
-        duplicate=settings.duplicate, cross_kind_duplicate=settings.cross_kind_duplicate, same_topic=settings.same_topic
-    )
 
 
 def ask_about(context: Context, pairs: Sequence[Pair]) -> Mapping[Pair, Relation] | None:
@@ -72,22 +52,9 @@ def answers_from(context: Context, reply: str, pairs: Sequence[Pair]) -> dict[Pa
     """Return the answers of a reply by pair, and note its unused lines in the context."""
     parsed = parse_relations(reply)
     numbered = dict(enumerate(pairs, 1))
-    context.unused += parsed.unused
-    context.unused += [format_relation(number, one) for number, one in parsed.items if number not in numbered]
+    context.notes.unused += parsed.unused
+    context.notes.unused += [format_relation(number, one) for number, one in parsed.items if number not in numbered]
     return {numbered[number]: relation for number, relation in parsed.items if number in numbered}
-
-
-def comparison_for(context: Context) -> Compare | None:
-    """Return the learned comparison if the built-in extractor is used, else None."""
-    return _compare_locally if context.backend.name == BUILTIN else None
-
-
-def _compare_locally(pairs: Sequence[tuple[str, str, str]]) -> list[Comparison]:
-    """Compare pairs with the local embedding model. If it is unavailable, treat them as unrelated."""
-    try:
-        return compare(pairs, get_embedder().embed)
-    except EmbeddingUnavailable:
-        return [UNRELATED] * len(pairs)
 
 
 def parse_relations(reply: str) -> ParsedLines[tuple[int, Relation]]:

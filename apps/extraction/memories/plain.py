@@ -67,7 +67,7 @@ def second_opinion(context: Context, model: GenerationBackend, turns: Mapping[in
     longest = max(parts_of(turns), key=lambda part: sum(len(turn.mes) for turn in part.values()))
     lines = _ask(context, model, "plainest", longest)
     if not lines:
-        context.noted[DOUBTED] += len(turns)
+        context.notes.counts[DOUBTED] += len(turns)
     return "\n".join(lines)
 
 
@@ -113,7 +113,7 @@ def _ask(context: Context, model: GenerationBackend, task: str, part: Mapping[in
         sampling={"repetition_penalty": REPETITION_PENALTY, "is_enough": partial(is_enough, said=said)},
     )
     parsed = parse_plain(answer.text, said)
-    context.unused += parsed.unused
+    context.notes.unused += parsed.unused
     return [_line(text, part) for text in parsed.items]
 
 

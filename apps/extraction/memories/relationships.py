@@ -3,24 +3,24 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from apps.chats.models import Character, Chat, Message
+from apps.chats.models import Message
 from apps.extraction.parsers.records import ParsedLines, Record, parse_lines
 from apps.extraction.parsers.text_cleanup import MAX_NAME, clean_name, halfwidth, one_line
 from apps.extraction.prompts import examples
 from apps.extraction.prompts.task import NAME_PATTERN, TEXT_PATTERN, Task
-from apps.extraction.steps.context import Context, turns_material
+from apps.extraction.steps.context import Context, Write, turns_material
 from apps.extraction.steps.people import canonical_names, is_named, known_people, known_things
 from apps.extraction.steps.turns import source_of
 from apps.extraction.tier import Form, ShownEntries
 from apps.memories.candidates import MAGNITUDES, MEDIUM, Descriptor, RelationshipLine
 from apps.memories.models import Entity, Relationship
 from apps.memories.operations.relationships import write_relationships
-from apps.memories.operations.verdicts import VerdictBatch
+from apps.memories.operations.verdict_writing import VerdictBatch
 from apps.memories.queries.endings import endings_seen_in, has_ended
 from apps.search.questions import mentions
 
@@ -45,42 +45,35 @@ _EDGES = " \t*_`~\"“”'‘’[].!+-–—("
 _PEOPLE = re.compile(r"^[^|\[\]:]{1,100}\s(?:[-–—=]{1,3}>|→)\s[^|\[\]:]{1,100}:")
 
 
-@dataclass(frozen=True)
-class RelationshipChanges:
-    """Changed relationships between known characters, each with its source message."""
+def relationship_changes(context: Context, batch: VerdictBatch) -> Write | None:
+    """Ask for changes in the turns. Return what writes them, or None, without asking, if nothing is new. Raise Refused.
 
-    chat: Chat
-    character: Character | None
-    lines: Sequence[tuple[RelationshipLine, Message]]
-    run_id: Any
-
-    def write(self) -> Counter[str]:
-        """Write the changes and return their number."""
-        return Counter(relationships=write_relationships(self.chat, self.character, self.lines, self.run_id))
-
-
-def find_relationship_changes(context: Context, batch: VerdictBatch) -> RelationshipChanges | None:
-    """Ask for changes in the turns. Return None, without asking, if nothing in them is new. Raise Refused."""
+    Each change is between known characters, and has a source message.
+    """
     if not context.ask.replies and not batch.verdicts and not _was_invalidated(context, batch):
         return None
     people = known_people(context, batch.character)
     names = _names(context, batch, people)
     material = {"turns": turns_material(batch.turns), "names": names, "known": _known_relationships(context)}
     parsed = parse_relationships(context.ask("relationships", material))
-    context.unused += parsed.unused
+    context.notes.unused += parsed.unused
     canonical = {**_new_people(context, batch, parsed.items), **canonical_names(context.participants, people)}
     witnessed = context.witnessed(batch.turns)  # one reading is for all members of a group
-    lines = []
+    lines: list[tuple[RelationshipLine, Message]] = []
     for parsed_line in parsed.items:
         subject, target = (canonical.get(name.casefold()) for name in (parsed_line.subject, parsed_line.target))
         if not subject or not target or subject.casefold() == target.casefold():
-            context.unused.append(format_relationship(parsed_line))
+            context.notes.unused.append(format_relationship(parsed_line))
         else:
             line = replace(parsed_line, subject=subject, target=target)
             text = " ".join([subject, target, *(descriptor.word for descriptor in line.added), *line.removed])
             if (source := source_of(text, batch.turns)) in witnessed:
                 lines.append((line, batch.turns[source]))
-    return RelationshipChanges(context.chat, batch.character, lines, context.run.pk)
+
+    def write() -> Counter[str]:
+        return Counter(relationships=write_relationships(context.chat, batch.character, lines, context.run.pk))
+
+    return write
 
 
 def _new_people(context: Context, batch: VerdictBatch, lines: Sequence[RelationshipLine]) -> dict[str, str]:

@@ -10,13 +10,8 @@ from apps.extraction.parsers.records import Line, iter_lines, unused_report
 from apps.extraction.parsers.text_cleanup import halfwidth, is_none
 from apps.extraction.prompts import examples
 from apps.extraction.prompts.task import Task
-from apps.extraction.steps.context import Context
-from apps.memories.models import Memory
-from apps.memories.operations.verdicts import VerdictBatch
-from apps.memories.trigger_words import MAX_WORDS, longest_words, trigger_words
-from apps.memories.verdicts.judging import Outcome
+from apps.memories.trigger_words import trigger_words
 
-TOKENS_PER_MEMORY = 40
 MAX_SUGGESTED = 6  # of a memory
 MAX_LINES = 1000
 _NUMBERED = re.compile(
@@ -24,35 +19,6 @@ _NUMBERED = re.compile(
     r"(?:[*_`\])]{1,4}\s*[:.)–—-]?|\s*[:.)–—-])[*_`]{0,3}\s*(?P<words>\S.*)",
     re.IGNORECASE,
 )
-
-
-def find_triggers(context: Context, batch: VerdictBatch) -> Mapping[int, Sequence[str]]:
-    """Return trigger words of the new memories by the position of their verdict.
-
-    They come from the text; for long-term memories also from the model, after a reading or if the setting is on.
-    """
-    new = {
-        number: verdict.candidate.text
-        for number, verdict in enumerate(batch.verdicts)
-        if verdict.outcome in (Outcome.PASSED, Outcome.SUPERSEDED)
-    }
-    words = {number: longest_words(text) for number, text in new.items()}
-    if context.ask.replies:
-        suggested = [(number, batch.verdicts[number].candidate.triggers) for number in new]
-    elif new and batch.tier == Memory.Tier.LONG_TERM and context.settings.model_triggers:
-        suggested = _suggested(context, new)
-    else:
-        suggested = []
-    return words | {number: tuple(dict.fromkeys([*words[number], *added]))[:MAX_WORDS] for number, added in suggested}
-
-
-def _suggested(context: Context, new: Mapping[int, str]) -> list[tuple[int, tuple[str, ...]]]:
-    """Return the words that the model suggests, by number; none if it fails, since they are not essential."""
-    material = {"memories": [{"number": number, "text": text} for number, text in new.items()]}
-    reply = context.ask.unless_refused("triggers", material, max_tokens=TOKENS_PER_MEMORY * len(new))
-    found = parse_triggers(reply, list(new))
-    context.unused += found.unused
-    return [(number, added) for number, added in found.words.items() if number in new]
 
 
 @dataclass(frozen=True)

@@ -1,39 +1,44 @@
 """Read a window for all tiers with one call of the model, and ask about all that is uncertain or due with a second."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Character, Message
-from apps.english.words import content_words
-from apps.extraction.memories import consolidation, plain
-from apps.extraction.memories.lines import candidates_from
-from apps.extraction.memories.proposals import Proposals, compare_with_known, outcome_of
+from apps.extraction.memories import consolidation, pair_questions, plain
+from apps.extraction.memories.outcomes import outcome_of
+from apps.extraction.memories.proposals import Proposals, propose
 from apps.extraction.progress import window_key
 from apps.extraction.prompts import examples
 from apps.extraction.prompts.rendering import join_blocks
 from apps.extraction.prompts.task import Task, any_line_of
-from apps.extraction.reading import review
+from apps.extraction.reading.known_material import known_material
 from apps.extraction.reading.registry import forms_of, forms_with_lines, tiers_with_forms
-from apps.extraction.reading.reply_parts import DividedReply, divide_reply, is_reading, parse_reading
+from apps.extraction.reading.reply_parts import (
+    DividedReply,
+    divide_reply,
+    divide_review,
+    is_reading,
+    is_review,
+    parse_reading,
+    parse_review,
+)
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.turns import fitting, messages_between
 from apps.extraction.tier import Form
 from apps.extraction.tiers import continuity, long_term
-from apps.llm.backends.selection import vectors_if_available
-from apps.llm.tokens import count_tokens
+from apps.llm.generation import Refused
 from apps.memories.models import Memory
-from apps.memories.queries.memories import active_memories
+from apps.memories.verdicts.known_statements import Pair, Relation
 from apps.memories.witnesses import learners
 from apps.text.detection import ENGLISH_NAMES, MAX_CHARACTERS, language_of
 
 TOKENS_PER_MESSAGE, MIN_TOKENS, MAX_TOKENS = 150, 1500, 8000  # of the reply
-# Maximum tokens of the known memories. With what tiers show, a prompt for three new messages stays below 5,000 tokens.
-MEMORY_TOKENS = 500
-MAX_MEMORIES = 400  # memories of a tier that are ranked
-IMPORTANCE_WEIGHT = 0.05  # of a step of importance, in cosine
+MAX_FACT_TOKENS = 600  # facts that the newest reply is compared with
+MAX_MERGED = 60  # entries that are compared with each other in one question; the others are asked about later
+TOKENS_PER_PAIR, TOKENS_PER_ENTRY, CONTRADICTION_TOKENS = 20, 40, 300  # of the reply to the second call
 UNNAMED_LANGUAGE = "the language of the messages"
 
 
@@ -48,18 +53,17 @@ def run(context: Context, window: Window) -> StageOutcome:
         replies["long_term"] = long_term.doubted_reply(context, window.turns)
     check = _due_check(context, window)
     if check is not None:
-        context.also_read = [check.reply]  # of the step itself, not of the copy below
-    context = context.answered(replies, offered)
+        context.notes.also_read.append(check.reply)
+    context = replace(context, ask=replace(context.ask, replies=replies, offered=offered))
     found: list[tuple[Context, Proposals]] = []
     due: list[list[Memory]] = []
     for tier in tiers:
         for member in (members if tier.per_member else [None]) if tier.has_memories else []:
             own = context.of_member(member)
             witnessed = set(own.witnessed(window.turns)) if tier.per_member and own.chat.is_group else None
-            candidates = candidates_from(own, window.turns, tier.name, replies[tier.name], witnessed)
-            found.append((own, compare_with_known(own, window.turns, tier.name, candidates)))
+            found.append((own, propose(own, window.turns, tier.name, replies[tier.name], witnessed)))
             due += consolidation.due_entries(own, tier.name)
-    answers = review.ask(context, [proposals for _, proposals in found], due, check)
+    answers = _review(context, [proposals for _, proposals in found], due, check)
     outcomes = [outcome_of(own, proposals, answers.relations) for own, proposals in found]
     outcomes += [(tier.from_reading or tier.run)(context, window) for tier in tiers if not tier.has_memories]
     asked = {form.name for form in forms}
@@ -71,7 +75,7 @@ def _ask(
     context: Context, window: Window, members: Sequence[Character | None], forms: Sequence[Form]
 ) -> tuple[DividedReply, Mapping[str, Any]]:
     """Ask for the lines of all tiers. Return the reply, and the ids that its numbers stand for, by list."""
-    known = _known_material(context, window.turns, members)
+    known = known_material(context, window.turns, members)
     earlier = _earlier(context, window)
     subject = ", ".join(character.name for one in members if (character := one or context.chat.character))
     material = {
@@ -120,7 +124,7 @@ def _due_check(context: Context, window: Window) -> continuity.ReplyCheck | None
     is_last = last.index >= context.last_index or last.pk == context.run.last_id
     if "continuity" not in context.run.tiers or not is_last:
         return None
-    return continuity.due_check(context, review.MAX_FACT_TOKENS)
+    return continuity.due_check(context, MAX_FACT_TOKENS)
 
 
 def _joined(outcomes: Sequence[StageOutcome], unused: Sequence[str]) -> StageOutcome:
@@ -129,62 +133,61 @@ def _joined(outcomes: Sequence[StageOutcome], unused: Sequence[str]) -> StageOut
     return StageOutcome(writes, [*unused, *dict.fromkeys(line for outcome in outcomes for line in outcome.unused)])
 
 
-# What is known and matters to a window, within a number of tokens
+# What is uncertain after a reading, and what is due, in a second call
 
 
-def _known_material(
-    context: Context, turns: Mapping[int, Message], members: Sequence[Character | None]
-) -> dict[str, Any]:
-    """Return what is known as template values; entries that replies may cite have numbers."""
-    words = content_words("\n".join(f"{turn.name}: {turn.mes}" for turn in turns.values()))
-    known = [form.known for form in forms_with_lines() if form.known]
-    return {
-        "participants": context.participants,
-        "memories": _memories(context, turns, members),
-        **{one.name: _within(one.entries(context, turns), one.max_tokens, words) for one in known},
-    }
+@dataclass(frozen=True)
+class _Answers:
+    """Relations of pairs of statements, and outcomes of what was due. ``relations`` is empty if the model refused."""
+
+    relations: Mapping[Pair, Relation] = field(default_factory=dict)
+    outcomes: Sequence[StageOutcome] = ()
 
 
-def _memories(
-    context: Context, turns: Mapping[int, Message], members: Sequence[Character | None]
-) -> list[dict[str, Any]]:
-    """Return the memories nearest to the turns, each text once."""
-    rows = list(_ranked(context, Memory.Tier.SESSION, None))
-    for member in members:
-        character = member or context.chat.character
-        rows += _ranked(context, Memory.Tier.LONG_TERM, character.pk if character else None)
-    by_text = {row.text: row for row in rows}
-    scores = _nearness(context, list(by_text.values()), [turn.mes for turn in turns.values()])
-    ordered = sorted(by_text, key=lambda text: -scores[text])
-    kept = fitting(ordered, MEMORY_TOKENS, count_tokens)
-    return [{"number": number, "kind": by_text[text].kind, "text": text} for number, text in enumerate(sorted(kept), 1)]
+def _review(
+    context: Context,
+    proposals: Sequence[Proposals],
+    groups: Sequence[list[Memory]],
+    check: continuity.ReplyCheck | None,
+) -> _Answers:
+    """Ask about uncertain pairs, merges of groups of memories, and contradictions; no call if there are none."""
+    uncertain = list(dict.fromkeys(pair for one in proposals for pair in one.compared.uncertain_pairs))
+    pairs = pair_questions.first_pairs(context, uncertain)
+    groups = fitting(groups, MAX_MERGED, len)
+    blocks: list[tuple[Task, int, dict[str, Any]]] = []
+    if pairs:
+        blocks.append((pair_questions.PAIRS, 1, {"pairs": pair_questions.pairs_material(pairs)}))
+    entries = [entry for group in groups for entry in group]
+    if groups:
+        blocks.append((consolidation.CONSOLIDATE, 1, {"groups": _groups_material(groups)}))
+    if check:
+        blocks.append((continuity.CONTINUITY, 1, check.material))
+    if not blocks:
+        return _Answers()
+    limit = TOKENS_PER_PAIR * len(pairs) + TOKENS_PER_ENTRY * len(entries) + CONTRADICTION_TOKENS * (check is not None)
+    try:
+        reply = context.ask("review", {"questions": join_blocks(blocks)}, max_tokens=limit)
+    except Refused as failure:
+        # What the model refuses to read may be in a group or in the newest reply: ask about the pairs alone.
+        alone = pair_questions.ask_about(context, pairs) if groups or check else {}
+        considered = consolidation.outcome_of(context, [], groups, [failure.detail])
+        return _Answers(alone or {}, [considered])
+    divided = divide_review(reply)
+    texts = divided.texts
+    merges, unused = consolidation.merges_from(texts.get("consolidate", ""), entries, groups)
+    outcomes = [consolidation.outcome_of(context, merges, groups, unused)]
+    context.notes.unused += divided.unused
+    if check:
+        outcomes.append(continuity.outcome_of(context, check, texts.get("continuity", "NONE")))
+    return _Answers(pair_questions.answers_from(context, texts.get("pairs", ""), pairs), outcomes)
 
 
-def _ranked(context: Context, tier: str, character_id: Any) -> Any:
-    rows = active_memories(context.chat, tier, character_id).filter(hidden=False).defer("lexemes")
-    return rows.order_by("-pinned", "-importance", "-pk")[:MAX_MEMORIES]
-
-
-def _nearness(context: Context, rows: Sequence[Memory], texts: Sequence[str]) -> dict[str, float]:
-    """Return a score for each memory's text: its greatest cosine with one of ``texts``, and its importance."""
-    vectors, model = vectors_if_available(context.owner_id, texts)
-    words = [content_words(text) for text in texts]
-
-    def similarity(row: Memory) -> float:
-        if vectors is not None and row.embedding is not None and row.embedding_model == model:
-            return float(np.max(vectors @ np.asarray(row.embedding)))
-        own = content_words(row.text)
-        return max((len(own & others) / (len(own) or 1) for others in words), default=0.0)
-
-    return {row.text: similarity(row) + IMPORTANCE_WEIGHT * row.importance + row.pinned for row in rows}
-
-
-def _within(entries: Sequence[Mapping[str, Any]], max_tokens: int, words: frozenset[str]) -> list[Mapping[str, Any]]:
-    """Return the entries that fit, in their order, preferring those that share words with the window."""
-    shared = [len(content_words(str(entry)) & words) for entry in entries]
-    ranked = sorted(range(len(entries)), key=lambda number: (-shared[number], -number))
-    kept = set(fitting(ranked, max_tokens, lambda number: count_tokens(str(entries[number]))))
-    return [entry for number, entry in enumerate(entries) if number in kept]
+def _groups_material(groups: Sequence[list[Memory]]) -> list[list[dict[str, Any]]]:
+    """Return the entries of each group as template values, numbered throughout."""
+    material: list[list[dict[str, Any]]] = []
+    for group in groups:
+        material.append(consolidation.entries_material(group, 1 + sum(map(len, material))))
+    return material
 
 
 READING = Task(
@@ -201,4 +204,12 @@ READING = Task(
         "memories": examples.KNOWN_MEMORIES,
         "entities": examples.ENTITIES[:1],
     },
+)
+REVIEW = Task(
+    "review",
+    _("All that is uncertain or due after a reading, in one call."),
+    ("questions",),
+    is_usable=is_review,
+    parse=parse_review,
+    example=lambda: {"questions": join_blocks([(pair_questions.PAIRS, 1, examples.MATERIAL)])},
 )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from apps.extraction.memories import plain
 from apps.extraction.prompts.task import Task
-from apps.extraction.reading import one_call, review
+from apps.extraction.reading import one_call
 from apps.extraction.reading.registry import TIERS
 from apps.extraction.settings.plans import ReadingPlan, plan_for
 from apps.extraction.settings.schema import READING_TIERS
@@ -74,5 +74,5 @@ def _stages_of(tier: Tier) -> list[Stage]:
 def all_tasks() -> dict[str, Task]:
     """Return the tasks by name in the order of pages: those for all tiers, of memories, then of the other tiers."""
     ordered = sorted(TIERS.values(), key=lambda tier: not tier.has_memories)
-    tasks = [one_call.READING, review.REVIEW, *plain.TASKS, *(task for tier in ordered for task in tier.tasks)]
+    tasks = [one_call.READING, one_call.REVIEW, *plain.TASKS, *(task for tier in ordered for task in tier.tasks)]
     return {task.name: task for task in tasks}

@@ -6,9 +6,9 @@ messages it read have not changed and that this worker still owns the run.
 
 import math
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from django.db import transaction
@@ -136,7 +136,7 @@ def _read_windows(context: Context, windows: Sequence[Window], members: Sequence
             if not steps:
                 # The steps are finished, but their tiers are to read the window again.
                 _forget_steps(context.run, windows)
-        windows = next_windows(context)
+        windows = next_windows(context, windows[0].messages[0].index)
 
 
 def _forget_steps(run: ExtractionRun, windows: Sequence[Window]) -> None:
@@ -158,7 +158,7 @@ def _run_stages(
         if tiers.intersection(stage.tiers)
         for member in (members if stage.per_member else [None])
     ]
-    context.tiers = tiers
+    context = replace(context, tiers=tiers)
     refused: set[str] = set()  # the stages for which the model refused to read the window
     for number, (stage, member) in enumerate(steps):
         key = stage.name, member.pk if member else None
@@ -206,8 +206,8 @@ def _run_step(context: Context, step: Step) -> str:
     stage, window = step.stage, step.window
     jobs.heartbeat(context.run, stage=stage.name)
     for attempt in range(1, MAX_ATTEMPTS + 1):
-        character = step.member or context.chat.character
-        context.begin_step(stage.name, character, window, partial(_abort_if_changed, context, window))
+        context = context.at_step(stage.name, step.member, window, _abort_if_changed)
+        character = context.character
         try:
             outcome = stage.outcome(context, window)
         except Refused as failure:
@@ -233,16 +233,25 @@ def _write_step(context: Context, step: Step, outcome: StageOutcome) -> None:
     progress.mark_extracted(
         context.chat, window.messages, [] if is_refused else tiers, refused=tiers if is_refused else []
     )
-    counts = outcome.write() + context.noted
+    counts = sum((write() for write in outcome.writes), Counter(context.notes.counts))
     if outcome.error and stage.reads:
         counts["refused"] += 1
-    unused = [*outcome.unused, *context.unused]
+    unused = [*outcome.unused, *context.notes.unused]
     if unused:
         counts[UNUSED] = len(unused)
-    result = recording.StepResult(
-        stage.name, window.key, window.messages, step.member, unused, outcome.error, dict(counts)
+    finished = RunStep(
+        owner_id=context.owner_id,
+        run=context.run,
+        stage=stage.name,
+        window=window.key,
+        character=step.member,
+        first=window.messages[0] if window.messages else None,
+        last=window.messages[-1] if window.messages else None,
+        unused_lines=unused,
+        error=outcome.error,
+        counts=dict(counts),
     )
-    recording.finish_step(context.run, result)
+    recording.finish_step(context.run, finished)
 
 
 def _is_refused_in_part(run: ExtractionRun, stage: Stage, window: Window) -> bool:
@@ -276,7 +285,7 @@ def _is_unchanged(context: Context, window: Window, chat: Chat) -> bool:
     One that moderators have withheld since is changed too.
     """
     # A message of the window may be read again, and have changed in between: what counts is how it was first.
-    read = [*context.also_read, *window.messages]
+    read = [*context.notes.also_read, *window.messages]
     rows = REVS.rows(chat.owner_id, chat.pk, [message.pk for message in read])
     is_same = not read or dict(rows) == {message.pk: message.rev for message in read}
     end = window.messages[-1].index if window.messages else context.read_to

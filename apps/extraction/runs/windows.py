@@ -22,20 +22,21 @@ def reading_tiers(context: Context) -> list[str]:
     return [tier for tier in context.run.tiers if tier in READING_TIERS]
 
 
-def next_windows(context: Context) -> list[Window]:
+def next_windows(context: Context, position: int = 0) -> list[Window]:
     """Return the next consecutive messages that one of the run's tiers has not read, as a window.
 
+    ``position`` is the index at which the window before it began: earlier messages that have changed are read last.
     Return several windows for a message that is too long for one prompt, none if there are no such messages.
     """
     tiers = reading_tiers(context)
     if not tiers:
         return []
     start, end = _bounds(context.run)
-    new = progress.messages_to_extract(context.chat, tiers, max(start, context.position), end)
-    if context.position > start and not new.exists():
+    new = progress.messages_to_extract(context.chat, tiers, max(start, position), end)
+    if position > start and not new.exists():
         new = progress.messages_to_extract(context.chat, tiers, start, end)  # earlier messages that have changed
     # Estimated where the run begins: later windows would only make the expected end move.
-    if context.position == 0 and (count := new.count()):
+    if position == 0 and (count := new.count()):
         _estimate_total(context, count)
     messages: list[Message] = []
     budget = context.token_budget
@@ -48,7 +49,6 @@ def next_windows(context: Context) -> list[Window]:
         messages.append(message)
         if is_long:
             break
-    context.position = messages[0].index if messages else 0
     if len(messages) == 1 and is_long:
         parts = parts_of(messages[0].mes, context.token_budget, MAX_TURN)
         return [Window(messages, part, number, part is parts[-1]) for number, part in enumerate(parts)]

@@ -3,9 +3,8 @@
 import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
-from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +19,7 @@ from apps.extraction.settings.schema import Settings
 from apps.extraction.steps.asking import Asker
 from apps.extraction.steps.dictation import with_quotations
 from apps.extraction.steps.turns import with_text
-from apps.llm.generation import BUILTIN, GenerationBackend, Watch
+from apps.llm.generation import BUILTIN, GenerationBackend
 from apps.memories.masking import masked
 from apps.memories.witnesses import participant_of, participants_of, witnessed_turns
 
@@ -78,26 +77,37 @@ def turns_material(
 class StageOutcome:
     """Result of a stage. Each of the ``writes`` stores a part of it and returns counts of its rows.
 
-    ``unused`` are lines of the reply that could not be used. ``error`` says why the model refused to read the window.
+    They are called in the transaction that ends the step, since nothing is locked while a model is asked. ``unused``
+    are lines of the reply that could not be used. ``error`` says why the model refused to read the window.
     """
 
     writes: Sequence[Write] = ()
     unused: Sequence[str] = ()
     error: str = ""
 
-    def write(self) -> Counter[str]:
-        """Store all parts, in their order. Must be called in the transaction that ends the step."""
-        return sum((write() for write in self.writes), Counter[str]())
-
 
 NO_OUTCOME = StageOutcome()
 
 
 @dataclass
+class StepNotes:
+    """What a step tells besides its outcome: whatever it asks, however deep, adds to it.
+
+    ``unused`` are lines of replies to what a stage asks besides, such as pairs and trigger words, that could not be
+    used. ``counts`` are those besides the counts of what it writes. ``also_read`` are messages that it reads after its
+    window, which must not change while a model is asked.
+    """
+
+    unused: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    also_read: list[Message] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
 class Context:
     """What is known to a step of a run: the chat and its people, the settings, and which messages the step has read.
 
-    ``ask`` asks the model. ``unused`` and ``noted`` collect what the step tells besides its outcome.
+    ``ask`` asks the model.
     """
 
     run: ExtractionRun
@@ -106,46 +116,40 @@ class Context:
     # A small model, which is asked plain questions alone; ``ask`` then asks the built-in one, which does the rest.
     small: GenerationBackend | None = None
     character: Character | None = None  # the character whose memories the stage writes
-    position: int = 0  # index at which the current window begins; earlier messages that change are read last
     tiers: Set[str] = frozenset()  # those of the run that have not read the window
     # The state that the step has read: the chat's rev, its last index to read, what was withheld, when the step began.
     read_rev: int = 0
     read_to: int = -1
     read_without: Set[UUID] = frozenset()
     step_began: dt.datetime = field(default_factory=timezone.now)
-    also_read: Sequence[Message] = ()  # messages that the step reads after its window
-    # Lines that could not be used of replies to what a stage asks besides, such as pairs and trigger words.
-    unused: list[str] = field(default_factory=list)
-    # Counts of the step besides those of what it writes.
-    noted: Counter[str] = field(default_factory=Counter)
+    notes: StepNotes = field(default_factory=StepNotes)
+    looked_up: dict[str, list[str]] = field(default_factory=dict)  # once a run
 
     def of_member(self, member: Character | None) -> "Context":
         """Return the context for a member's memories, or the chat's character's. The step is the same."""
-        context = copy(self)  # which keeps the names that were looked up
-        context.character = member or self.chat.character
-        return context
+        return replace(self, character=member or self.chat.character)
 
-    def answered(self, replies: Mapping[str, str], offered: Mapping[str, Mapping[str, str]]) -> "Context":
-        """Return the context whose ``ask`` returns these ``replies``."""
-        context = copy(self)
-        context.ask = replace(self.ask, replies=replies, offered=offered)
-        return context
-
-    def begin_step(self, stage: str, character: Character | None, window: Window, watch: Watch) -> None:
-        """Begin a step of a stage: record the state of the chat that it reads. ``watch`` is called during its calls."""
-        self.ask = replace(self.ask, stage=stage, watch=watch)
-        self.character = character
-        self.step_began = timezone.now()
-        self.also_read = ()
-        self.unused = []
-        self.noted = Counter()
+    def at_step(
+        self, stage: str, member: Character | None, window: Window, watch: Callable[["Context", Window], None]
+    ) -> "Context":
+        """Return the context of a step of a stage that begins now. ``watch`` is called during its calls."""
+        began = timezone.now()
         state = state_of(self.owner_id, self.run.chat_id)
         if state is None:
             raise Missing("There is no such chat.")
-        self.read_rev, withheld = state
-        self.read_to = window.messages[-1].index if window.messages else self.last_index
-        # A message of the window that was withheld since it was loaded is not left out: the step ends before its call.
-        self.read_without = withheld - {message.pk for message in window.messages}
+        read_rev, withheld = state
+        context = replace(
+            self.of_member(member),
+            ask=replace(self.ask, stage=stage),
+            read_rev=read_rev,
+            read_to=window.messages[-1].index if window.messages else self.last_index,
+            # A message of the window that was withheld since it was loaded isn't left out: the step ends before its
+            # call.
+            read_without=withheld - {message.pk for message in window.messages},
+            step_began=began,
+            notes=StepNotes(),
+        )
+        return replace(context, ask=replace(context.ask, watch=partial(watch, context, window)))
 
     @property
     def backend(self) -> GenerationBackend:
@@ -163,19 +167,21 @@ class Context:
     def owner_id(self) -> Any:
         return self.run.owner_id
 
-    @cached_property
+    @property
     def zone(self) -> dt.tzinfo:
         """Return the owner's time zone, in which "yesterday" is meant."""
         return self.run.owner.zone
 
-    @cached_property
+    @property
     def participants(self) -> list[str]:
         """Return the names of all speakers and members of the chat, of its user and its character, sorted."""
-        names = Message.objects.for_owner(self.owner_id).filter(chat=self.chat).values_list("name", flat=True)
-        speakers = {*names.order_by().distinct(), self.chat.user_name}
-        speakers |= {self.chat.character.name} if self.chat.character else set()
-        speakers |= {member.name for member in participants_of(self.chat)}
-        return sorted(filter(None, speakers))
+        if "participants" not in self.looked_up:
+            names = Message.objects.for_owner(self.owner_id).filter(chat=self.chat).values_list("name", flat=True)
+            speakers = {*names.order_by().distinct(), self.chat.user_name}
+            speakers |= {self.chat.character.name} if self.chat.character else set()
+            speakers |= {member.name for member in participants_of(self.chat)}
+            self.looked_up["participants"] = sorted(filter(None, speakers))
+        return self.looked_up["participants"]
 
     @property
     def witness(self) -> Participant | None:

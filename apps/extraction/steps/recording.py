@@ -1,15 +1,12 @@
 """Record the steps of a run and its calls of a model, and find replies that are stored already."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
 
 from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Greatest
 
-from apps.chats.models import Character, Message
 from apps.common import jobs
 from apps.extraction.models import ExtractionRun, ModelCall, RunStep
 from apps.extraction.settings.schema import READING_TIERS
@@ -17,41 +14,14 @@ from apps.llm.generation import BUILTIN
 from apps.llm.queries import generation_connection
 
 
-@dataclass(frozen=True)
-class StepResult:
-    """Result of a stage over one window: its counts, and the reply's lines that could not be used.
-
-    ``error`` says why the model refused to read the window.
-    """
-
-    stage: str
-    window: str
-    messages: Sequence[Message] = ()
-    character: Character | None = None
-    unused_lines: Sequence[str] = ()
-    error: str = ""
-    counts: dict[str, int] = field(default_factory=dict)
-
-
-def finish_step(run: ExtractionRun, result: StepResult) -> None:
-    """Record a finished step, in the transaction that writes its result. Raise ClaimLost."""
+def finish_step(run: ExtractionRun, step: RunStep) -> None:
+    """Save a finished step, in the transaction that writes its result. Raise ClaimLost."""
     # Nobody else changes the counts of a run that this worker owns.
-    run.counts = dict(Counter(run.counts) + Counter(result.counts))
+    run.counts = dict(Counter(run.counts) + Counter(step.counts))
     done = F("done") + 1
     # It got further, so that neither its lost workers nor the server's silence count any more.
     jobs.heartbeat(run, done=done, total=Greatest("total", done), counts=run.counts, claims=0, waits=0)
-    RunStep.objects.create(
-        owner_id=run.owner_id,
-        run=run,
-        stage=result.stage,
-        window=result.window,
-        character=result.character,
-        first=result.messages[0] if result.messages else None,
-        last=result.messages[-1] if result.messages else None,
-        unused_lines=list(result.unused_lines),
-        error=result.error,
-        counts=result.counts,
-    )
+    step.save(force_insert=True)
 
 
 def stored_replies(run: ExtractionRun, key: str) -> tuple[ModelCall | None, list[ModelCall]]:

@@ -84,5 +84,5 @@ def backs_off(context: Context, task: str) -> bool:
     later = ExtractionRun.objects.for_owner(context.owner_id).filter(chat=context.chat, pk__gt=runs[-1])
     pauses = later.exclude(pk=context.run.pk).count() < min(FIRST_PAUSE * 2 ** (len(runs) - 1), MAX_PAUSE)
     if pauses:
-        context.noted[BACKED_OFF] += 1
+        context.notes.counts[BACKED_OFF] += 1
     return pauses

@@ -73,7 +73,7 @@ def run(context: Context, window: Window) -> StageOutcome:
     check = due_check(context)
     if check is None:
         return NO_OUTCOME
-    context.also_read = [check.reply]
+    context.notes.also_read.append(check.reply)
     return outcome_of(context, check, context.ask("continuity", check.material))
 
 

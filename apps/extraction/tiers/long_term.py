@@ -12,7 +12,7 @@ from apps.extraction.memories.lines import (
     memory_material,
     memory_task,
 )
-from apps.extraction.memories.proposals import remember
+from apps.extraction.memories.outcomes import remember
 from apps.extraction.steps.context import NO_OUTCOME, Context, StageOutcome, Window
 from apps.extraction.tier import Form, Tier
 from apps.llm.generation import get_backend

@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.extraction.memories import consolidation
 from apps.extraction.memories.lines import ask_for_memories, memory_task
-from apps.extraction.memories.proposals import remember
+from apps.extraction.memories.outcomes import remember
 from apps.extraction.steps.context import Context, StageOutcome, Window
 from apps.extraction.tier import Form, Tier
 

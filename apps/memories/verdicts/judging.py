@@ -17,14 +17,13 @@ from apps.english.retelling import brings_back, is_retold
 from apps.english.words import jaccard
 from apps.memories.candidates import Candidate
 from apps.memories.verdicts.known_statements import (
-    CandidateBatch,
+    ComparedCandidates,
     KnownStatement,
-    Neighbour,
     Pair,
+    Relation,
     Thresholds,
     comparison_key,
 )
-from apps.memories.verdicts.uncertain_pairs import Relation
 
 Compare = Callable[[Sequence[tuple[str, str, str]]], list[Comparison]]  # compares tuples of (older, newer, kind)
 
@@ -65,7 +64,7 @@ class Verdict:
 
 
 @dataclass
-class _Batch:
+class _Judged:
     """The verdicts so far, and the data on which they are based."""
 
     thresholds: Thresholds
@@ -87,48 +86,43 @@ class _Batch:
 
 
 def judge(
-    compared: CandidateBatch, *, answers: Mapping[Pair, Relation] | None = None, compare: Compare | None = None
+    compared: ComparedCandidates, *, answers: Mapping[Pair, Relation] | None = None, compare: Compare | None = None
 ) -> list[Verdict]:
     """Return a verdict for each candidate.
 
     ``answers`` are those of a model to pairs of ``uncertain_pairs``. Without them, ``compare`` is called once for the
     batch.
     """
-    candidates, thresholds = compared.candidates, compared.thresholds
-    by_candidate = [compared.known_statements(index) for index in range(len(candidates))]
-    comparisons = _compare_all(candidates, by_candidate, thresholds, compare if answers is None else None)
-    batch = _Batch(thresholds, answers or {}, comparisons)
-    for candidate, statements in zip(candidates, by_candidate, strict=True):
-        removed = [known for known in statements if known.is_removed]
-        active = [known for known in statements if not known.is_removed and batch.is_active(known)]
+    comparisons = _compare_all(compared, compare if answers is None else None)
+    judged = _Judged(compared.thresholds, answers or {}, comparisons)
+    for candidate, statements in zip(compared.candidates, compared.statements, strict=True):
+        gone = [known for known in statements if known.is_gone]
+        active = [known for known in statements if not known.is_gone and judged.is_active(known)]
         verdict = (
-            _same_hash_verdict(candidate, statements)
-            or _repetition_verdict(batch, candidate, removed)
-            or _model_verdict(batch, candidate, [*removed, *active])
-            or _repetition_verdict(batch, candidate, active)
-            or _replacement_verdict(batch, candidate, statements)
+            _repetition_of_first(candidate, (known for known in statements if known.has_same_hash))
+            or _repetition_of_first(candidate, (known for known in gone if _is_repetition(judged, candidate, known)))
+            or _model_verdict(judged, candidate, [*gone, *active])
+            or _repetition_of_first(candidate, (known for known in active if _is_repetition(judged, candidate, known)))
+            or _replacement_verdict(judged, candidate, statements)
             or Verdict(candidate, Outcome.PASSED)
         )
         if verdict.outcome == Outcome.SUPERSEDED:
-            batch.replaced_keys.add(verdict.target if verdict.earlier is None else verdict.earlier)
-        batch.verdicts.append(verdict)
-    return batch.verdicts
+            judged.replaced_keys.add(verdict.target if verdict.earlier is None else verdict.earlier)
+        judged.verdicts.append(verdict)
+    return judged.verdicts
 
 
 def _compare_all(
-    candidates: Sequence[Candidate],
-    by_candidate: Sequence[Sequence[KnownStatement]],
-    thresholds: Thresholds,
-    compare: Compare | None,
+    compared: ComparedCandidates, compare: Compare | None
 ) -> dict[tuple[str, str, str], Comparison] | None:
     """Compare each candidate with all known statements that are similar enough for a verdict."""
     if compare is None:
         return None
     pairs = {
         comparison_key(candidate, known): None
-        for candidate, statements in zip(candidates, by_candidate, strict=True)
+        for candidate, statements in zip(compared.candidates, compared.statements, strict=True)
         for known in statements
-        if thresholds.is_on_topic(known) and _are_comparable(known.text, candidate.text)
+        if compared.thresholds.is_on_topic(known) and _are_comparable(known.text, candidate.text)
     }
     return dict(zip(pairs, compare(list(pairs)), strict=True)) if pairs else {}
 
@@ -140,25 +134,25 @@ def _are_comparable(old: str, new: str) -> bool:
     return speaker == other_speaker and jaccard(speech, other_speech) >= MIN_QUOTATION_OVERLAP
 
 
-def _same_hash_verdict(candidate: Candidate, statements: Iterable[KnownStatement]) -> Verdict | None:
-    for known in statements:
-        if known.memory and known.has_same_hash:
-            return _repetition_of(candidate, known.memory)
-    return None
+def _repetition_of_first(candidate: Candidate, repeated: Iterable[KnownStatement]) -> Verdict | None:
+    """Return the verdict that a candidate repeats the first of some statements, if there is one."""
+    return next((_repetition(candidate, known) for known in repeated), None)
 
 
-def _repetition_of(candidate: Candidate, neighbour: Neighbour) -> Verdict:
-    outcome = Outcome.REJECTED if neighbour.inactive else Outcome.RECONFIRMED
-    return Verdict(candidate, outcome, neighbour.id, reason="repeats a memory")
+def _repetition(candidate: Candidate, known: KnownStatement) -> Verdict:
+    if known.memory is None:
+        return Verdict(candidate, Outcome.REJECTED, reason="repeats another candidate")
+    outcome = Outcome.REJECTED if known.is_gone else Outcome.RECONFIRMED
+    return Verdict(candidate, outcome, known.memory.id, reason="repeats a memory")
 
 
-def _model_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[KnownStatement]) -> Verdict | None:
+def _model_verdict(judged: _Judged, candidate: Candidate, statements: Iterable[KnownStatement]) -> Verdict | None:
     """Return the verdict that a model's answer about the first of the statements gives, if there is one."""
     for known in statements:
-        answer = batch.answers.get(comparison_key(candidate, known)[:2])
+        answer = judged.answers.get(comparison_key(candidate, known)[:2])
         if answer == Relation.SAME:
             return _repetition(candidate, known)
-        if answer == Relation.UPDATE and not known.is_removed:
+        if answer == Relation.UPDATE and not known.is_gone:
             return _replacement(candidate, known, "model")
     return None
 
@@ -178,32 +172,21 @@ def _replacement(candidate: Candidate, known: KnownStatement, reason: str) -> Ve
     return Verdict(candidate, Outcome.SUPERSEDED, target, known.index, reason)
 
 
-def _repetition_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[KnownStatement]) -> Verdict | None:
-    for known in statements:
-        if _is_repetition(batch, candidate, known):
-            return _repetition(candidate, known)
-    return None
-
-
-def _repetition(candidate: Candidate, known: KnownStatement) -> Verdict:
-    if known.memory:
-        return _repetition_of(candidate, known.memory)
-    return Verdict(candidate, Outcome.REJECTED, reason="repeats another candidate")
-
-
-def _is_repetition(batch: _Batch, candidate: Candidate, known: KnownStatement) -> bool:
-    answer = batch.answers.get(comparison_key(candidate, known)[:2])
-    if answer == Relation.INDEPENDENT or (answer == Relation.UPDATE and not known.is_removed):
+def _is_repetition(judged: _Judged, candidate: Candidate, known: KnownStatement) -> bool:
+    answer = judged.answers.get(comparison_key(candidate, known)[:2])
+    if answer == Relation.INDEPENDENT or (answer == Relation.UPDATE and not known.is_gone):
         return False  # a new version of what a person deleted is not wanted either
-    if known.is_removed and _says_what_was_removed(known, candidate):
+    if known.is_gone and _says_what_is_gone(known, candidate):
         return True
-    if _plain(known.text) == _plain(candidate.text):  # the comparison was fitted to statements in other words
+    # The comparison was fitted to statements in other words. What has ended by itself may hold again.
+    has_ended = known.memory is not None and known.memory.ended
+    if not has_ended and _plain(known.text) == _plain(candidate.text):
         return True
-    if batch.comparisons is None:
-        limits = batch.thresholds
+    if judged.comparisons is None:
+        limits = judged.thresholds
         is_similar = known.similarity >= (limits.duplicate if known.same_kind else limits.cross_kind_duplicate)
         return is_similar and not contradicts(known.text, candidate.text)
-    comparison = batch.comparison(candidate, known)
+    comparison = judged.comparison(candidate, known)
     # The training pairs have too few exchanged roles and people, and ended or merely supposed states, to learn them.
     pair = known.text, candidate.text
     if comparison is None or roles_swapped(*pair) or actuality_differs(*pair) or people_differ(*pair):
@@ -216,7 +199,7 @@ def _plain(text: str) -> str:
     return " ".join(text.casefold().replace("’", "'").split()).rstrip(_ENDS)
 
 
-def _says_what_was_removed(known: KnownStatement, candidate: Candidate) -> bool:
+def _says_what_is_gone(known: KnownStatement, candidate: Candidate) -> bool:
     """Return whether a candidate retells what a person deleted, or brings back what they corrected."""
     corrected_to = known.memory.corrected_to if known.memory else ""
     if corrected_to and brings_back(known.text, corrected_to, candidate.text):
@@ -224,7 +207,7 @@ def _says_what_was_removed(known: KnownStatement, candidate: Candidate) -> bool:
     return is_retold(known.text, candidate.text)
 
 
-def _replacement_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[KnownStatement]) -> Verdict | None:
+def _replacement_verdict(judged: _Judged, candidate: Candidate, statements: Iterable[KnownStatement]) -> Verdict | None:
     """Find the statement of the same kind that the candidate most probably replaces, or that replaces it if later.
 
     A statement about one person never replaces one about another.
@@ -232,8 +215,8 @@ def _replacement_verdict(batch: _Batch, candidate: Candidate, statements: Iterab
     replaced = [
         (comparison.superseded, -index, known)
         for index, known in enumerate(statements)
-        if known.same_kind and not known.is_removed and batch.is_active(known)
-        if (comparison := batch.comparison(candidate, known))
+        if known.same_kind and not known.is_gone and judged.is_active(known)
+        if (comparison := judged.comparison(candidate, known))
         if comparison.superseded >= MIN_SUPERSEDED and comparison.passed <= MAX_PASSED_IN_SUPERSEDED
         if not people_differ(known.text, candidate.text)
     ]

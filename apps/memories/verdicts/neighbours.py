@@ -1,8 +1,8 @@
 """Find the memories that are similar to a batch of candidates."""
 
-import datetime as dt
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from pgvector import Vector
 from apps.chats.models import Character, Chat, Message
 from apps.common.database.named_parameters import named_sql
 from apps.english.words import jaccard
+from apps.llm.backends.selection import vectors_if_available
 from apps.memories.models import Inheritance, Memory, MemorySource, RetiredReason
 from apps.memories.verdicts.known_statements import Neighbour
 from apps.memories.visibility import MemoryQuerySet
@@ -44,14 +45,14 @@ class ComparisonScope:
 # Deleted and corrected memories of all tiers are ranked on their own: nearer ones must not crowd them out. A window
 # function never uses an approximate index on the distance, so that the search is exact.
 _NEAREST_SQL = """
-SELECT batch.number, nearest.id, nearest.kind, nearest.text, nearest.similarity, nearest.inactive, source.index,
-       nearest.same_hash, coalesce(said.at, nearest.written_at), nearest.former_texts,
+SELECT batch.number, nearest.id, nearest.kind, nearest.text, nearest.similarity, nearest.deleted, nearest.ended,
+       source.index, nearest.same_hash, coalesce(said.at, nearest.written_at), nearest.former_texts,
        nearest.is_corrected AND coalesce(said.by_person, true), nearest.same_tier
 FROM unnest(%(vectors)s::halfvec[], %(hashes)s::text[]) WITH ORDINALITY AS batch (vector, hash, number)
 CROSS JOIN LATERAL (
     SELECT id, kind, text, begins_message_id,
            1 - (embedding <=> batch.vector) AS similarity,
-           state_here <> 'active' OR deleted_at IS NOT NULL AS inactive,
+           deleted_at IS NOT NULL AS deleted, deleted_at IS NULL AND state_here <> 'active' AS ended,
            candidate_hash = batch.hash AS same_hash,
            CASE WHEN edited_by <> '' AND valid_from_id IS NULL THEN created_at END AS written_at,
            former_texts, tier = %(tier)s AS same_tier,
@@ -89,9 +90,9 @@ def find_neighbours(
 
     A memory without a source that a person wrote counts as said when it was written.
 
-    A candidate is given by its hash and its vector. Included are memories that a person deleted or corrected, of any
-    tier, and those from the same messages (``previous_ids``, so that reading a text again adds nothing). Memories that
-    lost their source are excluded.
+    A candidate is given by its hash and its vector. Included are memories that a person deleted, of any tier, and those
+    from the same messages (``previous_ids``, so that reading a text again adds nothing), then the texts that a person
+    corrected, of any tier. Memories that lost their source are excluded.
     """
     neighbours: list[list[Neighbour]] = [[] for _ in vectors]
     if not len(vectors):
@@ -114,7 +115,13 @@ def find_neighbours(
         )
         for number, *row in cursor.fetchall():
             neighbours[number - 1].append(Neighbour(*row))
-    return neighbours
+    return _with_former_texts(neighbours, partial(_cosines, scope.chat.owner_id, vectors))
+
+
+def _cosines(owner_id: UUID, vectors: np.ndarray[Any, Any], texts: Sequence[str]) -> np.ndarray[Any, Any] | None:
+    """Return a row for each of the vectors: its cosines with the texts. None if these can't be embedded."""
+    embedded, _ = vectors_if_available(owner_id, texts)
+    return None if embedded is None else vectors @ embedded.T
 
 
 def memory_ids_from(chat: Chat, messages: Iterable[Message]) -> list[UUID]:
@@ -136,7 +143,42 @@ def neighbours_by_words(
         said_at=Subquery(said_at), said_by_others=Exists(sources.filter(message__is_user=False))
     )
     memories = list(compared.annotate(state_here=F("state_here"), begins_index=F("begins_index")))
-    return [_nearest_by_words(scope, hash_, text, memories) for hash_, text in zip(hashes, texts, strict=True)]
+    neighbours = [_nearest_by_words(scope, hash_, text, memories) for hash_, text in zip(hashes, texts, strict=True)]
+    return _with_former_texts(
+        neighbours, lambda former: np.array([[jaccard(text, other) for other in former] for text in texts])
+    )
+
+
+def _with_former_texts(
+    neighbours: Sequence[Sequence[Neighbour]],
+    similarities_of: Callable[[Sequence[str]], np.ndarray[Any, Any] | None],
+) -> list[list[Neighbour]]:
+    """Return the neighbours of each candidate and, like deleted memories, the former texts of those corrected.
+
+    Corrected memories of another tier stand only for their former texts. ``similarities_of`` texts are returned in a
+    row for each candidate, or None if they can't be embedded.
+    """
+    found = [[one for one in of_candidate if one.same_tier or one.deleted] for of_candidate in neighbours]
+    former = list(dict.fromkeys(text for of_one in neighbours for one in of_one for text in one.former_texts))
+    similarities = similarities_of(former) if former else None
+    if similarities is None:
+        return found
+    for of_one, of_candidate, row in zip(found, neighbours, similarities, strict=True):
+        similarity = dict(zip(former, map(float, row), strict=True))
+        of_one += [
+            replace(
+                one,
+                text=text,
+                similarity=similarity[text],
+                deleted=True,
+                ended=False,
+                same_hash=False,
+                corrected_to=one.text,
+            )
+            for one in of_candidate
+            for text in one.former_texts
+        ]
+    return found
 
 
 def _comparable(scope: ComparisonScope, hashes: Sequence[str], previous_ids: Sequence[UUID]) -> MemoryQuerySet:
@@ -175,16 +217,18 @@ def _nearest_by_words(
     neighbours = []
     for memory in memories:
         is_corrected = memory.edited_by and (memory.former_texts or not memory.candidate_hash)
+        written_at = memory.created_at if memory.edited_by and memory.valid_from_id is None else None
         neighbours.append(
             Neighbour(
                 id=memory.pk,
                 kind=memory.kind,
                 text=memory.text,
                 similarity=jaccard(text, memory.text),
-                inactive=memory.state_here != Memory.State.ACTIVE or memory.deleted_at is not None,
+                deleted=memory.deleted_at is not None,
+                ended=memory.deleted_at is None and memory.state_here != Memory.State.ACTIVE,
                 valid_from_index=memory.begins_index,
                 same_hash=memory.candidate_hash == line_hash,
-                said_at=memory.said_at or _written_at(memory),
+                said_at=memory.said_at or written_at,
                 former_texts=memory.former_texts,
                 is_persons=bool(is_corrected and not memory.said_by_others),
                 same_tier=memory.tier == scope.tier,
@@ -194,8 +238,3 @@ def _nearest_by_words(
     apart = {memory.pk for memory in memories if memory.deleted_at or memory.tier != scope.tier}
     active, removed = ([item for item in nearest if (item.id in apart) is gone] for gone in (False, True))
     return sorted([*active[:MAX_NEIGHBOURS], *removed[:MAX_NEIGHBOURS]], key=nearest.index)
-
-
-def _written_at(memory: Memory) -> dt.datetime | None:
-    """Return when a person wrote a memory without a source, else None."""
-    return memory.created_at if memory.edited_by and memory.valid_from_id is None else None

@@ -73,7 +73,7 @@ def seen(chat: Chat) -> list[str]:
     rows = Memory.objects.for_owner(owner)
     vectors, model = [row.embedding for row in rows], rows.first()
     compared = find_neighbours(ComparisonScope(chat, "long_term"), [""] * len(rows), [], vectors, model.embedding_model)
-    active = {near.text for nearest in compared for near in nearest if not near.inactive}
+    active = {near.text for nearest in compared for near in nearest if not near.is_gone}
     assert known == found == in_prompt == active
     return sorted(known)
 

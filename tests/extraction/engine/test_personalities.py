@@ -13,7 +13,7 @@ from apps.chats.models import Chat
 from apps.chats.operations import add_participant, append_messages, create_chat
 from apps.common import jobs
 from apps.common.jobs import transitions
-from apps.extraction.models import ExtractionProgress, ExtractionRun, ModelCall
+from apps.extraction.models import ExtractionProgress, ExtractionRun, ModelCall, RunStep
 from apps.extraction.progress import refused_messages
 from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
@@ -202,7 +202,7 @@ def test_workers_killed_at_every_step_pay_for_no_stored_reply_twice(
         store_reply(run, call)
         die_once(f"reply {call.key} {call.error}")
 
-    def finish(run: ExtractionRun, result: recording.StepResult) -> None:
+    def finish(run: ExtractionRun, result: RunStep) -> None:
         finish_step(run, result)
         die_once(f"step {result.stage} {result.window}")  # before the commit, which is lost
 

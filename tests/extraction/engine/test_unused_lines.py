@@ -9,7 +9,7 @@ from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.extraction.models import ExtractionRun
 from apps.extraction.steps.asking import MOSTLY_UNUSED, REMINDERS
-from apps.memories.verdicts.uncertain_pairs import Relation
+from apps.memories.verdicts.known_statements import Relation
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import tune
 from tests.extraction.engine.layers import texts

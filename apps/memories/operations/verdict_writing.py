@@ -1,5 +1,6 @@
 """Write the verdicts of a stage on candidates for session and long-term memories."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from django.db.models.functions import Greatest, Least
 from django.utils import timezone
 
 from apps.chats.models import Character, Chat, Message, Participant
-from apps.memories.candidates import Candidate, candidate_hash
+from apps.memories.candidates import Candidate
 from apps.memories.models import Inheritance, Memory
 from apps.memories.operations.entities import get_or_create_entities
 from apps.memories.operations.memories import add_instances, instances_of, latest_message, link_sources
@@ -20,7 +21,7 @@ from apps.memories.operations.questions import ask_which_is_true
 from apps.memories.operations.superseding import supersede
 from apps.memories.queries.memories import active_memories
 from apps.memories.verdicts.judging import Outcome, Verdict
-from apps.memories.visibility import MemoryQuerySet, is_inherited_by
+from apps.memories.visibility import is_inherited_by
 from apps.memories.witnesses import NOBODY, witnessed_by_all_of
 from apps.text.lexemes import Lexemes
 
@@ -66,10 +67,14 @@ class VerdictBatch:
         return self.character.pk if self.character else self.chat.character_id
 
 
-def hash_of(batch: VerdictBatch, candidate: Candidate) -> str:
-    """Return a hash of a line and its source messages. The members of a group each have their own."""
-    ids = [batch.turns[number].pk for number in candidate.sources]
-    return candidate_hash(candidate, [*ids, batch.character.pk] if batch.character else ids)
+def hash_of(candidate: Candidate, turns: Mapping[int, Message], character: Character | None) -> str:
+    """Return a hash of a line and its source messages, so that a run writes it once.
+
+    The members of a group each have their own.
+    """
+    ids = [turns[number].pk for number in candidate.sources] + ([character.pk] if character else [])
+    parts = [candidate.kind, " ".join(candidate.text.split()), *sorted(map(str, ids))]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def write_verdicts(batch: VerdictBatch) -> Counter[str]:
@@ -109,7 +114,7 @@ def write_verdicts(batch: VerdictBatch) -> Counter[str]:
 def _create(batch: VerdictBatch, number: int, candidate: Candidate) -> Memory:
     sources = [batch.turns[n] for n in candidate.sources]
     instances = instances_of(sources)
-    hash_ = hash_of(batch, candidate)
+    hash_ = hash_of(candidate, batch.turns, batch.character)
     # The text may have been swiped away and back: the marks of the memory from it apply again.
     former = Memory.objects.for_owner(batch.chat.owner_id).filter(
         chat=batch.chat, character=batch.character_id, tier=batch.tier, candidate_hash=hash_, state=Memory.State.RETIRED
@@ -186,13 +191,9 @@ def _decay(batch: VerdictBatch, touched: set[UUID]) -> None:
     lower that of what it inherited.
     """
     limits = batch.limits
-    untouched = _not_inherited(batch).exclude(pk__in=touched)
+    active = active_memories(batch.chat, batch.tier, batch.character_id).exclude(is_inherited_by(batch.chat))
+    untouched = active.exclude(pk__in=touched)
     lowered = Greatest(F("confidence") - limits.decay, Value(limits.decay_floor), output_field=FloatField())
     is_long_unconfirmed = Q(unconfirmed__gte=limits.decay_after, pinned=False, edited_by="")  # before this pass
     decays = When(is_long_unconfirmed & Q(confidence__gt=limits.decay_floor), then=lowered)
     untouched.update(unconfirmed=F("unconfirmed") + 1, confidence=Case(decays, default=F("confidence")))
-
-
-def _not_inherited(batch: VerdictBatch) -> MemoryQuerySet:
-    """Return the active memories of the batch's tier and character, without those that the chat inherited."""
-    return active_memories(batch.chat, batch.tier, batch.character_id).exclude(is_inherited_by(batch.chat))
