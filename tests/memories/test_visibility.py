@@ -21,7 +21,7 @@ from apps.memories.queries.memory_book import MemoryBook
 from apps.memories.verdicts import neighbours
 from apps.memories.verdicts.neighbours import ComparisonScope, find_neighbours, neighbours_by_words
 from apps.memories.witnesses import NOBODY
-from apps.prompts.retrieval.active import active_memories
+from apps.prompts.retrieval.found import chosen_memories
 from apps.prompts.turns import UserTurn
 from apps.prompts.witnessing import Viewpoint
 from apps.search.service import SearchQuery, search
@@ -193,10 +193,10 @@ def in_search(world: World, chat: Chat) -> set[str]:
 def in_prompt(world: World, chat: Chat) -> set[str]:
     turn = UserTurn(chat, "Where is the lantern?", chat.message_count, None)
     every = Memory.objects.for_owner(world.owner).values_list("pk", flat=True)
-    chosen = active_memories(turn, TIERS, chat.character, list(every))
+    chosen = chosen_memories(turn, TIERS, chat.character, list(every))
     # Without a limit, what is found through the lists of candidates is the same.
     change_settings(world.owner, {"long_term_cap": 200, "session_cap": 200})
-    again = active_memories(UserTurn(chat, turn.text, turn.index, None), TIERS, chat.character, ())
+    again = chosen_memories(UserTurn(chat, turn.text, turn.index, None), TIERS, chat.character, ())
     assert {each.id for rows in again.values() for each in rows} == {
         each.id for rows in chosen.values() for each in rows
     }
@@ -279,7 +279,7 @@ def test_every_reader_sees_the_same_at_a_message(db: None) -> None:
             answer = client_of(owner).get("/api/v1/memories/", {"chat": chat.pk, "at": at}).json()["results"]
             every = list(Memory.objects.for_owner(owner).values_list("pk", flat=True))
             turn = UserTurn(chat, "Where is the lantern?", at + 1, None)
-            told = active_memories(turn, TIERS, chat.character, every)
+            told = chosen_memories(turn, TIERS, chat.character, every)
             assert {memory.text for memory in book.active(book.memories(), at)} & NAMES == known
             assert {row["text"] for row in answer} & NAMES == known
             assert {memory.text for memories in told.values() for memory in memories} & NAMES == known
@@ -324,7 +324,7 @@ def test_every_reader_tells_a_member_of_a_group_the_same(db: None) -> None:
         expected_ = {name for name, *_, told in KNOWN_IN_GROUP if who in told}
         view = Viewpoint(group, character)
         turn = UserTurn(group, "Where is the lantern?", group.message_count, None)
-        told = active_memories(turn, TIERS, character, list(ids))
+        told = chosen_memories(turn, TIERS, character, list(ids))
         query = SearchQuery("lantern", group.pk, character and character.pk, tiers=TIERS, witness=view.ids)
         assert {ids[memory.id] for memories in told.values() for memory in memories} == expected_
         assert {ids[result.id] for result in search(owner, query).results} == expected_

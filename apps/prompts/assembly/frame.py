@@ -14,7 +14,7 @@ from apps.chats.models import Character, Chat
 from apps.chats.queries import lorebooks_in
 from apps.common.problems import Invalid
 from apps.prompts.assembly.requests import PromptRequest, Reply
-from apps.prompts.filling.fitting import CountFunction
+from apps.prompts.filling.plan import CountFunction
 from apps.prompts.lorebooks.lore_entries import LoreSetting
 from apps.prompts.lorebooks.lorebook import (
     LORE_AFTER,
@@ -129,14 +129,12 @@ class Frame:
         return [*opening, *conversation, *closing]
 
 
-def frame_of(request: PromptRequest, speaker: Character | None, count: CountFunction) -> Frame:
-    """Return what stands around memory and conversation in a prompt for a reply; nothing in another prompt.
+def frame_of(request: PromptRequest, reply: Reply, speaker: Character | None) -> Frame:
+    """Return what stands around memory and conversation in the prompt for a reply.
 
     Raise Invalid for a context that the card doesn't fit, or a character who isn't in the group.
     """
-    chat, reply = request.chat, request.reply
-    if reply is None:
-        return Frame()
+    chat, count = request.chat, request.count
     require_member(chat, request.character)
     draws = Draws(str(chat.pk), f"{chat.pk}:{chat.rev}")
     character = _texts_of_card(speaker, draws)
@@ -146,7 +144,7 @@ def frame_of(request: PromptRequest, speaker: Character | None, count: CountFunc
         for text in ((reply.preset.system_prompt, reply.preset.post_history_instructions) if reply.preset else ("", ""))
     )
     setting = LoreSetting(chat.names_for(speaker), draws, partial(count_replies, chat))
-    lore = _lore(request, speaker, count, setting)
+    lore = _lore(request, speaker, setting)
     default_prompt = IMPERSONATION_PROMPT if reply.for_user else DEFAULT_SYSTEM_PROMPT
     originals = _system_prompts(system_prompt, default_prompt, setting.names)
     with in_language_of_chat(chat):
@@ -192,7 +190,7 @@ def _others(chat: Chat, speaker: Character | None) -> list[str]:
     return [name for name in names if speaker is None or name != speaker.name]
 
 
-def _lore(request: PromptRequest, speaker: Character | None, count: CountFunction, setting: LoreSetting) -> Lore:
+def _lore(request: PromptRequest, speaker: Character | None, setting: LoreSetting) -> Lore:
     """Return what the lorebooks say about the recent messages that the speaker witnessed.
 
     Each message begins with its speaker's name, which may be a key.
@@ -203,7 +201,7 @@ def _lore(request: PromptRequest, speaker: Character | None, count: CountFunctio
     heard = spoken_turns_newest_first(request.chat, speaker, skipped=int(request.again))
     recent = [f"{message.name}: {message.mes}" for message in islice(heard, MAX_SCANNED_MESSAGES)]
     unsent = [f"{setting.names['user']}: {request.text}"] if request.text else []
-    return lore_of_books(books, [*unsent, *recent], request.room // LORE_SHARE, count, setting)
+    return lore_of_books(books, [*unsent, *recent], request.room // LORE_SHARE, request.count, setting)
 
 
 def _deep_parts(chat: Chat, lore: Lore, setting: LoreSetting, count: CountFunction) -> list[tuple[PromptPart, int]]:
