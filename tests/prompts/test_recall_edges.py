@@ -17,8 +17,7 @@ from apps.prompts.models import Recall
 from apps.prompts.operations import ensure_recall, recall_appended_turn, recall_turn, store_recall
 from apps.prompts.retrieval import found as found_entries
 from apps.prompts.retrieval import service
-from apps.prompts.retrieval.related import Related
-from apps.prompts.retrieval.service import retrieve
+from apps.prompts.retrieval.service import Related, retrieve
 from apps.prompts.settings.stores import settings_of
 from apps.prompts.turns import text_hash, turn_from_message
 from tests.factories import parsed

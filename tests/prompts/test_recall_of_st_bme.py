@@ -12,7 +12,7 @@ from apps.memories.models import Entity, Memory
 from apps.prompts.assembly import recalled as assembly
 from apps.prompts.models import Recall
 from apps.prompts.retrieval import found, service
-from apps.prompts.retrieval.related import Related
+from apps.prompts.retrieval.service import Related
 from apps.prompts.turns import find_turn
 from tests.factories import make_chat, parsed
 

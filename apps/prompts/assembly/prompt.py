@@ -3,12 +3,13 @@
 Whoever needs a prompt comes here: the chat page and its preview, the API and the proxy.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from apps.prompts.assembly.conversation import History, Surroundings
-from apps.prompts.assembly.frame import Frame, PromptPart, frame_of
+from apps.chats.models import Character
+from apps.prompts.assembly.conversation import Contents, Frame, History, PromptPart, insert_slots, place
+from apps.prompts.assembly.frame import frame_of
 from apps.prompts.assembly.recalled import recall_for
 from apps.prompts.assembly.requests import PromptRequest
 from apps.prompts.assembly.states import holding_of, last_state, record_prompt
@@ -23,6 +24,8 @@ from apps.prompts.slots.definitions import EPISTEMIC
 from apps.prompts.slots.entries import FilledSlot
 from apps.prompts.turns import UserTurn, find_turn
 from apps.prompts.witnessing import speaker_or_default
+
+MACRO_FIELDS = ("system_prompt", "description", "personality", "scenario", "mes_example")  # of a character card
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,45 @@ class Prompt:
     def counted_messages(self) -> list[dict[str, str | int]]:
         messages = self.messages or []
         return [message | {"tokens": tokens} for message, tokens in zip(messages, self.tokens, strict=True)]
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What stands around what is remembered: the frame, and the conversation, of which as much as there is room for.
+
+    The macros of memory are not replaced in the ``frame`` yet.
+    """
+
+    request: PromptRequest
+    speaker: Character | None
+    frame: Frame
+    history: History
+
+    def with_memory(self, slots: Sequence[FilledSlot], settings: PromptSettings) -> Contents:
+        """Return what stands in the prompt: the slots, and as much of the conversation as they and the frame leave.
+
+        Raise Invalid if the newest message doesn't fit.
+        """
+        request, count = self.request, self.request.count
+        placed = place(slots, settings, self._texts_with_macros(), count)
+        frame = self.frame.with_memory(placed.macros, count)
+        rest = request.room - frame.tokens - sum(item.tokens for item in placed.slots)
+        history = self.history.within(rest) if request.shows_history else []
+        messages = frame.around(insert_slots(placed.slots, history), history)
+        return Contents(
+            placed,
+            frame,
+            history,
+            messages,
+            tokens=[count(message["content"]) for message in messages],
+            remembered=insert_slots(placed.slots, []) if request.reply else messages,
+        )
+
+    def _texts_with_macros(self) -> Iterable[str]:
+        """Return the texts in which macros of memory may stand. A client with its own card looks at that itself."""
+        fields = MACRO_FIELDS if self.speaker and self.request.sent_ids is None else ()
+        own = (getattr(self.speaker, name) for name in fields)
+        return [*own, *self.request.texts, *(part.text for part in self.frame.parts)]
 
 
 def assemble(request: PromptRequest) -> Prompt:

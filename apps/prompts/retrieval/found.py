@@ -18,7 +18,6 @@ from apps.memories.trigger_words import trigger_words, words_said
 from apps.prompts.reasons import names_in, reasons
 from apps.prompts.retrieval.choices import Choice, Wanted, choose, similarity_to
 from apps.prompts.retrieval.excerpts import excerpt_around
-from apps.prompts.retrieval.related import Related
 from apps.prompts.slots.blocks import one_line
 from apps.prompts.slots.definitions import LONG_TERM, SESSION, TRIGGERED
 from apps.prompts.slots.entries import MESSAGES_TIER, Entry
@@ -62,27 +61,31 @@ class ChosenMemory:
     always: bool
 
 
-def found_entries(turn: UserTurn, character: Character | None, related: Related) -> dict[str, list[Entry]]:
-    """Return the entries of what was found, by slot name.
+def found_entries(
+    turn: UserTurn,
+    character: Character | None,
+    results: Sequence[SearchResult],
+    vectors: QueryVectors,
+    near: Collection[UUID],
+) -> dict[str, list[Entry]]:
+    """Return the entries of what was found, by slot name. The arguments are as in ``Related``.
 
     Related to the turn are the passages, and those of the memories that the search or a trigger word found, best first.
     Some of the memories may stand in slots of their own, too, which say them already: of long-term ones, those that
     always do.
     """
-    results = {result.id: result for result in related.results if result.memory}
-    memories = chosen_memories(
-        turn, (LONG_TERM.name, SESSION.name), character, list(results), related.vectors, related.near
-    )
+    by_id = {result.id: result for result in results if result.memory}
+    memories = chosen_memories(turn, (LONG_TERM.name, SESSION.name), character, list(by_id), vectors, near)
     always = {chosen.id for rows in memories.values() for chosen in rows if chosen.always}
     entries = {
         # Of two with the same priority, the newer one is kept.
         name: [
-            _memory_entry(turn, chosen, results.get(chosen.id), chosen.priority + number * 1e-9)
+            _memory_entry(turn, chosen, by_id.get(chosen.id), chosen.priority + number * 1e-9)
             for number, chosen in enumerate(rows)
         ]
         for name, rows in memories.items()
     }
-    passages = [_passage_entry(turn, result.message, result) for result in related.results if result.message]
+    passages = [_passage_entry(turn, result.message, result) for result in results if result.message]
     found = [replace(entry, priority=entry.score) for rows in entries.values() for entry in rows if entry.triggered]
     return {
         LONG_TERM.name: [entry for entry in entries[LONG_TERM.name] if entry.id in always],

@@ -8,13 +8,12 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from sentencex import segment
 
-from apps.chats.models import Character
+from apps.chats.models import Character, Chat, Swipe
 from apps.chats.queries.keys import ChatKeys, keys_of
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.memories.models import VersionedText
-from apps.memories.queries.texts import versions_in
+from apps.memories.queries.texts import current_version, versions_in
 from apps.prompts.reasons import ALWAYS, REPAIRS
-from apps.prompts.repair_notes import pending_note
 from apps.prompts.slots.blocks import one_line
 from apps.prompts.slots.entries import Entry
 from apps.prompts.turns import UserTurn
@@ -94,6 +93,20 @@ def repair_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
     if turn.chat.is_group and (not note.parts.get("for_all") or view.unheard([note.source.pk])):
         return []
     return [Entry(note.pk, "repair", "note", one_line(note.text), 1.0, 0.0, REPAIRS, note.source_id)]
+
+
+def pending_note(chat: Chat) -> VersionedText | None:
+    """Return the note that the next prompt of the chat holds, or None.
+
+    A note is answered by any reply written after it, whoever wrote it: also by another version of a reply.
+    """
+    note = current_version(chat, VersionedText.Kind.REPAIR)
+    if note is None or note.source is None:
+        return None
+    replies = Swipe.objects.for_owner(chat.owner_id).filter(
+        message__chat=chat, message__is_user=False, message__is_system=False
+    )
+    return None if replies.filter(created_at__gt=note.created_at).exists() else note
 
 
 def _has_witnessed(turn: UserTurn, character: Character | None, version: VersionedText) -> bool:

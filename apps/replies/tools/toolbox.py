@@ -17,7 +17,7 @@ from apps.llm.models import Connection
 from apps.memories.quotations import quotation
 from apps.prompts.operations import store_lookups
 from apps.prompts.retrieval.excerpts import excerpt_around
-from apps.prompts.retrieval.related import search_related
+from apps.prompts.retrieval.service import search_related
 from apps.prompts.settings.stores import settings_of
 from apps.prompts.slots.blocks import one_line
 from apps.prompts.turns import UserTurn, turn_from_message, visible_messages
