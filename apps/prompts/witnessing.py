@@ -64,12 +64,9 @@ class Viewpoint:
         """Return the ids of those memories that are the character's own or, of the session, were witnessed by them."""
         if self.ids is None or not memory_ids:
             return set(memory_ids)
-        is_known = is_known_to(self.member.character_id if self.member else None, self.ids)
-        return set(
-            Memory.objects.for_owner(self.chat.owner_id)
-            .filter(is_known, pk__in=memory_ids)
-            .values_list("pk", flat=True)
-        )
+        condition = is_known_to(self.member.character_id if self.member else None, self.ids)
+        rows = Memory.objects.for_owner(self.chat.owner_id).filter(condition, pk__in=memory_ids)
+        return set(rows.values_list("pk", flat=True))
 
     def unheard(self, message_ids: Collection[UUID | None]) -> set[UUID]:
         """Return the ids of those messages of the chat that the character did not witness."""

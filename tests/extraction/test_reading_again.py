@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from apps.chats.models import Chat
 from apps.chats.operations import add_participant, append_messages
 from apps.extraction.memories.lines import candidates_from
-from apps.extraction.memories.proposals import compare_with_known, outcome_of
+from apps.extraction.memories.proposals import compare_with_known, outcome_of_proposals
 from apps.extraction.models import ExtractionRun
 from apps.extraction.settings.stores import settings_of
 from apps.extraction.steps.asking import Asker
@@ -55,7 +55,7 @@ def read(chat: Chat, said: Sequence[str], tier: str) -> Counter[str]:
     turns = {message.index: message for message in chat.messages.with_swipes().order_by("index")}
     reply = "\n".join(f"[{kind}:2:permanent] {text}" for text in said)
     proposals = compare_with_known(context, turns, tier, candidates_from(context, turns, tier, reply))
-    counts = outcome_of(context, proposals, None).write()
+    counts = outcome_of_proposals(context, proposals, None).write()
     ExtractionRun.objects.for_owner(chat.owner_id).filter(pk=run.pk).update(state=ExtractionRun.State.SUCCEEDED)
     return counts
 

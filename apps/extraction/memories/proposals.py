@@ -58,7 +58,7 @@ class Proposals:
 def remember(context: Context, turns: Mapping[int, Message], tier: str, reply: str) -> StageOutcome:
     """Return the outcome of a reply that is about the memories of one tier alone."""
     proposals = compare_with_known(context, turns, tier, candidates_from(context, turns, tier, reply))
-    return outcome_of(context, proposals, pair_questions.ask_about(context, proposals.uncertain_pairs))
+    return outcome_of_proposals(context, proposals, pair_questions.ask_about(context, proposals.uncertain_pairs))
 
 
 def compare_with_known(
@@ -121,7 +121,9 @@ def _neighbours(
     ]
 
 
-def outcome_of(context: Context, proposals: Proposals, answers: Mapping[Pair, Relation] | None) -> StageOutcome:
+def outcome_of_proposals(
+    context: Context, proposals: Proposals, answers: Mapping[Pair, Relation] | None
+) -> StageOutcome:
     """Return the outcome of a tier's proposals; ``answers`` are a model's, None if none is connected."""
     verdicts = judge(proposals.compared, answers=answers, compare=pair_questions.comparison_for(context))
     if context.has_model:

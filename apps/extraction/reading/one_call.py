@@ -11,7 +11,7 @@ from apps.common.text_languages import ENGLISH_NAMES, MAX_CHARACTERS, language_o
 from apps.english.words import content_words
 from apps.extraction.memories import consolidation, plain
 from apps.extraction.memories.lines import candidates_from
-from apps.extraction.memories.proposals import Proposals, compare_with_known, outcome_of
+from apps.extraction.memories.proposals import Proposals, compare_with_known, outcome_of_proposals
 from apps.extraction.progress import window_key
 from apps.extraction.prompts import examples
 from apps.extraction.prompts.rendering import join_blocks
@@ -60,7 +60,7 @@ def run(context: Context, window: Window) -> StageOutcome:
             found.append((own, compare_with_known(own, window.turns, tier.name, candidates)))
             due += consolidation.due_entries(own, tier.name)
     answers = review.ask(context, [proposals for _, proposals in found], due, check)
-    outcomes = [outcome_of(own, proposals, answers.relations) for own, proposals in found]
+    outcomes = [outcome_of_proposals(own, proposals, answers.relations) for own, proposals in found]
     outcomes += [(tier.from_reading or tier.run)(context, window) for tier in tiers if not tier.has_memories]
     asked = {form.name for form in forms}
     unasked = [line for name, text in reply.texts.items() if name not in asked for line in text.split("\n")]

@@ -60,15 +60,15 @@ def ask(
     except Refused as failure:
         # What the model refuses to read may be in a group or in the newest reply: ask about the pairs alone.
         alone = pair_questions.ask_about(context, pairs) if groups or check else {}
-        considered = consolidation.outcome_of(context, [], groups, [failure.detail])
+        considered = consolidation.outcome_of_merges(context, [], groups, [failure.detail])
         return Answers(alone or {}, [considered])
     divided = divide_review(reply)
     texts = divided.texts
     merges, unused = consolidation.merges_from(texts.get("consolidate", ""), entries, groups)
-    outcomes = [consolidation.outcome_of(context, merges, groups, unused)]
+    outcomes = [consolidation.outcome_of_merges(context, merges, groups, unused)]
     context.unused += divided.unused
     if check:
-        outcomes.append(continuity.outcome_of(context, check, texts.get("continuity", "NONE")))
+        outcomes.append(continuity.outcome_of_check(context, check, texts.get("continuity", "NONE")))
     return Answers(pair_questions.answers_from(context, texts.get("pairs", ""), pairs), outcomes)
 
 

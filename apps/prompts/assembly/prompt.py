@@ -19,7 +19,7 @@ from apps.prompts.lorebooks.lorebook import Lore
 from apps.prompts.models import PromptState, Recall
 from apps.prompts.operations import record_lore
 from apps.prompts.settings.schema import PromptSettings
-from apps.prompts.settings.stores import settings_of
+from apps.prompts.settings.stores import prompt_settings_of
 from apps.prompts.slots.definitions import EPISTEMIC
 from apps.prompts.slots.entries import FilledSlot
 from apps.prompts.turns import UserTurn, find_turn
@@ -212,7 +212,7 @@ def _plan(around: Surroundings, turn: UserTurn, settings: PromptSettings, state:
 
 def _settings_for(request: PromptRequest) -> PromptSettings:
     """Return the settings of the prompt. What the character hides is not told to who writes for the user."""
-    settings = request.settings or settings_of(request.chat)
+    settings = request.settings or prompt_settings_of(request.chat)
     if not (request.reply and request.reply.for_user):
         return settings
     slot = replace(settings.slots[EPISTEMIC.name], enabled=False)

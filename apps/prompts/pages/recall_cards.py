@@ -22,7 +22,7 @@ from apps.prompts.filling.plan import slot_plan_for
 from apps.prompts.models import Recall
 from apps.prompts.pages.recall_bodies import RecallBody
 from apps.prompts.queries import awaits_recall, has_later_turn, is_outdated, recalls_of_messages
-from apps.prompts.settings.stores import settings_of
+from apps.prompts.settings.stores import prompt_settings_of
 from apps.prompts.slots.blocks import unused_slots
 from apps.prompts.slots.definitions import RECALLED
 from apps.prompts.slots.entries import MESSAGES_TIER
@@ -172,7 +172,7 @@ def text_size(chat: Chat, recall: Recall, text: str) -> TextSize:
     The text that the recall has is as long as its card says.
     """
     context_tokens = reply_context(chat)
-    settings = settings_of(chat)
+    settings = prompt_settings_of(chat)
     plan = slot_plan_for(chat, chat.character, recall.sent_message.mes, settings, context_tokens)
     budgets = plan.budgets_for({})
     budget = sum(budgets[slot.name] for slot in RECALLED if plan.slots[slot.name].enabled)
