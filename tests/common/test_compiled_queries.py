@@ -57,11 +57,10 @@ def bob() -> User:
 def test_the_version_of_django_is_the_one_that_compiled_queries_were_read_against() -> None:
     version = "Django {}.{}".format(*django.VERSION)
     assert f"Read against {version}," in str(compiled_queries.__doc__), (
-        f"This is {version}. Before its name stands in the docstring of compiled_queries.py, check there, by the source "
-        "of QuerySet._clone, Query.get_compiler, SQLCompiler.execute_sql and SQLCompiler.as_sql, that a queryset still "
-        "compiles its query at each evaluation, that a compiler keeps after as_sql all that it makes rows of, that only "
-        "as_sql refuses select_for_update without a transaction, and that _with_query copies each attribute that "
-        "_clone copies and the queries use."
+        f"This is {version}. Check in its QuerySet._clone, Query.get_compiler, SQLCompiler.execute_sql and as_sql that "
+        "a queryset still compiles its query at each evaluation, that a compiler keeps after as_sql all that rows are "
+        "made of, that only as_sql refuses select_for_update without a transaction, and that _with_query copies what "
+        "_clone does; then write the version into the docstring of compiled_queries.py."
     )
 
 
