@@ -11,6 +11,7 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.chats.models import Chat, Message
 from apps.chats.operations import add_participant, append_messages, branch_chat, create_chat, delete_chat
+from apps.common.database.named_parameters import ids_of
 from apps.extraction.settings.stores import change_settings
 from apps.memories.api.exports import memory_export
 from apps.memories.models import Inheritance, Memory
@@ -18,6 +19,7 @@ from apps.memories.models.memory import IS_VISIBLE, IS_VISIBLE_SQL
 from apps.memories.operations.memories import delete_memory, link_sources, set_text
 from apps.memories.operations.superseding import supersede
 from apps.memories.queries.memory_book import MemoryBook
+from apps.memories.recallable import EXCEPTIONS_SQL, RECALLABLE_SQL, recallable
 from apps.memories.verdicts import neighbours
 from apps.memories.verdicts.neighbours import ComparisonScope, find_neighbours, neighbours_by_words
 from apps.memories.witnesses import NOBODY
@@ -341,3 +343,16 @@ def test_the_condition_of_the_indexes_is_one_for_the_orm_and_for_statements(db: 
     by_sql = set(rows.extra(where=[IS_VISIBLE_SQL]).values_list("pk", flat=True))
     assert by_orm == by_sql
     assert 0 < len(by_orm) < rows.count()
+
+
+def test_the_conditions_in_sql_lack_no_memory_that_a_prompt_may_tell(world: World) -> None:
+    for name, tier in product(READ, Memory.Tier):
+        chat = world.chats[name]
+        last = chat.message_count - 1
+        of_chat = {"owner": chat.owner_id, "chat": chat.pk, "story": chat.story, "character": chat.character_id}
+        lists = [f"SELECT id FROM memories_memory WHERE {RECALLABLE_SQL[tier]}", *EXCEPTIONS_SQL[tier]]
+        sql = " UNION ".join(f"({rows})" for rows in lists)
+        told = recallable(chat, tier, chat.character_id, None).known_at(chat, last)
+        met = told.filter(pk__in=ids_of(sql, **of_chat, witness=None, index=last, scene_end=-1))
+        assert set(met) == set(told), (name, tier)
+        assert tier == Memory.Tier.SESSION or told, name
