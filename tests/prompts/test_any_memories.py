@@ -10,7 +10,7 @@ from apps.chats.macros import macros_in, resolve_macros
 from apps.common.problems import Invalid
 from apps.llm.tokens import count_tokens
 from apps.prompts.assembly.conversation import place
-from apps.prompts.filling.budgets import adapted_budgets, divided
+from apps.prompts.filling.budgets import budget_steps
 from apps.prompts.filling.fill import filled_slot, fit_in_order, fit_related
 from apps.prompts.filling.plan import SlotPlan as Plan
 from apps.prompts.settings.schema import MAX_TEMPLATE_LENGTH, resolve, validate
@@ -38,16 +38,16 @@ documents = st.fixed_dictionaries(
     {"mode": st.sampled_from(["simple", "advanced", "unified", "macros"]), "force_macros": st.booleans()},
     optional={f"{slot.name}_budget": st.integers(0, 120) for slot in ALL_SLOTS}
     | {f"{slot.name}_template": templates for slot in ALL_SLOTS if slot.name != "unified"}
-    | {f"{slot.name}_position": st.sampled_from(["in_prompt", "in_chat"]) for slot in ALL_SLOTS},
+    | {f"{slot.name}_position": st.sampled_from(["in_prompt", "in_chat"]) for slot in ALL_SLOTS}
+    | {"unified_budget": st.integers(0, 400), "total_budget": st.integers(100, 400), "adaptive": st.booleans()},
 )
 
 
 def plan_of(document, context_tokens=None):
     settings = resolve([document])
-    budgets = {name: settings.slots[name].budget for name in NAMES}
-    budgets |= divided(200) if settings.mode == "simple" else {}
+    budgets = budget_steps(settings, "action", {})[-1].budgets
     names = {"char": "Mira {{entries}}", "user": "Alice"}
-    return settings, Plan(settings.slots, adapted_budgets("action", budgets), names, count_tokens, context_tokens)
+    return settings, Plan(settings.slots, budgets, names, count_tokens, context_tokens)
 
 
 def slots_of_entries(plan, fitted, budgets):

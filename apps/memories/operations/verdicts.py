@@ -82,8 +82,8 @@ def write_verdicts(batch: VerdictBatch) -> Counter[str]:
     touched: set[UUID] = set()
     created: dict[int, UUID] = {}  # ids of new memories by the number of the verdict
     repeated = [one.target for one in batch.verdicts if one.outcome == Outcome.RECONFIRMED]
-    rows = Memory.objects.for_owner(batch.chat.owner_id).filter(pk__in=repeated, deleted_at=None)
-    retired = set(rows.filter(state=Memory.State.RETIRED).values_list("pk", flat=True))
+    rows = Memory.objects.for_owner(batch.chat.owner_id).as_in(batch.chat).filter(pk__in=repeated, deleted_at=None)
+    retired = set(rows.filter(state_here=Memory.State.RETIRED).values_list("pk", flat=True))
     for number, verdict in enumerate(batch.verdicts):
         counts[verdict.outcome] += 1
         if verdict.outcome in (Outcome.PASSED, Outcome.SUPERSEDED):

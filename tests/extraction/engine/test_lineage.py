@@ -224,6 +224,20 @@ def test_the_former_fact_returns_when_the_message_of_a_replacement_that_a_person
     assert memory(owner, ROME).deleted_at is not None
 
 
+def test_a_branch_confirms_what_it_inherited_also_where_the_parent_has_lost_it(
+    owner: User, server: ScriptedServer
+) -> None:
+    chat = tell(owner, "Hello.", f"FACT(2): {OWL}", "Good.", "Good.")
+    read(chat, **LONG_TERM)
+    append(chat, f"FACT(2): {OWL}", "Good.", is_user=True)
+    branch = branch_of(chat, 5)
+    changed(chat, delete, 1)
+    read(branch, **LONG_TERM)
+    inherited = Inheritance.objects.for_owner(owner).get(chat=branch)
+    assert seen(branch) == [OWL]
+    assert len(inherited.message_ids) == 2
+
+
 def test_a_memory_confirmed_in_a_group_goes_when_both_texts_have_gone(owner: User) -> None:
     chat = told(owner, OWL, 2021)
     group = create_chat(owner, title="Group", user_name="Alice")
