@@ -107,14 +107,12 @@ def chosen_memories(
     These are the ones of highest priority up to the cap of the tier, those that a trigger word recalls, and those with
     an id in ``required``. ``vectors`` are those of the turn's text, ``near`` the ids of memories that are near to it.
     """
-    # Nearly every memory has the names of the character and the persona, which say nothing about the turn.
-    names = trigger_words(f"{turn.chat.user_name} {character.name if character else ''}")
-    wanted = Wanted([word for word in words_said(turn.text) if word not in names], vectors, required, near)
+    wanted = Wanted(_triggers_in(turn, character), vectors, required, near)
     reads = {tier: partial(choose, turn, tier, character, wanted) for tier in tiers}
     chosen: dict[str, list[Choice]] = dict(zip(reads, read_concurrently(*reads.values()), strict=True))
     ids = [choice.id for choices in chosen.values() for choice in choices]
     rows = {row.pk: row for row in ROWS.rows(turn.owner_id, ids, vectors.model, vectors.whole)}
-    named, sources = _by_memory(NAMES.rows(ids)), _by_memory(SOURCES.rows(ids))
+    names, sources = _by_memory(NAMES.rows(ids)), _by_memory(SOURCES.rows(ids))
     return {
         tier: [
             ChosenMemory(
@@ -124,7 +122,7 @@ def chosen_memories(
                 text=row.text,
                 pinned=row.pinned,
                 by_person=row.pinned or bool(row.edited_by),
-                names=[name for (name,) in named[row.pk]],
+                names=[name for (name,) in names[row.pk]],
                 sources=[SourceMessage(*source) for source in sources[row.pk]],
                 similarity=row.similarity,
                 priority=choice.priority,
@@ -136,6 +134,15 @@ def chosen_memories(
         ]
         for tier, choices in chosen.items()
     }
+
+
+def _triggers_in(turn: UserTurn, character: Character | None) -> list[str]:
+    """Return the words of the turn that can recall memories.
+
+    The names of the character and the persona can't: nearly every memory has them, and they say nothing about the turn.
+    """
+    names = trigger_words(f"{turn.chat.user_name} {character.name if character else ''}")
+    return [word for word in words_said(turn.text) if word not in names]
 
 
 def _by_memory(rows: Iterable[tuple[Any, ...]]) -> dict[UUID, list[tuple[Any, ...]]]:
