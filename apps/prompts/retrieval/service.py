@@ -114,14 +114,19 @@ def search_related(
     hits = list(filter(_has_part_of, hits)) if is_asked else _above_thresholds(found.method, hits)
     active = _active_ids_before(turn, [hit.id for hit in hits if hit.is_memory])
     hits = [hit for hit in hits if hit.id in active or not hit.is_memory]
-    if not turn.chat.is_group:
-        # In a group, the rows tell who witnessed them. Else those that are not used need not be loaded.
-        hits = _best(hits, MAX_MEMORIES, MAX_MESSAGES)
-    loaded = load(turn.owner_id, hits, turn.text, with_history=False)
-    known = view.known_of([result.id for result in loaded if result.memory])
-    memories = [result for result in loaded if result.memory and result.id in known][:MAX_MEMORIES]
-    messages = [result for result in loaded if result.message and view.has_heard(result.message)][:MAX_MESSAGES]
+    if turn.chat.is_group:
+        loaded = _witnessed(view, load(turn.owner_id, hits, turn.text, with_history=False))  # the rows tell by whom
+    else:
+        loaded = load(turn.owner_id, _best(hits, MAX_MEMORIES, MAX_MESSAGES), turn.text, with_history=False)
+    memories = [result for result in loaded if result.memory][:MAX_MEMORIES]
+    messages = [result for result in loaded if result.message][:MAX_MESSAGES]
     return Related(found.method, memories + messages, found.vectors, near)
+
+
+def _witnessed(view: Viewpoint, results: Sequence[SearchResult]) -> list[SearchResult]:
+    """Return the results that a member of a group may be told."""
+    known = view.known_of([result.id for result in results if result.memory])
+    return [result for result in results if (view.has_heard(result.message) if result.message else result.id in known)]
 
 
 def _active_ids_before(turn: UserTurn, memory_ids: Collection[UUID]) -> set[UUID]:
