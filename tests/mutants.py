@@ -40,7 +40,7 @@ SUITES = {
     "apps/extraction/progress.py": "tests/extraction/test_progress.py tests/extraction/test_runs.py",
     "apps/extraction/memories/outcomes.py": "tests/extraction/test_reading_again.py tests/extraction/test_pipeline.py",
     "apps/extraction/memories/proposals.py": "tests/extraction/test_reading_again.py tests/extraction/test_pipeline.py",
-    "apps/prompts/filling/fitting.py": "tests/prompts/test_budgets.py",
+    "apps/prompts/filling/fill.py": "tests/prompts/test_budgets.py tests/prompts/test_any_memories.py",
     "apps/llm/http/addresses.py": "tests/llm/test_addresses.py",
     "apps/memories/operations/invalidation.py": "tests/memories/test_inherited_invalidation.py"
     " tests/memories/test_changed_texts.py tests/extraction/engine/test_changes.py",

@@ -203,7 +203,7 @@ def enqueue_dispatch(event: ChatChanged) -> None:
     current_app.send_task(DISPATCH_TASK, kwargs=vars(event), **options)
 
 
-def fingerprint_of(kind: str, guard: Guard, parts: Iterable[Any] = ()) -> str:
+def fingerprint_of_write(kind: str, guard: Guard, parts: Iterable[Any] = ()) -> str:
     """Return the hexadecimal SHA-256 of a write: its kind, its writer, the state it names, and its ``parts``.
 
     ``parts`` are dataclasses or JSON values.

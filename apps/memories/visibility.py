@@ -18,8 +18,8 @@ What a reader is shown is decided in this order:
 5. **To whom.** In a group, what the character witnessed (``witnesses``), and nothing that is kept from it
    (``secrets``). Models are told nothing that is ``hidden``, as all is that moderators have ``withheld``.
 
-Whoever reads memories narrows a ``MemoryQuerySet``; statements in SQL begin with one, too, by ``named_sql``.
-What the branches of a story say twice or apart is told by ``other_branches``.
+Whoever reads memories narrows a ``MemoryQuerySet``; statements in SQL begin with one, too, by ``named_sql``. Which of
+them a prompt may tell is told by ``recallable``, also in SQL, what branches of a story say apart by ``other_branches``.
 """
 
 from collections.abc import Sequence

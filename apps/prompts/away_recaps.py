@@ -23,7 +23,7 @@ from apps.memories.models import Memory
 from apps.memories.queries.memories import active_memories
 from apps.memories.queries.scenes import finished_scenes
 from apps.prompts.models import AwayRecap
-from apps.prompts.settings.stores import settings_of
+from apps.prompts.settings.stores import prompt_settings_of
 from apps.prompts.slots.blocks import one_line
 
 MAX_SCENES, MAX_MEMORIES = 3, 6
@@ -145,7 +145,7 @@ def _recaps(chat: Chat) -> QuerySet[AwayRecap]:
 
 
 def _was_away(chat: Chat) -> bool:
-    hours = settings_of(chat).recap_hours
+    hours = prompt_settings_of(chat).recap_hours
     return hours > 0 and timezone.now() - _last_activity(chat) >= dt.timedelta(hours=hours)
 
 

@@ -18,10 +18,10 @@ from apps.chats.signals import ChatChanged
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.problems import Conflict, Invalid, Missing
 from apps.common.scoping import Owner
-from apps.prompts.filling.fill import plan_for
+from apps.prompts.filling.plan import slot_plan_for
 from apps.prompts.models import Recall, is_for
 from apps.prompts.retrieval.service import retrieve
-from apps.prompts.settings.stores import settings_of
+from apps.prompts.settings.stores import prompt_settings_of
 from apps.prompts.signals import recall_changed
 from apps.prompts.turns import UserTurn, text_hash, turn_from_message
 from apps.prompts.witnessing import speaker_or_default
@@ -62,7 +62,7 @@ def recall_turn(chat: Chat, message: Message, *, overwrite: bool = False) -> Rec
         raise Invalid(gettext("Only a message of the user has a recall."))
     turn = turn_from_message(chat, message)
     character = speaker_or_default(chat, None)
-    plan = plan_for(chat, character, turn.turn_class, settings_of(chat))
+    plan = slot_plan_for(chat, character, turn.text, prompt_settings_of(chat))
     return store_recall(turn, retrieve(turn, character, plan).recall, overwrite=overwrite)
 
 

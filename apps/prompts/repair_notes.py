@@ -11,26 +11,11 @@ from django.template.loader import get_template
 from django.utils.translation import gettext
 
 from apps.chats.locking import lock_chat
-from apps.chats.models import Chat, Message, Swipe
+from apps.chats.models import Chat, Message
 from apps.common.problems import Missing
 from apps.common.scoping import Owner
-from apps.memories.models import VersionedText
 from apps.memories.operations.layer_entries import retire_entry
-from apps.memories.queries.texts import current_version
-
-
-def pending_note(chat: Chat) -> VersionedText | None:
-    """Return the note that the next prompt of the chat holds, or None.
-
-    A note is answered by any reply written after it, whoever wrote it: also by another version of a reply.
-    """
-    note = current_version(chat, VersionedText.Kind.REPAIR)
-    if note is None or note.source is None:
-        return None
-    replies = Swipe.objects.for_owner(chat.owner_id).filter(
-        message__chat=chat, message__is_user=False, message__is_system=False
-    )
-    return None if replies.filter(created_at__gt=note.created_at).exists() else note
+from apps.prompts.retrieval.texts import pending_note
 
 
 @transaction.atomic

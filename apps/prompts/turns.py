@@ -19,7 +19,6 @@ from apps.extraction.settings.stores import settings_of
 from apps.memories.models import Knowledge
 from apps.memories.queries.knowledge import KNOWLEDGE
 from apps.memories.queries.scenes import last_scene_end
-from apps.prompts.slots.turn_class import classify
 from apps.prompts.witnessing import Viewpoint
 
 BATCH_SIZE = 200
@@ -45,11 +44,6 @@ class UserTurn:
     @property
     def owner_id(self) -> UUID:
         return self.chat.owner_id
-
-    @cached_property
-    def turn_class(self) -> str:
-        """Return the class of the turn, told by its words once."""
-        return classify(self.text)
 
     @cached_property
     def memory_settings(self) -> Settings:

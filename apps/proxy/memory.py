@@ -12,7 +12,7 @@ from apps.chats.models import Character, Chat, Participant
 from apps.chats.operations import character_of_participant
 from apps.llm.models import Connection
 from apps.llm.tokens import token_counter
-from apps.prompts.assembly.placement import insert_slots
+from apps.prompts.assembly.conversation import insert_slots
 from apps.prompts.assembly.prompt import assemble
 from apps.prompts.assembly.requests import PromptRequest
 from apps.prompts.filling.budgets import context_with_room

@@ -10,6 +10,7 @@ from uuid import UUID
 import numpy as np
 import structlog
 from django.utils import timezone
+from pgvector import Vector
 
 from apps.chats.models import Message
 from apps.chats.queries.keys import keys_of_id
@@ -102,6 +103,11 @@ class QueryVectors:
 
     model: str = ""
     rows: Sequence[np.ndarray] = ()
+
+    @property
+    def whole(self) -> str | None:
+        """Return the vector of the whole text as the database reads it, or None without one."""
+        return Vector(self.rows[0]).to_text() if self.rows else None
 
 
 NO_VECTORS = QueryVectors()

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
+import django
 import pytest
 from django.db import NotSupportedError, connection, connections, transaction
 from django.test.utils import CaptureQueriesContext
@@ -12,6 +13,7 @@ from apps.accounts.models import User
 from apps.chats.locking import LOCKED_CHAT
 from apps.chats.models import Chat
 from apps.chats.operations import create_chat
+from apps.common.database import compiled_queries
 from apps.common.database.compiled_queries import CompiledQuery, prepared_cursor
 from apps.common.database.errors import is_rolled_back
 from tests.contract.conftest import client_of
@@ -50,6 +52,16 @@ def alice() -> User:
 @pytest.fixture
 def bob() -> User:
     return User.objects.create_user("bob@example.com")
+
+
+def test_the_version_of_django_is_the_one_that_compiled_queries_were_read_against() -> None:
+    version = "Django {}.{}".format(*django.VERSION)
+    assert f"Read against {version}," in str(compiled_queries.__doc__), (
+        f"This is {version}. Check in its QuerySet._clone, Query.get_compiler, SQLCompiler.execute_sql and as_sql that "
+        "a queryset still compiles its query at each evaluation, that a compiler keeps after as_sql all that rows are "
+        "made of, that only as_sql refuses select_for_update without a transaction, and that _with_query copies what "
+        "_clone does; then write the version into the docstring of compiled_queries.py."
+    )
 
 
 def test_rows_are_those_of_the_queryset(alice: User):

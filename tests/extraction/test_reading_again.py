@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from apps.chats.models import Chat
 from apps.chats.operations import add_participant, append_messages
 from apps.extraction.memories.lines import candidates_from
-from apps.extraction.memories.outcomes import outcome_of
+from apps.extraction.memories.outcomes import outcome_of_proposals
 from apps.extraction.memories.proposals import propose
 from apps.extraction.models import ExtractionRun
 from apps.extraction.settings.stores import settings_of
@@ -57,7 +57,7 @@ def read(chat: Chat, said: Sequence[str], tier: str) -> Counter[str]:
     turns = {message.index: message for message in chat.messages.with_swipes().order_by("index")}
     reply = "\n".join(f"[{kind}:2:permanent] {text}" for text in said)
     proposals = propose(context, turns, tier, reply)
-    counts = sum((write() for write in outcome_of(context, proposals, None).writes), Counter[str]())
+    counts = sum((write() for write in outcome_of_proposals(context, proposals, None).writes), Counter[str]())
     ExtractionRun.objects.for_owner(chat.owner_id).filter(pk=run.pk).update(state=ExtractionRun.State.SUCCEEDED)
     return counts
 

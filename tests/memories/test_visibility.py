@@ -11,6 +11,7 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.chats.models import Chat, Message
 from apps.chats.operations import add_participant, append_messages, branch_chat, create_chat, delete_chat
+from apps.common.database.named_parameters import ids_of
 from apps.extraction.settings.stores import change_settings
 from apps.memories.api.exports import memory_export
 from apps.memories.models import Inheritance, Memory
@@ -18,10 +19,11 @@ from apps.memories.models.memory import IS_VISIBLE, IS_VISIBLE_SQL
 from apps.memories.operations.memories import delete_memory, link_sources, set_text
 from apps.memories.operations.superseding import supersede
 from apps.memories.queries.memory_book import MemoryBook
+from apps.memories.recallable import EXCEPTIONS_SQL, RECALLABLE_SQL, recallable
 from apps.memories.verdicts import neighbours
 from apps.memories.verdicts.neighbours import ComparisonScope, find_neighbours, neighbours_by_words
 from apps.memories.witnesses import NOBODY
-from apps.prompts.retrieval.active import active_memories
+from apps.prompts.retrieval.found import chosen_memories
 from apps.prompts.turns import UserTurn
 from apps.prompts.witnessing import Viewpoint
 from apps.search.service import SearchQuery, search
@@ -193,10 +195,10 @@ def in_search(world: World, chat: Chat) -> set[str]:
 def in_prompt(world: World, chat: Chat) -> set[str]:
     turn = UserTurn(chat, "Where is the lantern?", chat.message_count, None)
     every = Memory.objects.for_owner(world.owner).values_list("pk", flat=True)
-    chosen = active_memories(turn, TIERS, chat.character, list(every))
+    chosen = chosen_memories(turn, TIERS, chat.character, list(every))
     # Without a limit, what is found through the lists of candidates is the same.
     change_settings(world.owner, {"long_term_cap": 200, "session_cap": 200})
-    again = active_memories(UserTurn(chat, turn.text, turn.index, None), TIERS, chat.character, ())
+    again = chosen_memories(UserTurn(chat, turn.text, turn.index, None), TIERS, chat.character, ())
     assert {each.id for rows in again.values() for each in rows} == {
         each.id for rows in chosen.values() for each in rows
     }
@@ -281,7 +283,7 @@ def test_every_reader_sees_the_same_at_a_message(db: None) -> None:
             answer = client_of(owner).get("/api/v1/memories/", {"chat": chat.pk, "at": at}).json()["results"]
             every = list(Memory.objects.for_owner(owner).values_list("pk", flat=True))
             turn = UserTurn(chat, "Where is the lantern?", at + 1, None)
-            told = active_memories(turn, TIERS, chat.character, every)
+            told = chosen_memories(turn, TIERS, chat.character, every)
             assert {memory.text for memory in book.active(book.memories(), at)} & NAMES == known
             assert {row["text"] for row in answer} & NAMES == known
             assert {memory.text for memories in told.values() for memory in memories} & NAMES == known
@@ -326,7 +328,7 @@ def test_every_reader_tells_a_member_of_a_group_the_same(db: None) -> None:
         expected_ = {name for name, *_, told in KNOWN_IN_GROUP if who in told}
         view = Viewpoint(group, character)
         turn = UserTurn(group, "Where is the lantern?", group.message_count, None)
-        told = active_memories(turn, TIERS, character, list(ids))
+        told = chosen_memories(turn, TIERS, character, list(ids))
         query = SearchQuery("lantern", group.pk, character and character.pk, tiers=TIERS, witness=view.ids)
         assert {ids[memory.id] for memories in told.values() for memory in memories} == expected_
         assert {ids[result.id] for result in search(owner, query).results} == expected_
@@ -343,3 +345,16 @@ def test_the_condition_of_the_indexes_is_one_for_the_orm_and_for_statements(db: 
     by_sql = set(rows.extra(where=[IS_VISIBLE_SQL]).values_list("pk", flat=True))
     assert by_orm == by_sql
     assert 0 < len(by_orm) < rows.count()
+
+
+def test_the_conditions_in_sql_lack_no_memory_that_a_prompt_may_tell(world: World) -> None:
+    for name, tier in product(READ, Memory.Tier):
+        chat = world.chats[name]
+        last = chat.message_count - 1
+        of_chat = {"owner": chat.owner_id, "chat": chat.pk, "story": chat.story, "character": chat.character_id}
+        lists = [f"SELECT id FROM memories_memory WHERE {RECALLABLE_SQL[tier]}", *EXCEPTIONS_SQL[tier]]
+        sql = " UNION ".join(f"({rows})" for rows in lists)
+        told = recallable(chat, tier, chat.character_id, None).known_at(chat, last)
+        met = told.filter(pk__in=ids_of(sql, **of_chat, witness=None, index=last, scene_end=-1))
+        assert set(met) == set(told), (name, tier)
+        assert tier == Memory.Tier.SESSION or told, name

@@ -15,10 +15,10 @@ from apps.chats.operations import add_participant, append_messages, branch_chat
 from apps.extraction.settings.stores import settings_of
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Inheritance, Memory, Supersession
+from apps.memories.recallable import recallable
 from apps.prompts.retrieval import choices
 from apps.prompts.retrieval import choices as candidates
 from apps.prompts.retrieval.choices import Wanted, choose
-from apps.prompts.retrieval.known import memories_of_tier
 from apps.prompts.turns import UserTurn, turn_from_message
 from apps.prompts.witnessing import Viewpoint
 from apps.search.service import QueryVectors
@@ -54,7 +54,8 @@ def best_of_all(turn, tier, character, wanted):
 
     Without vectors, no memory is nearer than another.
     """
-    rows = memories_of_tier(turn, tier, character).known_at(turn.chat, turn.index - 1)
+    witness = Viewpoint(turn.chat, character).ids
+    rows = recallable(turn.chat, tier, character and character.pk, witness).known_at(turn.chat, turn.index - 1)
     known = rows.annotate(place=F("begins_index"), sureness=F("confidence_here"))
 
     def is_in_scene(memory):
@@ -241,9 +242,9 @@ def test_a_word_that_many_memories_have_brings_the_nearest_of_them(tier, chat):
     turn = turn_from_message(chat, of_message(chat, 30))
     wanted = Wanted(words=["key"], vectors=QueryVectors(embedder.model, list(embedder.embed([turn.text]))))
     assert nearest.pk in {choice.id for choice in choose(turn, tier, chat.character, wanted)}
-    statement = candidates.candidates_sql(turn, tier, Viewpoint(chat, chat.character), wanted, share=CAP)
+    statement = candidates.candidates_sql(turn, tier, Viewpoint(chat, chat.character), wanted)
     with connection.cursor() as cursor:
-        cursor.execute(*statement)
+        cursor.execute(statement.sql, statement.params)
         assert len(cursor.fetchall()) <= 2 * candidates.LIST_LENGTH
 
 
@@ -253,7 +254,7 @@ def test_candidates_are_of_the_owner_alone(chat):
     theirs = make_memory(other, "Theirs.", tier="session")
     Inheritance.objects.create(owner_id=other.owner_id, chat=chat, memory=theirs)
     turn = turn_from_message(chat, of_message(chat, 30))
-    statement = candidates.candidates_sql(turn, "session", Viewpoint(chat, chat.character), Wanted(), share=CAP)
+    statement = candidates.candidates_sql(turn, "session", Viewpoint(chat, chat.character), Wanted())
     with connection.cursor() as cursor:
-        cursor.execute(*statement)
+        cursor.execute(statement.sql, statement.params)
         assert cursor.fetchall() == []

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from apps.chats.macros import macros_in, resolve_macros
 from apps.common.problems import Invalid
 from apps.llm.tokens import count_tokens
-from apps.prompts.assembly.placement import place
+from apps.prompts.assembly.conversation import place
 from apps.prompts.filling.budgets import budget_steps
-from apps.prompts.filling.fill import SlotPlan as Plan
 from apps.prompts.filling.fill import filled_slot, fit_in_order, fit_related
+from apps.prompts.filling.plan import SlotPlan as Plan
 from apps.prompts.settings.schema import MAX_TEMPLATE_LENGTH, resolve, validate
 from apps.prompts.slots.definitions import ALL_SLOTS, ENTRIES, MACROS, RECALLED, SLOTS, UNIFIED_ORDER
 from apps.prompts.slots.entries import Entry

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.llm.tokens import count_tokens
-from apps.prompts.filling.fitting import fit
+from apps.prompts.filling.fill import fit
 from apps.prompts.slots.blocks import render_block
 from apps.prompts.slots.definitions import LONG_TERM
 

@@ -9,11 +9,11 @@ from apps.chats.models import Message
 from apps.chats.operations import append_messages
 from apps.llm.models import Connection
 from apps.memories.models import Entity, MemorySource
+from apps.prompts.filling.fill import MAX_LEFT_OUT
 from apps.prompts.models import Recall
 from apps.prompts.operations import recall_turn
 from apps.prompts.pages.recall_bodies import body_of
 from apps.prompts.pages.recall_cards import recall_panel
-from apps.prompts.retrieval.service import MAX_LEFT_OUT
 from apps.prompts.settings.stores import INJECTION_SETTINGS
 from apps.prompts.slots.definitions import RECALLED
 from apps.prompts.turns import text_hash

@@ -11,11 +11,10 @@ from apps.chats.languages import catalogue_of
 from apps.chats.models import Character, Chat
 from apps.memories.models import Knowledge
 from apps.memories.operations.entities import get_or_create_entity
-from apps.prompts.filling.fill import plan_for
-from apps.prompts.settings.stores import INJECTION_SETTINGS, settings_of
+from apps.prompts.filling.plan import slot_plan_for
+from apps.prompts.settings.stores import INJECTION_SETTINGS, prompt_settings_of
 from apps.prompts.slots.blocks import blocks_of_text
 from apps.prompts.slots.definitions import IN_CHAT, LONG_TERM
-from apps.prompts.slots.turn_class import classify
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 from tests.prompts.requests import assemble, assemble_whole
 
@@ -101,8 +100,8 @@ def test_a_template_of_the_person_s_own_stays(owner: User, mira: Character) -> N
 
 @pytest.mark.parametrize("heading", ["Known from earlier conversations:", "Aus früheren Gesprächen bekannt:"])
 def test_a_recall_that_was_made_in_another_language_is_divided(owner: User, mira: Character, heading: str) -> None:
-    plan = plan_for(make_chat(owner, *TURNS, character=mira), mira, classify("Hm."), settings_of(make_chat(owner)))
-    for slots in (plan.slots, settings_of(make_chat(owner)).slots):
+    plan = slot_plan_for(make_chat(owner, *TURNS, character=mira), mira, "Hm.", prompt_settings_of(make_chat(owner)))
+    for slots in (plan.slots, prompt_settings_of(make_chat(owner)).slots):
         blocks = blocks_of_text(slots, plan.names, f"{heading}\n- Alice hat einen Hund.")
         assert list(blocks) == [LONG_TERM.name]
     assert plan.slots["session"].position == IN_CHAT

@@ -13,7 +13,7 @@ from apps.llm.embeddings import get_embedder
 from apps.memories.models import Arc, Memory, VersionedText
 from apps.memories.operations.texts import NewVersion, write_version
 from apps.prompts.models import Recall
-from apps.prompts.retrieval.related import search_related
+from apps.prompts.retrieval.service import search_related
 from apps.prompts.turns import find_turn
 from apps.search.indexing import index_messages
 from apps.text.lexemes import Lexemes

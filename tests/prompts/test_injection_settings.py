@@ -7,7 +7,7 @@ import pytest
 from apps.chats.operations import merge_characters
 from apps.common.problems import Invalid
 from apps.prompts.settings.schema import SETTINGS, resolve, validate
-from apps.prompts.settings.stores import INJECTION_SETTINGS, settings_of
+from apps.prompts.settings.stores import INJECTION_SETTINGS, prompt_settings_of
 from apps.prompts.slots.definitions import ALL_SLOTS
 from tests.factories import make_character
 from tests.lanes import sampled
@@ -105,4 +105,4 @@ def test_a_merged_character_brings_its_settings(alice, chat):
     other = make_character(alice, "Mirabel")
     INJECTION_SETTINGS.change(alice, {"canon_budget": 7}, character=other)
     merge_characters(other, chat.character)
-    assert settings_of(chat).slots["canon"].budget == 7
+    assert prompt_settings_of(chat).slots["canon"].budget == 7

@@ -12,13 +12,13 @@ from apps.llm.operations import create_connection, use_for
 from apps.memories.models import Arc, Memory
 from apps.prompts import operations
 from apps.prompts.assembly.recalled import current_entries
-from apps.prompts.filling.fill import plan_for
+from apps.prompts.filling.plan import slot_plan_for
 from apps.prompts.models import Recall
 from apps.prompts.operations import ensure_recall, recall_appended_turn, recall_turn, store_recall
+from apps.prompts.retrieval import found as found_entries
 from apps.prompts.retrieval import service
-from apps.prompts.retrieval.related import Related
-from apps.prompts.retrieval.service import retrieve
-from apps.prompts.settings.stores import settings_of
+from apps.prompts.retrieval.service import Related, retrieve
+from apps.prompts.settings.stores import prompt_settings_of
 from apps.prompts.turns import text_hash, turn_from_message
 from tests.factories import parsed
 from tests.llm.scripted_server import ScriptedServer
@@ -46,7 +46,7 @@ def break_embedder(monkeypatch):
 
 def find_nothing(monkeypatch):
     monkeypatch.setattr(service, "search_related", lambda *args: Related())
-    monkeypatch.setattr(service, "active_memories", lambda turn, tiers, *args: {tier: [] for tier in tiers})
+    monkeypatch.setattr(found_entries, "chosen_memories", lambda turn, tiers, *args: {tier: [] for tier in tiers})
 
 
 # A search that finds nothing, or fails
@@ -200,7 +200,7 @@ def test_a_card_deleted_just_after_sending_stays_deleted(api, alice, chat, turn,
 def test_a_card_deleted_during_a_search_stays_deleted(chat, turn):
     recall = recall_turn(chat, turn)
     found = turn_from_message(chat, turn)
-    result = retrieve(found, chat.character, plan_for(chat, chat.character, "dialogue", settings_of(chat)))
+    result = retrieve(found, chat.character, slot_plan_for(chat, chat.character, found.text, prompt_settings_of(chat)))
     operations.delete_recall(recall)
     assert store_recall(found, result.recall).deleted
 
@@ -231,7 +231,7 @@ def test_an_edit_that_commits_during_a_search_is_kept(chat, turn):
     """The search's result waits for the row that the edit has locked."""
     recall = recall_turn(chat, turn)
     found = turn_from_message(chat, turn)
-    result = retrieve(found, chat.character, plan_for(chat, chat.character, "dialogue", settings_of(chat)))
+    result = retrieve(found, chat.character, slot_plan_for(chat, chat.character, found.text, prompt_settings_of(chat)))
     stored = []
 
     def store():

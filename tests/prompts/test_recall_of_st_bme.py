@@ -11,8 +11,8 @@ from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.models import Entity, Memory
 from apps.prompts.assembly import recalled as assembly
 from apps.prompts.models import Recall
-from apps.prompts.retrieval import service
-from apps.prompts.retrieval.related import Related
+from apps.prompts.retrieval import found, service
+from apps.prompts.retrieval.service import Related
 from apps.prompts.turns import find_turn
 from tests.factories import make_chat, parsed
 
@@ -59,7 +59,7 @@ def test_a_fresh_recall_goes_before_the_stored_one_and_without_either_nothing_is
         monkeypatch.setattr(assembly, "retrieve", fail)
     elif fresh == "empty":
         monkeypatch.setattr(service, "search_related", lambda *args: Related())
-        monkeypatch.setattr(service, "active_memories", lambda turn, tiers, *args: {tier: [] for tier in tiers})
+        monkeypatch.setattr(found, "chosen_memories", lambda turn, tiers, *args: {tier: [] for tier in tiers})
     reply = prompt(api, chat)
     assert (reply["recall"] or {}).get("source") == source
     assert any(slot["text"] for slot in reply["slots"]) == (source is not None)

@@ -7,7 +7,7 @@ import pytest
 from apps.accounts.models import User
 from apps.chats.models import Message
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
-from apps.prompts.retrieval.related import SEARCH_LIMIT, VISIBLE_MESSAGES, search_related
+from apps.prompts.retrieval.service import SEARCH_LIMIT, VISIBLE_MESSAGES, search_related
 from apps.prompts.turns import find_turn
 from apps.search import scan, service
 from apps.search.indexing import index_messages

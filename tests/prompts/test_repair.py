@@ -11,7 +11,7 @@ from apps.chats.models import Message
 from apps.chats.operations import Patch, append_messages, patch_messages
 from apps.memories.models import VersionedText
 from apps.memories.operations.texts import NewVersion, write_version
-from apps.prompts.repair_notes import pending_note
+from apps.prompts.retrieval.texts import pending_note
 from tests.factories import parsed
 
 HTMX = {"HTTP_HX_REQUEST": "true"}

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from apps.prompts.models import PromptState
 from apps.prompts.pages.settings_forms import REASONS
-from apps.prompts.settings.stores import INJECTION_SETTINGS, settings_of, settings_of_owner
+from apps.prompts.settings.stores import INJECTION_SETTINGS, prompt_settings_of, prompt_settings_of_owner
 from tests.factories import UserFactory
 from tests.prompts.requests import assemble
 
@@ -28,18 +28,18 @@ def test_a_user_changes_and_resets_settings(browser, alice):
     page = reverse("prompts:settings")
     assert browser.get(page).status_code == 200
     assert browser.post(page, {"mode": "simple", "total_budget": "900", "adaptive": "off"}).status_code == 302
-    settings = settings_of_owner(alice)
+    settings = prompt_settings_of_owner(alice)
     assert (settings.mode, settings.total_budget, settings.adaptive) == ("simple", 900, False)
     browser.post(page, {"mode": "simple", "initial-mode": "simple", "reset": "mode"})
-    assert settings_of_owner(alice).mode == "advanced"
-    assert settings_of_owner(alice).total_budget == 900
+    assert prompt_settings_of_owner(alice).mode == "advanced"
+    assert prompt_settings_of_owner(alice).total_budget == 900
 
 
 def test_a_template_is_saved_with_plain_line_breaks(browser, chat):
     page = reverse("prompts:character-settings", args=[chat.character_id])
     assert browser.get(page).status_code == 200
     browser.post(page, {"arcs_template": "Threads:\r\n{{entries}}"})
-    assert settings_of(chat).slots["arcs"].template == "Threads:\n{{entries}}"
+    assert prompt_settings_of(chat).slots["arcs"].template == "Threads:\n{{entries}}"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from apps.chats.operations import append_messages
 from apps.extraction.settings.stores import change_settings
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory
-from apps.prompts.assembly.states import record
+from apps.prompts.assembly.states import record_statistics
 from apps.prompts.filling.statistics import demands_of
 from apps.prompts.models import PromptState, SlotStatistics
 from apps.prompts.operations import edit_recall
@@ -131,7 +131,7 @@ def test_two_prompts_at_once_lose_no_demand(chat):
     def write(demand):
         barrier.wait()
         for number in range(10):
-            record(chat, [FilledSlot(LONG_TERM, "", 0, demand - number, 0, 500)])
+            record_statistics(chat, [FilledSlot(LONG_TERM, "", 0, demand - number, 0, 500)])
         connection.close()
 
     threads = [threading.Thread(target=write, args=(100 * number,)) for number in range(1, 5)]

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.prompts.filling.budgets import adapted_budgets
-from apps.prompts.slots.turn_class import classify
+from apps.prompts.filling.budgets import adapted_budgets, classify
 from tests.durations import takes_at_most
 
 

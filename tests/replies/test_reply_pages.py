@@ -14,7 +14,7 @@ from apps.common.scoping import system_scope
 from apps.llm.queries import generation_connection
 from apps.prompts.models import SlotStatistics
 from apps.prompts.operations import edit_recall, ensure_recall
-from apps.prompts.settings.stores import settings_of
+from apps.prompts.settings.stores import prompt_settings_of
 from apps.replies import running
 from apps.replies.models import Generation
 from apps.replies.operations import UNCHECKED, request_generation, settle, update_fields
@@ -228,7 +228,7 @@ def test_pages_and_the_call_have_the_same_numbers_of_memory(site, chat, connect)
     request_generation(chat.owner_id, chat.pk, mode="reply")
     run_last()
     called = SlotStatistics.objects.for_owner(chat.owner_id).get(chat=chat, slot="long_term")
-    assert 0 < called.tokens <= called.budget < settings_of(chat).slots["long_term"].budget
+    assert 0 < called.tokens <= called.budget < prompt_settings_of(chat).slots["long_term"].budget
     for page in pages:
         total = page.context["prompt"].memory if "connection" in page.context else page.context["prompt"]
         assert f"{total.total_tokens:,} tokens of memory in the next prompt" in page.content.decode()

@@ -14,7 +14,7 @@ from apps.chats.locking import (
     Guard,
     IntegrityConflict,
     find_repeated_change,
-    fingerprint_of,
+    fingerprint_of_write,
     lock_chat,
     messages_of_change,
     record_change,
@@ -51,7 +51,7 @@ def append_messages(
     IntegrityConflict, Missing, QuotaExceeded.
     """
     chat = lock_chat(owner, chat_id, guard)
-    fingerprint = fingerprint_of(ChatChange.Kind.APPEND, guard, parsed)
+    fingerprint = fingerprint_of_write(ChatChange.Kind.APPEND, guard, parsed)
     if repeated := find_repeated_change(chat, guard, fingerprint):
         count("loci_messages_deduplicated_total", len(parsed))
         return AppendResult(chat, messages_of_change(chat, repeated), deduplicated=len(parsed))

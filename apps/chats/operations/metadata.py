@@ -12,7 +12,7 @@ from apps.chats.locking import (
     IntegrityConflict,
     PatchConflict,
     find_repeated_change,
-    fingerprint_of,
+    fingerprint_of_write,
     lock_chat,
     record_change,
 )
@@ -44,7 +44,7 @@ def patch_metadata(owner: Owner, chat_id: UUID, patch: DocumentPatch, guard: Gua
     """
     chat = lock_chat(owner, chat_id, guard)
     guard.require_integrity()
-    fingerprint = fingerprint_of(ChatChange.Kind.METADATA, guard, [patch])
+    fingerprint = fingerprint_of_write(ChatChange.Kind.METADATA, guard, [patch])
     if find_repeated_change(chat, guard, fingerprint):
         return MetadataPatchResult(chat, applied=False)
     if guard.is_stale(chat):

@@ -13,7 +13,7 @@ from apps.chats.locking import (
     IntegrityConflict,
     PatchConflict,
     find_repeated_change,
-    fingerprint_of,
+    fingerprint_of_write,
     lock_chat,
     messages_of_change,
     record_change,
@@ -197,7 +197,7 @@ def patch_messages(owner: Owner, chat_id: UUID, patches: Sequence[Patch], guard:
     """
     chat = lock_chat(owner, chat_id, guard)
     guard.require_integrity()
-    fingerprint = fingerprint_of(ChatChange.Kind.PATCH, guard, patches)
+    fingerprint = fingerprint_of_write(ChatChange.Kind.PATCH, guard, patches)
     if repeated := find_repeated_change(chat, guard, fingerprint):
         return PatchResult(chat, messages_of_change(chat, repeated), skipped=len(patches))
     if guard.is_stale(chat):

@@ -15,7 +15,7 @@ from apps.chats.locking import (
     IntegrityConflict,
     PatchConflict,
     find_repeated_change,
-    fingerprint_of,
+    fingerprint_of_write,
     lock_chat,
     messages_of_change,
     record_change,
@@ -114,7 +114,7 @@ def can_undo(chat: Chat, change: ChatChange) -> bool:
 
 
 def _fingerprint(guard: Guard) -> str:
-    return fingerprint_of(ChatChange.Kind.UNDO, guard)
+    return fingerprint_of_write(ChatChange.Kind.UNDO, guard)
 
 
 def _find_repeated_undo(chat: Chat, guard: Guard) -> UndoResult | None:

@@ -2,6 +2,10 @@
 
 The server prepares them: it parses and plans each once for a connection. With querysets that are built for each call
 instead, alternating in one run, a prompt took 1.4 to 1.6 times as long, an edit of a message 1.46 and an append 1.15.
+
+Read against Django 5.2, whose internals it takes for granted: a queryset compiles its query at each evaluation, by
+``Query.get_compiler`` and ``SQLCompiler.as_sql``, which alone refuses a lock outside a transaction; a compiler that has
+done so keeps what the rows are made of; and all else of a queryset is in the attributes that ``_with_query`` copies.
 """
 
 import re

@@ -2,13 +2,12 @@
 
 import re
 from typing import Any
-from uuid import UUID
 
 from django.db import models
 from django.db.models.expressions import RawSQL
 
 
-def ids_of(sql: str, **parameters: UUID) -> RawSQL:
+def ids_of(sql: str, **parameters: Any) -> RawSQL:
     """Return a statement with named parameters for lookups such as ``pk__in``."""
     values = [parameters[name] for name in re.findall(r"%\((\w+)\)s", sql)]
     return RawSQL(re.sub(r"%\(\w+\)s", "%s", sql), values)  # noqa: S611 - composed of our own constants

@@ -54,10 +54,10 @@ def run(context: Context, tier: str) -> StageOutcome:
         found, lines = merges_from(reply, entries, [entries])
         merges += found
         unused += lines
-    return outcome_of(context, merges, groups, unused)
+    return outcome_of_merges(context, merges, groups, unused)
 
 
-def outcome_of(
+def outcome_of_merges(
     context: Context, merges: Sequence[Merge], groups: Sequence[Sequence[Memory]], unused: Sequence[str]
 ) -> StageOutcome:
     """Return the outcome of asking for merges of groups of entries."""

@@ -29,10 +29,12 @@ UNRELATED = Comparison(superseded=0, duplicate=0, passed=1)
 def remember(context: Context, turns: Mapping[int, Message], tier: str, reply: str) -> StageOutcome:
     """Return the outcome of a reply that is about the memories of one tier alone."""
     proposals = propose(context, turns, tier, reply)
-    return outcome_of(context, proposals, ask_about(context, proposals.compared.uncertain_pairs))
+    return outcome_of_proposals(context, proposals, ask_about(context, proposals.compared.uncertain_pairs))
 
 
-def outcome_of(context: Context, proposals: Proposals, answers: Mapping[Pair, Relation] | None) -> StageOutcome:
+def outcome_of_proposals(
+    context: Context, proposals: Proposals, answers: Mapping[Pair, Relation] | None
+) -> StageOutcome:
     """Return the outcome of a tier's proposals; ``answers`` are a model's, None if none is connected."""
     settings, tier = context.settings, proposals.tier
     verdicts = judge(proposals.compared, answers=answers, compare=comparison_for(context))

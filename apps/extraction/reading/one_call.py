@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.chats.models import Character, Message
 from apps.extraction.memories import consolidation, pair_questions, plain
-from apps.extraction.memories.outcomes import outcome_of
+from apps.extraction.memories.outcomes import outcome_of_proposals
 from apps.extraction.memories.proposals import Proposals, propose
 from apps.extraction.progress import window_key
 from apps.extraction.prompts import examples
@@ -64,7 +64,7 @@ def run(context: Context, window: Window) -> StageOutcome:
             found.append((own, propose(own, window.turns, tier.name, replies[tier.name], witnessed)))
             due += consolidation.due_entries(own, tier.name)
     answers = _review(context, [proposals for _, proposals in found], due, check)
-    outcomes = [outcome_of(own, proposals, answers.relations) for own, proposals in found]
+    outcomes = [outcome_of_proposals(own, proposals, answers.relations) for own, proposals in found]
     outcomes += [(tier.from_reading or tier.run)(context, window) for tier in tiers if not tier.has_memories]
     asked = {form.name for form in forms}
     unasked = [line for name, text in reply.texts.items() if name not in asked for line in text.split("\n")]
@@ -170,15 +170,15 @@ def _review(
     except Refused as failure:
         # What the model refuses to read may be in a group or in the newest reply: ask about the pairs alone.
         alone = pair_questions.ask_about(context, pairs) if groups or check else {}
-        considered = consolidation.outcome_of(context, [], groups, [failure.detail])
+        considered = consolidation.outcome_of_merges(context, [], groups, [failure.detail])
         return _Answers(alone or {}, [considered])
     divided = divide_review(reply)
     texts = divided.texts
     merges, unused = consolidation.merges_from(texts.get("consolidate", ""), entries, groups)
-    outcomes = [consolidation.outcome_of(context, merges, groups, unused)]
+    outcomes = [consolidation.outcome_of_merges(context, merges, groups, unused)]
     context.notes.unused += divided.unused
     if check:
-        outcomes.append(continuity.outcome_of(context, check, texts.get("continuity", "NONE")))
+        outcomes.append(continuity.outcome_of_check(context, check, texts.get("continuity", "NONE")))
     return _Answers(pair_questions.answers_from(context, texts.get("pairs", ""), pairs), outcomes)
 
 

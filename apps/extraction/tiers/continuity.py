@@ -74,7 +74,7 @@ def run(context: Context, window: Window) -> StageOutcome:
     if check is None:
         return NO_OUTCOME
     context.notes.also_read.append(check.reply)
-    return outcome_of(context, check, context.ask("continuity", check.material))
+    return outcome_of_check(context, check, context.ask("continuity", check.material))
 
 
 def due_check(context: Context, max_tokens: float = math.inf) -> ReplyCheck | None:
@@ -102,7 +102,7 @@ def _within(facts: Sequence[str], max_tokens: float) -> list[str]:
     return kept
 
 
-def outcome_of(context: Context, check: ReplyCheck, answer: str) -> StageOutcome:
+def outcome_of_check(context: Context, check: ReplyCheck, answer: str) -> StageOutcome:
     """Return the outcome of a check from the model's answer."""
     parsed = parse_contradictions(answer)
     numbered = dict(enumerate(check.facts, 1))

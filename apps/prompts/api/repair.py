@@ -10,7 +10,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats.queries import access_chat
-from apps.prompts.repair_notes import cancel_note, pending_note
+from apps.prompts.repair_notes import cancel_note
+from apps.prompts.retrieval.texts import pending_note
 
 
 class RepairSerializer(serializers.Serializer[Any]):

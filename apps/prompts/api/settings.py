@@ -5,7 +5,7 @@ from typing import Any
 from apps.chats.models import Character, Chat
 from apps.extraction.api.setting_views import OfCharacter, OfChat, SettingsView, described
 from apps.prompts.settings.schema import SETTINGS
-from apps.prompts.settings.stores import INJECTION_SETTINGS, settings_of, settings_of_owner
+from apps.prompts.settings.stores import INJECTION_SETTINGS, prompt_settings_of, prompt_settings_of_owner
 
 
 @described("InjectionSettings", SETTINGS)
@@ -15,7 +15,7 @@ class InjectionSettingsView(SettingsView):
     store = INJECTION_SETTINGS
 
     def effective(self, character: Character | None = None, chat: Chat | None = None) -> dict[str, Any]:
-        settings = settings_of(chat) if chat else settings_of_owner(self.request.user, character)
+        settings = prompt_settings_of(chat) if chat else prompt_settings_of_owner(self.request.user, character)
         return settings.values()
 
 

@@ -1,7 +1,7 @@
 """The frame of a whole prompt: what stands around memory and conversation, of card, persona, lorebooks and notes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -9,12 +9,13 @@ from typing import Any
 from django.utils.translation import gettext
 
 from apps.chats.languages import in_language_of_chat
-from apps.chats.macros import Draws, resolve_card_text, resolve_choices, resolve_in_order
+from apps.chats.macros import Draws, resolve_card_text, resolve_choices
 from apps.chats.models import Character, Chat
 from apps.chats.queries import lorebooks_in
 from apps.common.problems import Invalid
+from apps.prompts.assembly.conversation import Frame, PromptPart, part_of
 from apps.prompts.assembly.requests import PromptRequest, Reply
-from apps.prompts.filling.fitting import CountFunction
+from apps.prompts.filling.plan import CountFunction
 from apps.prompts.lorebooks.lore_entries import LoreSetting
 from apps.prompts.lorebooks.lorebook import (
     LORE_AFTER,
@@ -37,7 +38,6 @@ DEFAULT_SYSTEM_PROMPT = (
     "Write the next reply of {{char}} in a conversation with {{user}}. Stay in character and don't speak for {{user}}."
 )
 DEFAULT_DEPTH = 4  # messages that follow an author's note
-NO_LORE = Lore()
 
 
 @dataclass(frozen=True)
@@ -53,20 +53,6 @@ class CharacterTexts:
 
 
 CHARACTER_FIELDS = tuple(CharacterTexts.__dataclass_fields__)
-
-
-@dataclass(frozen=True)
-class PromptPart:
-    """A named text of a prompt with its role and its number of tokens."""
-
-    name: str
-    text: str
-    tokens: int
-    role: str = "system"
-
-    @property
-    def message(self) -> dict[str, str]:
-        return {"role": self.role, "content": self.text}
 
 
 @dataclass(frozen=True)
@@ -89,54 +75,12 @@ def note_of(metadata: Mapping[str, Any]) -> Note:
     return Note(text if isinstance(text, str) else "", depth)
 
 
-@dataclass(frozen=True)
-class Frame:
-    """The fixed parts of a prompt: before the conversation, within it at depths, and after it.
-
-    ``names`` are the values of the macros for names, ``lore`` the lorebook entries that were found.
-    """
-
-    opening: Sequence[PromptPart] = ()
-    deep: Sequence[tuple[PromptPart, int]] = ()
-    closing: Sequence[PromptPart] = ()
-    names: Mapping[str, str] = field(default_factory=dict)
-    lore: Lore = NO_LORE
-
-    @property
-    def parts(self) -> list[PromptPart]:
-        return [*self.opening, *(part for part, _ in self.deep), *self.closing]
-
-    @property
-    def tokens(self) -> int:
-        return sum(part.tokens for part in self.parts)
-
-    def with_memory(self, macros: Mapping[str, str], count: CountFunction) -> "Frame":
-        """Return the frame with the macros of memory replaced, each where it stands first."""
-        texts = iter(resolve_in_order([part.text for part in self.parts], macros))
-
-        def resolved(part: PromptPart) -> PromptPart:
-            return _part(part.name, next(texts).strip(), count, part.role)
-
-        opening = [resolved(part) for part in self.opening]
-        deep = [(resolved(part), depth) for part, depth in self.deep]
-        return replace(self, opening=opening, deep=deep, closing=[resolved(part) for part in self.closing])
-
-    def around(self, conversation: list[dict[str, str]], history: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-        """Return the messages of the prompt. ``history`` are those of the conversation that were said in the chat."""
-        for part, depth in self.deep:
-            conversation = _with_part(conversation, history, part, depth)
-        opening, closing = ([part.message for part in parts if part.text] for parts in (self.opening, self.closing))
-        return [*opening, *conversation, *closing]
-
-
-def frame_of(request: PromptRequest, speaker: Character | None, count: CountFunction) -> Frame:
-    """Return what stands around memory and conversation in a prompt for a reply; nothing in another prompt.
+def frame_of(request: PromptRequest, reply: Reply, speaker: Character | None) -> Frame:
+    """Return what stands around memory and conversation in the prompt for a reply.
 
     Raise Invalid for a context that the card doesn't fit, or a character who isn't in the group.
     """
-    chat, reply = request.chat, request.reply
-    if reply is None:
-        return Frame()
+    chat, count = request.chat, request.count
     require_member(chat, request.character)
     draws = Draws(str(chat.pk), f"{chat.pk}:{chat.rev}")
     character = _texts_of_card(speaker, draws)
@@ -146,7 +90,7 @@ def frame_of(request: PromptRequest, speaker: Character | None, count: CountFunc
         for text in ((reply.preset.system_prompt, reply.preset.post_history_instructions) if reply.preset else ("", ""))
     )
     setting = LoreSetting(chat.names_for(speaker), draws, partial(count_replies, chat))
-    lore = _lore(request, speaker, count, setting)
+    lore = _lore(request, speaker, setting)
     default_prompt = IMPERSONATION_PROMPT if reply.for_user else DEFAULT_SYSTEM_PROMPT
     originals = _system_prompts(system_prompt, default_prompt, setting.names)
     with in_language_of_chat(chat):
@@ -156,9 +100,9 @@ def frame_of(request: PromptRequest, speaker: Character | None, count: CountFunc
         "instruction": resolve_card_text(reply.instruction, setting.names),
     }
     frame = Frame(
-        opening=[_part(name, text, count) for name, text in opening.items()],
+        opening=[part_of(name, text, count) for name, text in opening.items()],
         deep=_deep_parts(chat, lore, setting, count),
-        closing=[_part(name, text, count) for name, text in closing.items()],
+        closing=[part_of(name, text, count) for name, text in closing.items()],
         names=setting.names,
         lore=lore,
     )
@@ -192,7 +136,7 @@ def _others(chat: Chat, speaker: Character | None) -> list[str]:
     return [name for name in names if speaker is None or name != speaker.name]
 
 
-def _lore(request: PromptRequest, speaker: Character | None, count: CountFunction, setting: LoreSetting) -> Lore:
+def _lore(request: PromptRequest, speaker: Character | None, setting: LoreSetting) -> Lore:
     """Return what the lorebooks say about the recent messages that the speaker witnessed.
 
     Each message begins with its speaker's name, which may be a key.
@@ -203,13 +147,13 @@ def _lore(request: PromptRequest, speaker: Character | None, count: CountFunctio
     heard = spoken_turns_newest_first(request.chat, speaker, skipped=int(request.again))
     recent = [f"{message.name}: {message.mes}" for message in islice(heard, MAX_SCANNED_MESSAGES)]
     unsent = [f"{setting.names['user']}: {request.text}"] if request.text else []
-    return lore_of_books(books, [*unsent, *recent], request.room // LORE_SHARE, count, setting)
+    return lore_of_books(books, [*unsent, *recent], request.room // LORE_SHARE, request.count, setting)
 
 
 def _deep_parts(chat: Chat, lore: Lore, setting: LoreSetting, count: CountFunction) -> list[tuple[PromptPart, int]]:
     """Return what stands within the conversation: lore at its depths, and the author's note between its lore."""
     deep = [
-        (_part(LORE_AT_DEPTH, resolve_card_text(item.text, setting.names), count, item.role), item.depth)
+        (part_of(LORE_AT_DEPTH, resolve_card_text(item.text, setting.names), count, item.role), item.depth)
         for item in lore.at(LORE_AT_DEPTH)
     ]
     note = note_of(chat.metadata)
@@ -220,7 +164,7 @@ def _deep_parts(chat: Chat, lore: Lore, setting: LoreSetting, count: CountFuncti
     }
     for name, content in around_note.items():
         if text := resolve_card_text(content, setting.names).strip():
-            deep.append((_part(name, text, count), note.depth))
+            deep.append((part_of(name, text, count), note.depth))
     return deep
 
 
@@ -268,18 +212,3 @@ def _closing_text(character: CharacterTexts, instructions: str, values: Mapping[
 
 def _labelled(label: str, text: str) -> str:
     return f"{label}:\n{text}" if text.strip() else ""
-
-
-def _part(name: str, text: str, count: CountFunction, role: str = "system") -> PromptPart:
-    return PromptPart(name, text, count(text), role)
-
-
-def _with_part(
-    messages: list[dict[str, str]], history: Sequence[dict[str, str]], part: PromptPart, depth: int
-) -> list[dict[str, str]]:
-    """Return the messages with the part, if it has a text, before the last ``depth`` messages of the history."""
-    if not part.text:
-        return messages
-    following = history[-depth:] if depth else []
-    place = next((at for at, item in enumerate(messages) if following and item is following[0]), len(messages))
-    return [*messages[:place], part.message, *messages[place:]]

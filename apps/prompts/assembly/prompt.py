@@ -8,20 +8,18 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from apps.chats.models import Character
-from apps.prompts.assembly.frame import Frame, PromptPart, frame_of
-from apps.prompts.assembly.history import History
-from apps.prompts.assembly.placement import Placement, insert_slots, place
-from apps.prompts.assembly.recalled import Recalled, recall_for
+from apps.prompts.assembly.conversation import Contents, Frame, History, PromptPart, insert_slots, place
+from apps.prompts.assembly.frame import frame_of
+from apps.prompts.assembly.recalled import recall_for
 from apps.prompts.assembly.requests import PromptRequest
-from apps.prompts.assembly.states import Beginning, beginning_of, holding_of, last_state, record, store_state
+from apps.prompts.assembly.states import holding_of, last_state, record_prompt
 from apps.prompts.filling.budgets import BudgetStep, context_with_room
-from apps.prompts.filling.fill import SlotPlan, plan_for
-from apps.prompts.filling.fitting import CountFunction
+from apps.prompts.filling.plan import SlotPlan, slot_plan_for
 from apps.prompts.lorebooks.lorebook import Lore
 from apps.prompts.models import PromptState, Recall
 from apps.prompts.operations import record_lore
 from apps.prompts.settings.schema import PromptSettings
-from apps.prompts.settings.stores import settings_of
+from apps.prompts.settings.stores import prompt_settings_of
 from apps.prompts.slots.definitions import EPISTEMIC
 from apps.prompts.slots.entries import FilledSlot
 from apps.prompts.turns import UserTurn, find_turn
@@ -113,121 +111,36 @@ class Prompt:
         return [message | {"tokens": tokens} for message, tokens in zip(messages, self.tokens, strict=True)]
 
 
-def assemble(request: PromptRequest) -> Prompt:
-    """Return the prompt that is asked for, and store what was recalled for its turn.
-
-    Raise Invalid for a context that the newest message or the card doesn't fit, or, of a whole prompt, for a character
-    who isn't in the group.
-    """
-    basis = _basis_of(request)
-    plan = basis.plan()
-    recalled = recall_for(basis.turn, basis.speaker, plan, request)
-    contents = basis.contents(recalled.slots)
-    if request.leave_trace:
-        _leave_trace(basis, plan, recalled, contents)
-    memory = PromptMemory(
-        slots=contents.placed.slots,
-        recall=recalled.recall,
-        turn_class=basis.turn.turn_class,
-        macros=contents.placed.macros,
-        unified=contents.placed.unified,
-        stable_tokens=contents.stable_memory_tokens,
-        budget_steps=plan.steps,
-    )
-    return Prompt(
-        memory,
-        messages=contents.messages if basis.has_history else None,
-        tokens=contents.tokens,
-        history=contents.history,
-        frame=contents.frame,
-        stable_tokens=contents.stable_tokens,
-    )
-
-
 @dataclass(frozen=True)
-class _Contents:
-    """The messages of a prompt with their tokens: the slots, the history, and the frame with the macros of memory.
-
-    ``beginning`` compares them with the last prompt, of which the first ``stable_memory_tokens`` of what is remembered
-    are the same.
-    """
-
-    placed: Placement
-    frame: Frame
-    history: list[dict[str, str]]
-    messages: list[dict[str, str]]
-    tokens: list[int]
-    beginning: Beginning
-    stable_memory_tokens: int
-
-    @property
-    def stable_tokens(self) -> int:
-        """Return how many of the first tokens of the messages are as in the last prompt."""
-        if self.beginning.whole is None:
-            return self.stable_memory_tokens
-        return sum(self.tokens[: self.beginning.whole_unchanged])
-
-
-@dataclass(frozen=True)
-class _Basis:
-    """What a prompt is made from before anything is recalled for it.
+class Surroundings:
+    """What stands around what is remembered: the frame, and the conversation, of which as much as there is room for.
 
     The macros of memory are not replaced in the ``frame`` yet.
     """
 
     request: PromptRequest
     speaker: Character | None
-    settings: PromptSettings
     frame: Frame
-    turn: UserTurn
     history: History
-    state: PromptState
-    count: CountFunction
 
-    @property
-    def has_history(self) -> bool:
-        """Return whether the conversation stands in the prompt."""
-        return self.request.reply is not None or self.request.has_history
-
-    def plan(self) -> SlotPlan:
-        """Return the plan of the slots, which share with the conversation the room that the frame leaves."""
-        request, room = self.request, self.request.room - self.frame.tokens
-
-        def shown_beside(used: int) -> Collection[UUID]:
-            return self.history.ids_within(room - used) if self.has_history else request.sent_ids or ()
-
-        holding = holding_of(self.state, self.turn, self.settings)
-        context = room
-        if request.reply:
-            # The newest message goes before what is remembered: without it there is no prompt.
-            context = max(room - self.history.newest_tokens(), 1)
-        elif request.has_history:
-            context = context_with_room(room, room - self.history.newest_tokens())
-        plan = plan_for(request.chat, self.speaker, self.turn.turn_class, self.settings, context, self.count)
-        is_shown_known = self.has_history or request.sent_ids is not None
-        return replace(plan, holding=holding, shown=shown_beside if is_shown_known else None)
-
-    def contents(self, slots: Sequence[FilledSlot]) -> _Contents:
+    def with_memory(self, slots: Sequence[FilledSlot], settings: PromptSettings) -> Contents:
         """Return what stands in the prompt: the slots, and as much of the conversation as they and the frame leave.
 
         Raise Invalid if the newest message doesn't fit.
         """
-        placed = place(slots, self.settings, self._texts_with_macros(), self.count)
-        frame = self.frame.with_memory(placed.macros, self.count)
-        rest = self.request.room - frame.tokens - sum(item.tokens for item in placed.slots)
-        history = self.history.within(rest) if self.has_history else []
+        request, count = self.request, self.request.count
+        placed = place(slots, settings, self._texts_with_macros(), count)
+        frame = self.frame.with_memory(placed.macros, count)
+        rest = request.room - frame.tokens - sum(item.tokens for item in placed.slots)
+        history = self.history.within(rest) if request.shows_history else []
         messages = frame.around(insert_slots(placed.slots, history), history)
-        is_whole = self.request.reply is not None
-        remembered = insert_slots(placed.slots, []) if is_whole else messages
-        beginning = beginning_of(self.state, remembered, messages if is_whole else None, self.request.reader)
-        return _Contents(
+        return Contents(
             placed,
             frame,
             history,
             messages,
-            tokens=[self.count(message["content"]) for message in messages],
-            beginning=beginning,
-            stable_memory_tokens=sum(self.count(item["content"]) for item in remembered[: beginning.unchanged]),
+            tokens=[count(message["content"]) for message in messages],
+            remembered=insert_slots(placed.slots, []) if request.reply else messages,
         )
 
     def _texts_with_macros(self) -> Iterable[str]:
@@ -237,37 +150,70 @@ class _Basis:
         return [*own, *self.request.texts, *(part.text for part in self.frame.parts)]
 
 
-def _basis_of(request: PromptRequest) -> _Basis:
-    """Read what the prompt is made from. Raise Invalid for a card that doesn't fit, or who isn't in the group."""
-    chat = request.chat
+def assemble(request: PromptRequest) -> Prompt:
+    """Return the prompt that is asked for, and store what was recalled for its turn.
+
+    Raise Invalid for a context that the newest message or the card doesn't fit, or, of a whole prompt, for a character
+    who isn't in the group.
+    """
+    chat, count = request.chat, request.count
     speaker = speaker_or_default(chat, request.character)
-    count = request.count
-    frame = frame_of(request, speaker, count)
+    frame = frame_of(request, request.reply, speaker) if request.reply else Frame()
     turn = replace(find_turn(chat, request.text, speaker), is_previewed=not request.leave_trace)
-    return _Basis(
-        request,
-        speaker,
-        _settings_for(request),
-        frame,
-        turn,
-        History(turn, count, character=speaker, skipped=int(request.again)),
-        last_state(chat, speaker),
-        count,
+    around = Surroundings(request, speaker, frame, History(turn, count, character=speaker, skipped=int(request.again)))
+    settings, state = _settings_for(request), last_state(chat, speaker)
+    plan = _plan(around, turn, settings, state)
+    recalled = recall_for(turn, speaker, plan, request)
+    contents = around.with_memory(recalled.slots, settings)
+    beginning = record_prompt(state, contents, plan, recalled, request)
+    if request.leave_trace and request.reply:
+        record_lore(turn, [item.document for item in contents.frame.lore.texts])
+    stable_tokens = sum(count(message["content"]) for message in contents.remembered[: beginning.unchanged])
+    memory = PromptMemory(
+        slots=contents.placed.slots,
+        recall=recalled.recall,
+        turn_class=plan.turn_class,
+        macros=contents.placed.macros,
+        unified=contents.placed.unified,
+        stable_tokens=stable_tokens,
+        budget_steps=plan.steps,
+    )
+    return Prompt(
+        memory,
+        messages=contents.messages if request.shows_history else None,
+        tokens=contents.tokens,
+        history=contents.history,
+        frame=contents.frame,
+        stable_tokens=sum(contents.tokens[: beginning.whole_unchanged]) if request.reply else stable_tokens,
+    )
+
+
+def _plan(around: Surroundings, turn: UserTurn, settings: PromptSettings, state: PromptState) -> SlotPlan:
+    """Return the plan of the slots, which share with the conversation the room that the frame leaves."""
+    request, history, room = around.request, around.history, around.request.room - around.frame.tokens
+
+    def shown_beside(used: int) -> Collection[UUID]:
+        return history.ids_within(room - used) if request.shows_history else request.sent_ids or ()
+
+    context = room
+    if request.reply:
+        # The newest message goes before what is remembered: without it there is no prompt.
+        context = max(room - history.newest_tokens(), 1)
+    elif request.has_history:
+        context = context_with_room(room, room - history.newest_tokens())
+    plan = slot_plan_for(request.chat, around.speaker, turn.text, settings, context, request.count)
+    period, is_shown_known = settings.refresh_period, request.shows_history or request.sent_ids is not None
+    return replace(
+        plan,
+        holding=holding_of(state, turn, period) if period > 1 else None,
+        shown=shown_beside if is_shown_known else None,
     )
 
 
 def _settings_for(request: PromptRequest) -> PromptSettings:
     """Return the settings of the prompt. What the character hides is not told to who writes for the user."""
-    settings = request.settings or settings_of(request.chat)
+    settings = request.settings or prompt_settings_of(request.chat)
     if not (request.reply and request.reply.for_user):
         return settings
     slot = replace(settings.slots[EPISTEMIC.name], enabled=False)
     return replace(settings, slots={**settings.slots, EPISTEMIC.name: slot})
-
-
-def _leave_trace(basis: _Basis, plan: SlotPlan, recalled: Recalled, contents: _Contents) -> None:
-    """Store what later prompts are compared with and tuned to, and what of lorebooks the turn's prompt had."""
-    record(basis.request.chat, recalled.slots)
-    store_state(basis.state, contents.beginning, plan, recalled.fitted)
-    if basis.request.reply:
-        record_lore(basis.turn, [item.document for item in contents.frame.lore.texts])

@@ -17,13 +17,13 @@ from apps.common.database.compiled_queries import CompiledQuery
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.models import Memory
 from apps.memories.quotations import inside, quoted_speaker
+from apps.memories.recallable import is_current, recallable
 from apps.prompts.assembly.requests import PromptRequest
-from apps.prompts.filling.fill import SlotPlan
-from apps.prompts.filling.fitting import CountFunction, Fitted
+from apps.prompts.filling.fill import Fitted
+from apps.prompts.filling.plan import CountFunction, SlotPlan
 from apps.prompts.models import Recall, is_for
 from apps.prompts.operations import mark_reused, store_recall
 from apps.prompts.retrieval.excerpts import ELLIPSIS
-from apps.prompts.retrieval.known import is_current, memories_of_tier
 from apps.prompts.retrieval.service import retell, retrieve
 from apps.prompts.slots.blocks import join_blocks, one_line
 from apps.prompts.slots.definitions import LONG_TERM, RECALLED, SESSION, TRIGGERED
@@ -181,11 +181,12 @@ def current_entries(turn: UserTurn, character: Character | None, recall: Recall)
 def _current_memories(turn: UserTurn, character: Character | None, recall: Recall) -> dict[str, str]:
     """Return the texts of the recalled memories that may still be told, by id."""
     texts: dict[str, str] = {}
+    chat, witness = turn.chat, Viewpoint(turn.chat, character).ids
     for tier in (LONG_TERM.name, SESSION.name):
         items = [item for item in recall.memories if item["tier"] == tier]
         found = [item["id"] for item in items if item["triggered"]]
-        rows = memories_of_tier(turn, tier, character).known_at(turn.chat, turn.index - 1)
-        rows = rows.filter(Q(pk__in=found) | is_current(turn), pk__in=[item["id"] for item in items])
+        rows = recallable(chat, tier, character.pk if character else None, witness).known_at(chat, turn.index - 1)
+        rows = rows.filter(Q(pk__in=found) | is_current(turn.scene_end), pk__in=[item["id"] for item in items])
         texts |= {str(pk): one_line(text) for pk, text in rows.values_list("pk", "text")}
     return texts
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from apps.chats.models import Character, Chat
 from apps.chats.queries.replying import reply_model
 from apps.llm.tokens import token_counter
-from apps.prompts.filling.fitting import CountFunction
+from apps.prompts.filling.plan import CountFunction
 from apps.prompts.settings.schema import PromptSettings
 
 
@@ -58,6 +58,11 @@ class PromptRequest:
     again: bool = False
     leave_trace: bool = True
     model: str | None = None
+
+    @property
+    def shows_history(self) -> bool:
+        """Return whether the conversation stands in the prompt."""
+        return self.reply is not None or self.has_history
 
     @property
     def room(self) -> int:

@@ -15,10 +15,12 @@ from django.utils import timezone
 from apps.chats.models import Character, Chat
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.database.ids import uuid7
-from apps.prompts.filling.fill import SlotPlan
-from apps.prompts.filling.fitting import Fitted
+from apps.prompts.assembly.conversation import Contents
+from apps.prompts.assembly.recalled import Recalled
+from apps.prompts.assembly.requests import PromptRequest
+from apps.prompts.filling.fill import Fitted
+from apps.prompts.filling.plan import SlotPlan
 from apps.prompts.models import PromptState
-from apps.prompts.settings.schema import PromptSettings
 from apps.prompts.slots.entries import Entry, FilledSlot, Holding
 from apps.prompts.turns import UserTurn, visible_messages
 
@@ -28,9 +30,7 @@ MAX_COMPARED = 200  # messages
 def last_state(chat: Chat, character: Character | None) -> PromptState:
     """Return the state after the last prompt of a chat for a responding character, or an empty one."""
     state = STATE.first(chat.owner_id, chat.pk, character.pk if character else None)
-    state = state or PromptState(owner_id=chat.owner_id, chat=chat)
-    state.character = character
-    return state
+    return state or PromptState(owner_id=chat.owner_id, chat=chat, character=character)
 
 
 STATE = CompiledQuery(
@@ -70,12 +70,22 @@ def beginning_of(
     return Beginning(prefix, hashed, unchanged(state.prefix, prefix), unchanged(state.whole, hashed or []))
 
 
-def holding_of(state: PromptState, turn: UserTurn, settings: PromptSettings) -> Holding | None:
-    """Return what is held for the turn, or None if the settings refresh all blocks in each turn."""
-    if settings.refresh_period == 1:
-        return None
+def holding_of(state: PromptState, turn: UserTurn, period: int) -> Holding:
+    """Return what blocks hold for ``period`` turns, and which of these the turn is."""
     number = visible_messages(turn.chat).filter(is_user=True, index__lt=turn.index).count()
-    return Holding(state.held, number, settings.refresh_period)
+    return Holding(state.held, number, period)
+
+
+def record_prompt(
+    state: PromptState, contents: Contents, plan: SlotPlan, recalled: Recalled, request: PromptRequest
+) -> Beginning:
+    """Return what of a prompt is as in the last one. Store it for the next one, if the request leaves a trace."""
+    whole = contents.messages if request.reply else None
+    beginning = beginning_of(state, contents.remembered, whole, request.reader)
+    if request.leave_trace:
+        record_statistics(request.chat, recalled.slots)
+        store_state(state, beginning, plan, recalled.fitted)
+    return beginning
 
 
 def store_state(
@@ -123,7 +133,7 @@ ON CONFLICT (chat_id, slot) DO UPDATE SET
 """
 
 
-def record(chat: Chat, filled: Iterable[FilledSlot]) -> None:
+def record_statistics(chat: Chat, filled: Iterable[FilledSlot]) -> None:
     """Record what the slots of a prompt needed and got. A text that a person edited says nothing of what they need."""
     rows = list(filled)
     with connection.cursor() as cursor:

@@ -1,9 +1,10 @@
-"""Token budgets of the slots: every rule that makes or limits them. Without database access.
+"""Token budgets of the slots: every rule that makes or limits them, and the class of a turn, by which they differ.
 
-Budgets are in tokens, by slot name. ``budget_steps`` applies the rules of the settings, then ``within_context`` fits
-them into the context of one prompt, of which memory gets at most CONTEXT_SHARE.
+Nothing here reads the database. Budgets are in tokens, by slot name. ``budget_steps`` applies the rules of the
+settings, then ``within_context`` fits them into the context of one prompt, of which memory gets at most CONTEXT_SHARE.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, floor
@@ -11,7 +12,6 @@ from math import ceil, floor
 from apps.prompts.settings.schema import ONE_BLOCK, SIMPLE, PromptSettings
 from apps.prompts.slots.blocks import SEPARATOR_TOKENS
 from apps.prompts.slots.definitions import SLOTS, UNIFIED, UNIFIED_ORDER
-from apps.prompts.slots.turn_class import ACTION, DIALOGUE, INTIMATE, TRANSITION
 
 # Shares of the total in simple mode. They sum to 1.03, by which they are divided. The summary, what is related to the
 # turn and the repair note have budgets of their own.
@@ -31,6 +31,7 @@ STEP = 50  # tokens; tuned budgets are multiples of it
 CONTEXT_SHARE = 0.5  # of the context, at most for all slots
 DEMAND_STEP = 250  # tokens; demands are rounded up, so that budgets don't change with each new entry
 
+DIALOGUE, ACTION, TRANSITION, INTIMATE = "dialogue", "action", "transition", "intimate"
 MULTIPLIERS_BY_CLASS = {
     DIALOGUE: {"long_term": 1.2, "session": 0.8, "scenes": 0.7, "arcs": 1.0, "profiles": 1.2},
     ACTION: {"long_term": 0.8, "session": 1.3, "scenes": 1.2, "arcs": 1.0, "profiles": 0.8},
@@ -136,3 +137,78 @@ def _scaled(budgets: Mapping[str, float], factor: float) -> dict[str, int]:
     """Return the budgets multiplied by ``factor`` and rounded down."""
     # Without the small addend, rounding errors of floats (3 * 0.1 != 0.3) could cost a token.
     return {name: floor(value * factor + 1e-9) for name, value in budgets.items()}
+
+
+# Quoted speech is ignored: a character who talks about a battle is not in one. What closes it, by its opening mark.
+_MARKS = {'"': '"', "“": "”", "„": "“”", "«": "»", "「": "」"}
+_CLOSING = {mark: re.compile(f"[{marks}]") for mark, marks in _MARKS.items()}
+_OPENING = re.compile(f"[{''.join(_MARKS)}]")
+
+
+def _word_pattern(*patterns: str) -> re.Pattern[str]:
+    """Return a pattern that matches any of ``patterns`` as whole words, in any case."""
+    return re.compile(rf"\b(?:{'|'.join(patterns)})\b", re.IGNORECASE)
+
+
+_PATTERNS_BY_CLASS = {
+    ACTION: _word_pattern(
+        r"attack\w*", r"fight\w*|fought", r"str(?:ikes?|uck|iking)", r"slash\w*", r"stab\w*", r"punch\w*",
+        r"kick\w*", r"dodg\w+", r"parr(?:y|ies|ied|ying)", r"block(?:s|ed|ing)? (?:the|his|her|a) \w+",
+        r"charg(?:es?|ed|ing)", r"lung(?:es?|ed|ing)", r"(?:leap|jump|sprint)\w*",
+        r"(?:dash|chas)(?:e|es|ed|ing)", r"flee(?:s|ing)?|fled",
+        r"(?:run|runs|ran|running) (?!late|out of|low|a |the )\w+", r"swords?", r"blades?", r"daggers?",
+        r"arrows?", r"shields?", r"blood\w*", r"explo(?:de|sion)\w*", r"gun(?:s|shot|shots|fire)?",
+        r"fir(?:es|ed) (?:at|upon)", r"battle", r"ambush\w*", r"scream\w*", r"grabs?|grabbed",
+        r"shov(?:es?|ed|ing)", r"draws? (?:his|her|their|my|a|the) (?:sword|blade|bow|gun|knife|weapon)",
+    ),
+    TRANSITION: _word_pattern(
+        r"(?:the )?next (?:morning|day|evening|night|week|month|year)", r"meanwhile",
+        r"after (?:a|some) (?:while|time)",
+        r"(?:hours?|days?|weeks?|months?|years?|minutes?) (?:later|pass\w*|went by|go by)",
+        r"time (?:skip|passes|passed)",
+        r"(?:later that|that same|by) (?:morning|day|evening|night|afternoon)",
+        r"at (?:dawn|dusk|sunrise|nightfall)", r"arriv(?:e|es|ed|ing) (?:at|in|home)", r"journey\w*",
+        r"travel(?:s|led|ed|ling|ing)?", r"sets? (?:out|off)", r"the road to",
+        r"(?:reach|reaches|reached) the \w+",
+    ),
+    INTIMATE: _word_pattern(
+        r"kiss\w*", r"embrac\w+", r"cuddl\w+", r"snuggl\w+", r"caress\w*", r"whisper\w*", r"tender\w*",
+        r"nuzzl\w+", r"strok(?:es?|ed|ing) (?:his|her|their|my)",
+        r"hold(?:s|ing)? (?:him|her|them|me|you|hands)", r"lips", r"blush\w*",
+        r"held (?:him|her|them|me|hands)", r"in (?:his|her|their|my|your) arms",
+        r"gaz(?:e|es|ed|ing) into", r"loving\w*",
+        r"heart(?:beat)? (?:races?|raced|flutters?|fluttered|pound\w*)",
+        r"(?:lean|leans|leaned|leaning) (?:against|into|closer)",
+    ),
+}  # fmt: skip
+
+
+def classify(text: str) -> str:
+    """Return the class with the most distinct matches in the narration of a turn, or "dialogue" if nothing matches.
+
+    On a tie, the first class of ``_PATTERNS_BY_CLASS`` wins.
+    """
+    narration = _narration(text)
+    matches = {name: pattern.findall(narration) for name, pattern in _PATTERNS_BY_CLASS.items()}
+    counts = {name: len({word.casefold() for word in words}) for name, words in matches.items()}
+    best = max(counts, key=lambda name: counts[name])
+    return best if counts[best] else DIALOGUE
+
+
+def _narration(text: str) -> str:
+    """Return the text with a space in place of quoted speech. A mark that nothing closes is a part of it.
+
+    Nothing is looked for twice, as one expression would for each of many marks that nothing closes.
+    """
+    parts: list[str] = []
+    begin = at = 0
+    unclosed: set[str] = set()
+    while opening := _OPENING.search(text, at):
+        mark, at = opening[0], opening.end()
+        closing = None if mark in unclosed else _CLOSING[mark].search(text, at)
+        if closing is None:
+            unclosed.add(mark)
+        else:
+            parts.append(text[begin : opening.start()])
+            begin = at = closing.end()
+    return " ".join([*parts, text[begin:]])

@@ -1,4 +1,4 @@
-"""Plan the slots of a prompt, and fill them with what may stand in them, each within its budget.
+"""Fill the slots of a prompt with what may stand in them, each within its budget, and make the recall of a new one.
 
 The words for this, here and in what calls it: a ``SlotPlan`` has the slots and their budgets. The ``Candidates`` are
 the entries that may stand in the slots. To fit is to take into one slot those of its candidates for which its budget
@@ -9,96 +9,52 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from uuid import UUID
+from typing import Generic, Protocol, TypeVar
 
-from apps.chats.languages import catalogue_of
-from apps.chats.models import Character, Chat
-from apps.chats.queries.replying import reply_token_counter
-from apps.prompts.filling.budgets import BudgetStep, budget_steps, room_in_context, within_context
-from apps.prompts.filling.fitting import CountFunction, Fitted, fit
-from apps.prompts.filling.statistics import demands_of
-from apps.prompts.settings.schema import PromptSettings
-from apps.prompts.slots.blocks import blocks_of_text, one_line, render_block
-from apps.prompts.slots.definitions import IN_PROMPT, LONG_TERM, RECALLED, SESSION, SLOTS, TRIGGERED, Slot, in_language
-from apps.prompts.slots.entries import MESSAGES_TIER, Entry, FilledSlot, Holding
+from apps.prompts.filling.plan import CountFunction, SlotPlan
+from apps.prompts.models import Recall
+from apps.prompts.slots.blocks import blocks_of_text, join_blocks, one_line, render_block
+from apps.prompts.slots.definitions import LONG_TERM, RECALLED, SESSION, SLOTS, TRIGGERED, Slot
+from apps.prompts.slots.entries import MESSAGES_TIER, Entry, FilledSlot
+from apps.prompts.turns import UserTurn
 
+MAX_LEFT_OUT = 10  # entries stored of those that had no room
 QUOTED_SHARE = 0.7  # share of a quoted message's words that a memory must have to stand for it
 _SLOT_NAMES = [slot.name for slot in SLOTS]
 _WORD = re.compile(r"\w+")
-# The ids of the messages that stand in a prompt of which memory takes this number of tokens.
-Shown = Callable[[int], Collection[UUID]]
+RenderFunction = Callable[[Sequence[str]], str]
+
+
+class SlotItem(Protocol):
+    """A line of text for a slot. Items of lower ``priority`` are left out first."""
+
+    @property
+    def written(self) -> str: ...
+
+    @property
+    def priority(self) -> float: ...
+
+
+Item = TypeVar("Item", bound=SlotItem)
 
 
 @dataclass(frozen=True)
-class SlotPlan:
-    """Slots by name, their budgets in tokens, the placeholders of their templates, and the length of the context.
+class Fitted(Generic[Item]):
+    """The items kept, in the given order, and their rendered text.
 
-    ``context_tokens`` is None if a recall is made for later prompts, of which the context isn't known. ``holding`` is
-    None if no block is held for several turns, ``shown`` is None if the history isn't known. ``steps`` tell which rules
-    made the budgets.
+    ``tokens`` is the number of tokens of ``text``, ``full_tokens`` that of all items. ``left_out`` are the items that
+    did not fit, in the given order.
     """
 
-    slots: Mapping[str, Slot]
-    budgets: Mapping[str, int]
-    names: Mapping[str, str]
-    count: CountFunction
-    context_tokens: int | None = None
-    holding: Holding | None = None
-    shown: Shown | None = None
-    steps: Sequence[BudgetStep] = ()
-
-    def budgets_for(self, entries: Mapping[str, Sequence[Entry]]) -> dict[str, int]:
-        """Return the budgets of a prompt with these entries. A slot that isn't named may take its whole budget."""
-        if self.context_tokens is None:
-            return dict(self.budgets)
-        demands = {name: self.count(self.render(name, items)) for name, items in entries.items()}
-        return within_context(self.budgets, {**self.budgets, **demands}, self.context_tokens)
-
-    def surely_shown(self) -> Collection[UUID] | None:
-        """Return the ids of the messages that stand in the prompt however much is remembered, if that is known."""
-        if self.shown is None:
-            return None
-        most = sum(self.budgets.values())
-        return self.shown(most if self.context_tokens is None else min(most, room_in_context(self.context_tokens)))
-
-    def render(self, name: str, entries: Sequence[Entry]) -> str:
-        """Return the text of a slot with these entries."""
-        return render_block(self.slots[name], [entry.written for entry in entries], self.names)
-
-    def fit(self, name: str, entries: Sequence[Entry], budget: int) -> Fitted[Entry]:
-        """Return the entries of a slot that fit into its budget."""
-        return fit(entries, budget, partial(render_block, self.slots[name], names=self.names), self.count)
-
-    def not_held_back(self, name: str, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """Return the candidates that may go into a slot now: a block before the conversation may be held as it is."""
-        if self.holding is None or name not in self.held_slots:
-            return entries
-        return self.holding.entries(name, entries)
+    kept: list[Item]
+    text: str
+    tokens: int
+    full_tokens: int
+    left_out: list[Item]
 
     @property
-    def held_slots(self) -> list[str]:
-        return [name for name, slot in self.slots.items() if slot.position == IN_PROMPT]
-
-
-def plan_for(
-    chat: Chat,
-    character: Character | None,
-    turn_class: str,
-    settings: PromptSettings,
-    context_tokens: int | None = None,
-    count: CountFunction | None = None,
-) -> SlotPlan:
-    """Return the plan of a prompt of the chat for a turn of this class. Without ``count`` the chat's model counts."""
-    language = catalogue_of(chat)
-    steps = budget_steps(settings, turn_class, demands_of(chat) if settings.auto_tune else {})
-    return SlotPlan(
-        slots={name: in_language(slot, language) for name, slot in settings.slots.items()},
-        budgets=steps[-1].budgets,
-        names=chat.names_for(character),
-        count=count or reply_token_counter(chat),
-        context_tokens=context_tokens,
-        steps=steps,
-    )
+    def trimmed(self) -> int:
+        return len(self.left_out)
 
 
 @dataclass(frozen=True)
@@ -140,6 +96,38 @@ def fill(plan: SlotPlan, candidates: Candidates) -> FilledSlots:
     return FilledSlots([by_name[slot.name] for slot in SLOTS], candidates, fitted, budgets)
 
 
+def fill_for_recall(turn: UserTurn, plan: SlotPlan, candidates: Candidates) -> tuple[FilledSlots, Recall]:
+    """Fill the slots with what was found for a turn. Return also its recall, which isn't stored.
+
+    That has what stands in the slots whose entries are looked up for each turn.
+    """
+    filled = fill(plan, candidates)
+    fitted = filled.fitted
+    text = join_blocks(fitted[slot.name].text for slot in RECALLED)
+    kept = [(entry, slot.name) for slot in RECALLED for entry in fitted[slot.name].kept]
+    # Triggered ones first, then by score.
+    kept.sort(key=lambda pair: (not pair[0].triggered, -pair[0].score, str(pair[0].id)))
+    ids = {entry.id for entry, _ in kept}  # what another slot has room for is not left out
+    left_out = [
+        {**entry.document(slot.name), "budget": filled.budgets[slot.name]}
+        for slot in RECALLED
+        for entry in sorted(fitted[slot.name].left_out, key=lambda entry: -entry.priority)
+        if entry.id not in ids
+    ]
+    recall = Recall(
+        owner_id=turn.owner_id,
+        chat=turn.chat,
+        message=turn.message,
+        text=text,
+        memories=[entry.document(name) for entry, name in kept],
+        left_out=left_out[:MAX_LEFT_OUT],
+        left_out_count=len(left_out),
+        tokens=plan.count(text),
+        turn_hash=turn.hash,
+    )
+    return filled, recall
+
+
 def filled_slot(slot: Slot, fitted: Fitted[Entry], budget: int) -> FilledSlot:
     """Return a slot with the entries that were fitted into it."""
     return FilledSlot(
@@ -173,7 +161,7 @@ def fit_in_order(
         items = _unrepeated(plan.not_held_back(name, entries[name]), seen)
         if name == SESSION.name:
             items = _without_repetitions(items, kept)
-        fitted[name] = plan.fit(name, items, budgets[name])
+        fitted[name] = _fit(plan, name, items, budgets[name])
         seen |= {_compared(entry.line) for entry in fitted[name].kept}
         kept += fitted[name].kept if name == LONG_TERM.name else []
     return fitted
@@ -192,12 +180,47 @@ def fit_related(
     entries = _unrepeated(_without_repetitions(entries, remembered), lines)
     tokens = sum(items.tokens for items in others.values())
     while True:
-        fitted = plan.fit(TRIGGERED.name, entries, budget)
+        fitted = _fit(plan, TRIGGERED.name, entries, budget)
         shown = plan.shown(tokens + fitted.tokens) if plan.shown else ()
         if not any(entry.id in shown for entry in fitted.kept):
             return fitted
         # What is left out here makes room for a longer history.
         entries = [entry for entry in entries if entry.id not in shown]
+
+
+def _fit(plan: SlotPlan, name: str, entries: Sequence[Entry], budget: int) -> Fitted[Entry]:
+    """Return the entries of a slot that fit into its budget."""
+    return fit(entries, budget, partial(render_block, plan.slots[name], names=plan.names), plan.count)
+
+
+def fit(items: Sequence[Item], budget: int, render: RenderFunction, count: CountFunction) -> Fitted[Item]:
+    """Return the items of highest priority whose rendered text has at most ``budget`` tokens.
+
+    Try the items by priority and keep each one that still fits: a short item of low priority may fit after a longer
+    one did not. Try items of equal priority in the given order.
+    """
+    full = render([item.written for item in items])
+    full_tokens = count(full)
+    if full_tokens <= budget:
+        return Fitted(list(items), full, full_tokens, full_tokens, [])
+    kept: list[int] = []
+    left_out: list[int] = []
+    text, tokens = "", 0
+    waiting = sorted(range(len(items)), key=lambda i: -items[i].priority)
+    while waiting:
+        left_out = []
+        for position in waiting:
+            positions = sorted([*kept, position])
+            # The whole text is counted each time: the token counts of lines don't add up to that of their text.
+            candidate = render([items[i].written for i in positions])
+            candidate_tokens = count(candidate)
+            if candidate_tokens <= budget:
+                kept, text, tokens = positions, candidate, candidate_tokens
+            else:
+                left_out.append(position)
+        # What did not fit before may fit between lines that were kept later, since tokens span lines.
+        waiting = left_out if len(left_out) < len(waiting) else []
+    return Fitted([items[i] for i in kept], text, tokens, full_tokens, [items[i] for i in sorted(left_out)])
 
 
 def _unrepeated(entries: Iterable[Entry], seen: Collection[str]) -> list[Entry]:

@@ -18,15 +18,14 @@ from apps.common.scoping import Owner
 from apps.common.words import Words
 from apps.memories.models import Memory
 from apps.prompts.filling.budgets import room_in_context
-from apps.prompts.filling.fill import plan_for
+from apps.prompts.filling.plan import slot_plan_for
 from apps.prompts.models import Recall
 from apps.prompts.pages.recall_bodies import RecallBody
 from apps.prompts.queries import awaits_recall, has_later_turn, is_outdated, recalls_of_messages
-from apps.prompts.settings.stores import settings_of
+from apps.prompts.settings.stores import prompt_settings_of
 from apps.prompts.slots.blocks import unused_slots
 from apps.prompts.slots.definitions import RECALLED
 from apps.prompts.slots.entries import MESSAGES_TIER
-from apps.prompts.slots.turn_class import classify
 from apps.prompts.turns import text_hash
 
 MAX_TEXT_LENGTH = 100_000  # characters of an edited text
@@ -173,8 +172,8 @@ def text_size(chat: Chat, recall: Recall, text: str) -> TextSize:
     The text that the recall has is as long as its card says.
     """
     context_tokens = reply_context(chat)
-    settings = settings_of(chat)
-    plan = plan_for(chat, chat.character, classify(recall.sent_message.mes), settings, context_tokens)
+    settings = prompt_settings_of(chat)
+    plan = slot_plan_for(chat, chat.character, recall.sent_message.mes, settings, context_tokens)
     budgets = plan.budgets_for({})
     budget = sum(budgets[slot.name] for slot in RECALLED if plan.slots[slot.name].enabled)
     room = room_in_context(context_tokens)

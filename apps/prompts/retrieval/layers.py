@@ -1,6 +1,6 @@
 """Entries that need no search, as they were before a turn: arcs, relationships, knowledge, ledger, texts, scenes."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -15,9 +15,8 @@ from apps.memories.queries.ledger import ledger_in
 from apps.memories.queries.relationships import relationships_in
 from apps.memories.queries.scenes import finished_scenes
 from apps.memories.secrets import has_name
-from apps.prompts.reasons import ALWAYS, REPAIRS
-from apps.prompts.repair_notes import pending_note
-from apps.prompts.retrieval.texts import canon_entries, profile_entries, summary_entries
+from apps.prompts.reasons import ALWAYS
+from apps.prompts.retrieval.texts import canon_entries, profile_entries, repair_entries, summary_entries
 from apps.prompts.slots.blocks import one_line
 from apps.prompts.slots.definitions import (
     ARCS,
@@ -29,6 +28,7 @@ from apps.prompts.slots.definitions import (
     SCENES,
     SHORT_TERM,
     STATE_LEDGER,
+    Slot,
 )
 from apps.prompts.slots.entries import Entry
 from apps.prompts.turns import UserTurn
@@ -195,31 +195,19 @@ def scene_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
     ]
 
 
-def repair_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
-    """Return the note that repairs a contradiction, if it is about a reply before the turn and has no answer yet.
-
-    A preview has the note of a reply to its turn too: the prompt of a new turn will have it. Another version of that
-    reply is written without it. In a group it is for members who heard the reply; it is made of what all know.
-    """
-    note = pending_note(turn.chat)
-    if note is None or note.source is None:
-        return []
-    if note.source.index >= turn.index and not turn.is_previewed:
-        return []
-    view = Viewpoint(turn.chat, character)
-    if turn.chat.is_group and (not note.parts.get("for_all") or view.unheard([note.source.pk])):
-        return []
-    return [Entry(note.pk, "repair", "note", one_line(note.text), 1.0, 0.0, REPAIRS, note.source_id)]
-
-
 LAYERS: dict[str, Callable[[UserTurn, Character | None], list[Entry]]] = {
-    CANON.name: canon_entries,
-    SHORT_TERM.name: summary_entries,
-    PROFILES.name: profile_entries,
     RELATIONSHIPS.name: relationship_entries,
     ARCS.name: arc_entries,
     EPISTEMIC.name: knowledge_entries,
     STATE_LEDGER.name: ledger_entries,
     SCENES.name: scene_entries,
+    CANON.name: canon_entries,
+    SHORT_TERM.name: summary_entries,
+    PROFILES.name: profile_entries,
     REPAIR.name: repair_entries,
 }
+
+
+def layer_entries(turn: UserTurn, character: Character | None, slots: Mapping[str, Slot]) -> dict[str, list[Entry]]:
+    """Return the entries that no search is needed for, by slot name. Those of slots that are off are not read."""
+    return {name: read(turn, character) if slots[name].enabled else [] for name, read in LAYERS.items()}

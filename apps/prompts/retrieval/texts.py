@@ -1,4 +1,4 @@
-"""Entries from texts that are derived from a chat: the summary, profiles and the canon."""
+"""Entries from texts that are derived from a chat: the summary, profiles, the canon, and the repair note."""
 
 import re
 from collections.abc import Sequence
@@ -8,22 +8,22 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from sentencex import segment
 
-from apps.chats.models import Character
+from apps.chats.models import Character, Chat, Swipe
 from apps.chats.queries.keys import ChatKeys, keys_of
 from apps.common.database.compiled_queries import CompiledQuery
 from apps.memories.models import VersionedText
-from apps.memories.queries.texts import versions_in
-from apps.prompts.reasons import ALWAYS
+from apps.memories.queries.texts import current_version, versions_in
+from apps.prompts.reasons import ALWAYS, REPAIRS
 from apps.prompts.slots.blocks import one_line
 from apps.prompts.slots.entries import Entry
 from apps.prompts.turns import UserTurn
 from apps.prompts.witnessing import Viewpoint
 
-# Sections of a profile, in the order of the prompt. The later ones are the last to be left out.
 # Sections of a summary on what has happened: key events, relationships, and what was revealed. All others are on the
 # present, which is never cut before them.
 PAST_SECTIONS = (3, 4, 5)
 _SECTION = re.compile(r"^\W{0,4}([1-9])[.)]\s")
+# Sections of a profile, in the order of the prompt. The later ones are the last to be left out.
 SECTIONS = {"character_state": "State", "world_state": "World", "relationship_matrix": "Relationships"}
 
 
@@ -76,6 +76,37 @@ def canon_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
         return []
     sentences = _sentences(version.text)
     return _entries(version, sentences, range(0, -len(sentences), -1))
+
+
+def repair_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
+    """Return the note that repairs a contradiction, if it is about a reply before the turn and has no answer yet.
+
+    A preview has the note of a reply to its turn too: the prompt of a new turn will have it. Another version of that
+    reply is written without it. In a group it is for members who heard the reply; it is made of what all know.
+    """
+    note = pending_note(turn.chat)
+    if note is None or note.source is None:
+        return []
+    if note.source.index >= turn.index and not turn.is_previewed:
+        return []
+    view = Viewpoint(turn.chat, character)
+    if turn.chat.is_group and (not note.parts.get("for_all") or view.unheard([note.source.pk])):
+        return []
+    return [Entry(note.pk, "repair", "note", one_line(note.text), 1.0, 0.0, REPAIRS, note.source_id)]
+
+
+def pending_note(chat: Chat) -> VersionedText | None:
+    """Return the note that the next prompt of the chat holds, or None.
+
+    A note is answered by any reply written after it, whoever wrote it: also by another version of a reply.
+    """
+    note = current_version(chat, VersionedText.Kind.REPAIR)
+    if note is None or note.source is None:
+        return None
+    replies = Swipe.objects.for_owner(chat.owner_id).filter(
+        message__chat=chat, message__is_user=False, message__is_system=False
+    )
+    return None if replies.filter(created_at__gt=note.created_at).exists() else note
 
 
 def _has_witnessed(turn: UserTurn, character: Character | None, version: VersionedText) -> bool:

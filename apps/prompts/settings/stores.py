@@ -11,12 +11,12 @@ from apps.prompts.settings.schema import SETTINGS, PromptSettings, resolve
 INJECTION_SETTINGS = SettingsStore(InjectionSettings, SETTINGS)
 
 
-def settings_of(chat: Chat) -> PromptSettings:
+def prompt_settings_of(chat: Chat) -> PromptSettings:
     """Return the settings that apply to a chat, from defaults, its owner, its character and itself."""
     return resolve(INJECTION_SETTINGS.documents(chat.owner_id, chat.character_id, chat))
 
 
-def settings_of_owner(owner: Owner, character: Character | None = None) -> PromptSettings:
+def prompt_settings_of_owner(owner: Owner, character: Character | None = None) -> PromptSettings:
     """Return the settings that apply to all chats of an owner, or of one of their characters."""
     return resolve(INJECTION_SETTINGS.documents(owner, character))
 

@@ -1,1 +1,1 @@
-"""The slots of a prompt: their definitions, token budgets and text blocks."""
+"""The slots of a prompt: their definitions, entries and text blocks."""

@@ -34,10 +34,8 @@ def render_block(slot: Slot, entries: Sequence[str], names: Mapping[str, str]) -
     ``names`` are the values of the other placeholders, ``char`` and ``user``.
     """
     lines = [line for line in map(one_line, entries) if line]
-    if not lines:
-        return ""
     rendered = " ".join(lines) if slot.prose else "\n".join(f"- {line}" for line in lines)
-    return resolve_macros(slot.template, {**_inline(names), "entries": rendered}).strip()
+    return resolve_macros(slot.template, {**_inline(names), "entries": rendered}).strip() if lines else ""
 
 
 def heading_of(slot: Slot, names: Mapping[str, str]) -> str:

@@ -1,6 +1,5 @@
 """Definitions of the slots: their positions in a prompt, their token budgets and their templates."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from django.conf import settings
@@ -166,20 +165,17 @@ def in_language(slot: Slot, language: str) -> Slot:
     heading = _HEADINGS.get(slot.name)
     if heading is None or slot.template != _bullets(heading):
         return slot
-    return replace(slot, template=_in_languages(heading, [language])[0])
+    return replace(slot, template=_template_in(language, heading))
 
 
 def in_all_languages(slot: Slot) -> list[Slot]:
     """Return a slot, and with the headings that it has in prompts of chats in other languages if it has one of them."""
-    templates = _in_languages(_HEADINGS.get(slot.name, ""), [language for language, _name in settings.LANGUAGES])
+    heading = _HEADINGS.get(slot.name, "")
+    templates = [_template_in(language, heading) for language, _name in settings.LANGUAGES if heading]
     others = templates if slot.template in templates else []
     return [slot, *(replace(slot, template=template) for template in others)]
 
 
-def _in_languages(heading: str, languages: Iterable[str]) -> list[str]:
-    """Return the templates that have a heading in each of the languages."""
-    templates = []
-    for language in languages if heading else ():
-        with translation.override(language):
-            templates.append(_bullets(gettext(heading)))
-    return templates
+def _template_in(language: str, heading: str) -> str:
+    with translation.override(language):
+        return _bullets(gettext(heading))

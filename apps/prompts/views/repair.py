@@ -10,7 +10,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from apps.chats.views.access import own_chat, wants_partial
 from apps.common.problems import Missing
-from apps.prompts.repair_notes import cancel_note, pending_note, render_note
+from apps.prompts.repair_notes import cancel_note, render_note
+from apps.prompts.retrieval.texts import pending_note
 
 
 @login_required

@@ -17,8 +17,8 @@ from apps.llm.models import Connection
 from apps.memories.quotations import quotation
 from apps.prompts.operations import store_lookups
 from apps.prompts.retrieval.excerpts import excerpt_around
-from apps.prompts.retrieval.related import search_related
-from apps.prompts.settings.stores import settings_of
+from apps.prompts.retrieval.service import search_related
+from apps.prompts.settings.stores import prompt_settings_of
 from apps.prompts.slots.blocks import one_line
 from apps.prompts.turns import UserTurn, turn_from_message, visible_messages
 from apps.prompts.witnessing import Viewpoint, speaker_or_default
@@ -137,7 +137,7 @@ def are_offered(chat: Chat, connection: Connection) -> bool:
 
     A model in the browser calls none, and one that has refused them is not asked again for a while.
     """
-    if not settings_of(chat).memory_tools or connection.backend == Connection.Backend.BROWSER:
+    if not prompt_settings_of(chat).memory_tools or connection.backend == Connection.Backend.BROWSER:
         return False
     return not cache.get(_refused_key(connection))
 

@@ -20,7 +20,7 @@ from apps.chats.operations import NothingToUndo, branch_chat, delete_chat, purge
 from apps.extraction.settings.stores import change_settings
 from apps.memories.models import Inheritance, Memory, MemorySource
 from apps.memories.queries.memories import active_memories
-from apps.prompts.retrieval.active import active_memories as active_at
+from apps.prompts.retrieval.found import chosen_memories
 from apps.prompts.turns import find_turn
 from apps.search.service import SearchQuery, search
 from tests.extraction.engine.story import append, delete, edit, settle, swipe, swipe_back, undo
@@ -118,7 +118,9 @@ class Stories:
         """Return what the chat's search, prompt, runs and lists have."""
         query = SearchQuery("Mira Tom Alice lives in", chat=chat.pk, character=self.character.pk, tiers=["long_term"])
         found = {result.memory for result in search(self.owner, query).results if result.memory}
-        in_prompt = active_at(find_turn(chat, "Where does Mira live?"), ["long_term"], self.character, [])["long_term"]
+        in_prompt = chosen_memories(find_turn(chat, "Where does Mira live?"), ["long_term"], self.character, [])[
+            "long_term"
+        ]
         return {
             *found,
             *Memory.objects.for_owner(self.owner).filter(pk__in=[active.id for active in in_prompt]),

@@ -8,7 +8,7 @@ from apps.accounts.models import User
 from apps.chats.models import Character, Chat
 from apps.chats.operations import add_participant, append_messages, branch_chat, create_chat
 from apps.memories.models import Knowledge, Memory, Relationship
-from apps.prompts.retrieval.active import active_memories
+from apps.prompts.retrieval.found import chosen_memories
 from apps.prompts.turns import find_turn
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import tune
@@ -51,7 +51,7 @@ def chat(owner: User, characters: dict[str, Character], server: ScriptedServer) 
 
 def in_prompt(chat: Chat, character: Character) -> set[str]:
     """The texts that always stand in the character's prompt."""
-    found = active_memories(find_turn(chat, "What did Ada do?"), ["long_term", "session"], character, [])
+    found = chosen_memories(find_turn(chat, "What did Ada do?"), ["long_term", "session"], character, [])
     return {one.text for tier in found.values() for one in tier}
 
 

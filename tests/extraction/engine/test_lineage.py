@@ -20,7 +20,7 @@ from apps.memories.queries.knowledge import knowledge_in
 from apps.memories.queries.memories import active_memories
 from apps.memories.queries.relationships import relationships_in
 from apps.memories.verdicts.neighbours import ComparisonScope, find_neighbours
-from apps.prompts.retrieval.active import active_memories as active_at
+from apps.prompts.retrieval.found import chosen_memories
 from apps.prompts.turns import find_turn
 from apps.search.service import QueryVectors, SearchQuery, search
 from tests.extraction.engine import storyteller
@@ -69,7 +69,7 @@ def seen(chat: Chat) -> list[str]:
     query = SearchQuery("Where does Mira live?", chat=chat.pk, character=chat.character_id, tiers=["long_term"])
     found = {result.memory.text for result in search(owner, query).results if result.memory}
     turn = find_turn(chat, "Where does Mira live?")
-    in_prompt = {one.text for one in active_at(turn, ["long_term"], character, [], QueryVectors())["long_term"]}
+    in_prompt = {one.text for one in chosen_memories(turn, ["long_term"], character, [], QueryVectors())["long_term"]}
     rows = Memory.objects.for_owner(owner)
     vectors, model = [row.embedding for row in rows], rows.first()
     compared = find_neighbours(ComparisonScope(chat, "long_term"), [""] * len(rows), [], vectors, model.embedding_model)
