@@ -100,7 +100,7 @@ SERVER = """async ([chatId, token]) => {
 def test_module(page_with_tests: Page, module: str):
     count, failed = page_with_tests.evaluate(RUN, module)
     assert count > 0
-    assert failed == {}
+    assert not failed, "\n".join(failed.values())
 
 
 def test_what_was_written_offline_arrives_once_from_the_browsers_storage(page_with_tests: Page):
