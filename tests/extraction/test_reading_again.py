@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from django.db import transaction
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from apps.chats.models import Chat
@@ -22,7 +22,7 @@ from apps.extraction.steps.asking import Asker
 from apps.extraction.steps.context import Context
 from apps.llm.backends.selection import backend_for
 from apps.memories.models import Memory
-from apps.memories.operations import delete_memory
+from apps.memories.operations import delete_memory, merge_by_hand
 from apps.memories.verdicts.judging import Outcome
 from tests.factories import UserFactory, make_character, make_chat, parsed
 from tests.properties import WITH_DATABASE
@@ -48,14 +48,18 @@ PAIRS = Path(__file__).parents[1] / "data" / "supersession.jsonl"
 OURS = [json.loads(row)[key] for row in PAIRS.read_text().splitlines() for key in ("existing", "candidate")]
 
 
-def read(chat: Chat, said: Sequence[str], tier: str) -> Counter[str]:
-    """Have a run of its own read the chat, and write what its model replies: each statement as it was said."""
+def read(chat: Chat, said: Sequence[str], tier: str, *, is_cited: bool = False) -> Counter[str]:
+    """Have a run of its own read the chat, and write what its model replies: each statement as it was said.
+
+    With ``is_cited``, each names the message that says it: what two messages say has two hashes.
+    """
     run = ExtractionRun.objects.create(owner_id=chat.owner_id, chat=chat)
     tuned = replace(settings_of(chat), new_per_kind=50)
     context = Context(run, tuned, Asker(run, backend_for(chat.owner_id), replies={"relationships": "NONE"}))
     kind = "fact" if tier == "long_term" else "detail"
     turns = {message.index: message for message in chat.messages.with_swipes().order_by("index")}
-    reply = "\n".join(f"[{kind}:2:permanent] {text}" for text in said)
+    cited = [f":sources={index}" if is_cited else "" for index in range(len(said))]
+    reply = "\n".join(f"[{kind}:2:permanent{source}] {text}" for source, text in zip(cited, said, strict=True))
     proposals = propose(context, turns, tier, reply)
     counts = sum((write() for write in outcome_of_proposals(context, proposals, None).writes), Counter[str]())
     ExtractionRun.objects.for_owner(chat.owner_id).filter(pk=run.pk).update(state=ExtractionRun.State.SUCCEEDED)
@@ -68,19 +72,32 @@ def remembered(chat: Chat) -> list[tuple[str, str, object]]:
 
 
 @pytest.mark.parametrize("tier", ["session", "long_term"])
-@given(said=st.lists(st.sampled_from(STATEMENTS) | st.sampled_from(OURS), max_size=8))
+@given(said=st.lists(st.sampled_from(STATEMENTS) | st.sampled_from(OURS), max_size=8), is_cited=st.booleans())
+@example(said=["Mira lives in Paris.", "Mira lives in Paris.", "Mira moved to Lyon."], is_cited=True)
 @settings(max_examples=WITH_DATABASE, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_the_same_messages_read_again_change_nothing(db: None, tier: str, said: list[str]) -> None:
+def test_the_same_messages_read_again_change_nothing(db: None, tier: str, said: list[str], is_cited: bool) -> None:
     with transaction.atomic():
         owner = UserFactory()
         chat = make_chat(owner, *said, character=make_character(owner))
-        read(chat, said, tier)
+        read(chat, said, tier, is_cited=is_cited)
         first = remembered(chat)
         assert bool(first) == bool(said)
-        counts = read(chat, said, tier)
+        counts = read(chat, said, tier, is_cited=is_cited)
         assert remembered(chat) == first
         assert set(+counts) <= {Outcome.RECONFIRMED, Outcome.REJECTED}
         transaction.set_rollback(True)
+
+
+def test_what_a_person_merged_is_not_learnt_apart_when_its_messages_are_read_again(db: None) -> None:
+    owner = UserFactory()
+    said = ["Mira lives in Paris.", "Mira lives in Paris.", "Tom is Mira's brother."]
+    chat = make_chat(owner, *said, character=make_character(owner))
+    read(chat, said, "long_term", is_cited=True)
+    parts = list(Memory.objects.for_owner(owner).order_by("pk"))
+    merge_by_hand(parts, "Mira, who is Tom's sister, lives in Paris.", editor="a person")
+    merged = remembered(chat)
+    read(chat, said, "long_term", is_cited=True)
+    assert remembered(chat) == merged
 
 
 @pytest.mark.parametrize("pinned", [True, False])

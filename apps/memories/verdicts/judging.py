@@ -178,9 +178,7 @@ def _is_repetition(judged: _Judged, candidate: Candidate, known: KnownStatement)
         return False  # a new version of what a person deleted is not wanted either
     if known.is_gone and _says_what_is_gone(known, candidate):
         return True
-    # The comparison was fitted to statements in other words. What has ended by itself may hold again.
-    has_ended = known.memory is not None and known.memory.ended
-    if not has_ended and _plain(known.text) == _plain(candidate.text):
+    if _plain(known.text) == _plain(candidate.text):  # the comparison was fitted to statements in other words
         return True
     if judged.comparisons is None:
         limits = judged.thresholds
