@@ -44,10 +44,6 @@ def choose(chat: Chat, connection: Connection | None) -> None:
     chat.refresh_from_db()
 
 
-def name_in(html: str) -> str:
-    return re.search(r'class="model-name"[^>]*>([^<]*)<', html)[1]
-
-
 def model_of_reply(chat: Chat, server: Any) -> str:
     generation = request_generation(chat.owner, chat.pk, mode="impersonate")
     run_generation(generation_id=str(generation.pk))
@@ -59,14 +55,10 @@ def test_the_model_is_chosen_in_the_head_of_the_chat(site, url, chat, desk):  # 
     page = site.get(reverse("chats:detail", args=[chat.pk])).content.decode()
     assert "slow-and-good" in page
     assert "their-model" not in page
-    assert name_in(page) == "No model"
+    assert 'class="model-name">No model<' in page
     reply = site.post(url, {"connection": desk.pk}, headers=HTMX)
     assert reply["HX-Trigger"] == "model-chosen"
-    assert name_in(reply.content.decode()) == "slow-and-good"
-    other_tab = site.get(url, headers=HTMX)  # which asks when it is shown again
-    assert name_in(other_tab.content.decode()) == "slow-and-good"
-    assert ("HX-Trigger" in other_tab, "autofocus" in other_tab.content.decode()) == (False, False)
-    assert site.get(url).url == reverse("chats:detail", args=[chat.pk])
+    assert 'class="model-name">slow-and-good<' in reply.content.decode()
     chat.refresh_from_db()
     assert (chat.connection, generation_connection(chat.owner)) == (desk, None)
     assert 'value="reply"' in site.get(reverse("replies:panel", args=[chat.pk]), headers=HTMX).content.decode()
@@ -100,7 +92,7 @@ def test_one_that_names_no_model_any_more_is_not_replaced(site, chat, connect, d
     with pytest.raises(Invalid):
         request_generation(chat.owner, chat.pk, mode="reply")
     page = site.get(reverse("chats:detail", args=[chat.pk])).content.decode()
-    assert name_in(page) == "No model"
+    assert 'class="model-name">No model<' in page
 
 
 def test_one_that_is_deleted_after_the_chat_was_loaded_is_as_if_none_was_named(chat, connect, desk):

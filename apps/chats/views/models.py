@@ -5,7 +5,7 @@ from uuid import UUID
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_POST
 
 from apps.chats.forms.chats import ModelForm
 from apps.chats.operations import organize_chat
@@ -14,20 +14,16 @@ from apps.chats.views.access import own_chat, wants_partial
 
 
 @login_required
-@require_http_methods(["GET", "POST"])
-def model(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Show whose model replies in the chat, after a POST that of a connection, or without one that of all chats."""
+@require_POST
+def choose(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """Have the model of a connection reply in the chat from now on; without one, the model of all other chats."""
     chat = own_chat(request, chat_id)
-    is_choice = request.method == "POST"
-    if is_choice:
-        form = ModelForm(request.POST, user=request.user)
-        if not form.is_valid():
-            raise Http404
-        chat = organize_chat(chat, connection=form.cleaned_data["connection"])
+    form = ModelForm(request.POST, user=request.user)
+    if not form.is_valid():
+        raise Http404
+    chat = organize_chat(chat, connection=form.cleaned_data["connection"])
     if not wants_partial(request):
         return redirect("chats:detail", chat_id=chat.pk)
-    menu = {"chat": chat, "models": model_menu(chat), "was_chosen": is_choice}
-    response = render(request, "chats/_model.html", menu)
-    if is_choice:
-        response["HX-Trigger"] = "model-chosen"
+    response = render(request, "chats/_model.html", {"chat": chat, "models": model_menu(chat), "was_chosen": True})
+    response["HX-Trigger"] = "model-chosen"
     return response
