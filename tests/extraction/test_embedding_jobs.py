@@ -20,8 +20,8 @@ from apps.common.scoping import system_scope
 from apps.extraction import tasks
 from apps.extraction.jobs import embedding_jobs
 from apps.extraction.models import EmbeddingJob
-from apps.llm.backends import connected, selection
-from apps.llm.backends.connected import ConnectedEmbedder
+from apps.llm.backends import connected_embedder, selection
+from apps.llm.backends.connected_embedder import ConnectedEmbedder
 from apps.llm.backends.selection import embedder_for
 from apps.llm.embeddings import get_embedder
 from apps.llm.models import Connection
@@ -280,7 +280,7 @@ def test_a_worker_whose_batch_takes_many_calls_is_not_lost(
                 time.sleep(0.02)
             return super()._embed_batch(texts, is_query)
 
-    monkeypatch.setattr(connected, "ConnectedEmbedder", SlowEmbedder)
+    monkeypatch.setattr(connected_embedder, "ConnectedEmbedder", SlowEmbedder)
     assert done(job).state == "succeeded"
     assert models_of(owner) == {connection.vector_space}
 

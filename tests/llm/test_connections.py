@@ -494,7 +494,7 @@ def test_vectors_of_another_length_begin_a_vector_space(
 
 
 def test_a_query_does_not_wait_for_a_server_that_is_slow(connect: Connect, server: ScriptedServer, alice, monkeypatch):
-    monkeypatch.setattr("apps.llm.backends.connected.QUERY_TIMEOUT", 0.2)
+    monkeypatch.setattr("apps.llm.backends.connected_embedder.QUERY_TIMEOUT", 0.2)
     connect(timeout=60)
     server.reply_to(lambda request: True, Reply(delay=30))
     with pytest.raises(EmbeddingUnavailable, match=r"silent|not complete"):

@@ -18,7 +18,8 @@ from apps.common.jobs import JobQuerySet
 from apps.extraction.models import ExtractionRun, ModelCall
 from apps.extraction.runs.operations import request_run
 from apps.extraction.settings.stores import change_settings
-from apps.llm.backends.connected import ConnectedBackend, ConnectedEmbedder
+from apps.llm.backends.connected import ConnectedBackend
+from apps.llm.backends.connected_embedder import ConnectedEmbedder
 from apps.llm.backends.connection_check import check_connection
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.generation import Completion, GenerationRequest, Refused, TransientFailure

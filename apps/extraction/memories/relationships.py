@@ -50,7 +50,7 @@ def relationship_changes(context: Context, batch: VerdictBatch) -> Write | None:
 
     Each change is between known characters, and has a source message.
     """
-    if not context.ask.replies and not batch.verdicts and not _was_invalidated(context, batch):
+    if not context.is_one_call and not batch.verdicts and not _was_invalidated(context, batch):
         return None
     people = known_people(context, batch.character)
     names = _names(context, batch, people)

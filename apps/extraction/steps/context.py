@@ -156,6 +156,11 @@ class Context:
         return self.ask.backend
 
     @property
+    def is_one_call(self) -> bool:
+        """Return whether one call has asked all tiers of the step, so that what they ask is answered already."""
+        return bool(self.ask.replies)
+
+    @property
     def chat(self) -> Chat:
         return self.run.chat
 

@@ -177,7 +177,7 @@ def _resolve(
 
 def _summary(context: Context, arc: Arc, resolution: str) -> str:
     """Ask for a summary of an arc. Return the resolution itself without one, or after a reading by a small model."""
-    if context.ask.replies and context.settings.profile == "A":
+    if context.is_one_call and context.settings.profile == "A":
         return resolution
     scenes = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Scene.State.FOUND)
     recaps = scenes.exclude(recap="").order_by("-source__index").values_list("recap", flat=True)[:MAX_SCENES]

@@ -7,10 +7,10 @@ from apps.common.stored_texts import gettext_stored
 from apps.llm.backends.connected import (
     REFUSING_STATUSES,
     ConnectedBackend,
-    ConnectedEmbedder,
     api_client_of,
     call_policy_of,
 )
+from apps.llm.backends.connected_embedder import ConnectedEmbedder
 from apps.llm.backends.selection import backend_on
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.generation import GenerationFailed, GenerationRequest, TransientFailure, unwatched

@@ -38,7 +38,7 @@ def embedder_for(owner: Owner) -> Embedder:
     connection = embedding_connection(owner)
     if connection is None:
         return installation_embedder()
-    from apps.llm.backends.connected import ConnectedEmbedder
+    from apps.llm.backends.connected_embedder import ConnectedEmbedder
 
     return ConnectedEmbedder(connection)
 
