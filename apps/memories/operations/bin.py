@@ -1,8 +1,8 @@
 """Put memories into the bin with the chats that they come from, take them out, and delete them for good.
 
 A memory is in the bin if no chat outside it vouches for the memory: neither by a source, nor as a branch that inherited
-it, nor as the chat of a memory that a person wrote or corrected. A chat in the bin that keeps memories vouches for
-long-term ones.
+it and still has its text, nor as the chat of a memory that a person wrote or corrected. A chat in the bin that keeps
+memories vouches for long-term ones.
 """
 
 from collections.abc import Collection
@@ -31,7 +31,11 @@ _NOT_RETIRED = (Memory.State.ACTIVE, Memory.State.SUPERSEDED)
 
 def on_bin_changed(chat: Chat, **kwargs: Any) -> None:
     """Put memories of a chat into the bin or take them out, in the transaction that does so with the chat."""
-    memories = _memories_of(chat)
+    update_bin(chat, _memories_of(chat))
+
+
+def update_bin(chat: Chat, memories: MemoryQuerySet) -> None:
+    """Put those of the memories into the bin, or take them out, for which the chat is no longer or again the reason."""
     vouched_for = memories.filter(_is_vouched_for(chat.owner_id)).values("pk")
     taken_out = list(memories.filter(in_bin=True, pk__in=vouched_for).values_list("pk", flat=True))
     put_in = list(memories.filter(in_bin=False).exclude(pk__in=vouched_for).values_list("pk", flat=True))
@@ -92,7 +96,7 @@ def _memories_of(chat: Chat) -> MemoryQuerySet:
 def _is_vouched_for(owner_id: UUID) -> Any:
     """Return the condition of memories that are not in the bin."""
     sources = MemorySource.objects.for_owner(owner_id).filter(memory=OuterRef("pk"), lost=False)
-    inherited = Inheritance.objects.for_owner(owner_id).filter(memory=OuterRef("pk"))
+    inherited = _vouching_inheritances(owner_id)
     by_person_or_sourceless = ~Q(edited_by="") | Q(~Exists(sources))
     return (
         Q(kept=True)
@@ -101,6 +105,12 @@ def _is_vouched_for(owner_id: UUID) -> Any:
         | Q(Exists(inherited.filter(_vouches("chat", "memory__tier"))))
         | Q(chat__isnull=False) & _vouches("chat", "tier") & by_person_or_sourceless
     )
+
+
+def _vouching_inheritances(owner_id: UUID) -> Any:
+    """Return what branches inherited of a memory, but for those in which the texts of it have changed or gone."""
+    rows = Inheritance.objects.for_owner(owner_id).filter(memory=OuterRef("pk"))
+    return rows.exclude(state=Memory.State.RETIRED, message_ids=[])
 
 
 def _vouches(chat: str, tier: str) -> Q:
@@ -131,7 +141,7 @@ def _update_superseded(owner_id: UUID, changed: Collection[UUID]) -> None:
 
 def _memories_in_bin_only_of(chat: Chat) -> MemoryQuerySet:
     """Return memories of the chat that are in the bin and come from no other chat, not even from one in the bin."""
-    inherited = Inheritance.objects.for_owner(chat.owner_id).filter(memory=OuterRef("pk")).exclude(chat=chat)
+    inherited = _vouching_inheritances(chat.owner_id).exclude(chat=chat)
     sources = MemorySource.objects.for_owner(chat.owner_id).filter(memory=OuterRef("pk")).exclude(message__chat=chat)
     alone = Q(chat=chat) | Q(chat=None)
     return _memories_of(chat).filter(alone & ~Exists(inherited) & ~Exists(sources), in_bin=True)

@@ -27,6 +27,7 @@ from apps.memories.models import (
     Scene,
     VersionedText,
 )
+from apps.memories.operations.bin import update_bin
 from apps.memories.operations.endings import remove_lost_endings
 from apps.memories.operations.ordering import follow_order
 from apps.memories.operations.superseding import retract_memories
@@ -111,11 +112,13 @@ def _retire_inherited(chat: Chat, changed: list[UUID]) -> None:
         return
     unchanged = set(Message.objects.for_owner(chat.owner_id).filter(chat=chat).values_list("pk", flat=True))
     unchanged -= set(changed)
+    lost = []
     for row in inherited:
         remaining = [pk for pk in row.message_ids if pk in unchanged]
         if remaining != row.message_ids:
             row.message_ids = remaining
             if not remaining:
+                lost.append(row.memory_id)
                 if row.retired_reason == RetiredReason.MERGED and row.superseded_by and not row.superseded_by.edited_by:
                     retract_memories([row.superseded_by], RetiredReason.SOURCE_CHANGED)
                 row.state, row.retired_reason = Memory.State.RETIRED, RetiredReason.SOURCE_CHANGED
@@ -125,6 +128,8 @@ def _retire_inherited(chat: Chat, changed: list[UUID]) -> None:
                 )
                 superseded.update(state=Memory.State.ACTIVE, retired_reason="", superseded_by=None, valid_to=None)
             row.save(update_fields=["message_ids", "state", "retired_reason"])
+    # Where its own chat is in the bin, a memory was kept out of it by the branch.
+    update_bin(chat, Memory.with_bin.for_owner(chat.owner_id).filter(pk__in=lost))
 
 
 def _retire_entries(model: type[LayerEntry], rows: QuerySet[Any], changed: list[UUID]) -> None:

@@ -234,7 +234,7 @@ def test_a_branch_confirms_what_it_inherited_also_where_the_parent_has_lost_it(
     changed(chat, delete, 1)
     read(branch, **LONG_TERM)
     inherited = Inheritance.objects.for_owner(owner).get(chat=branch)
-    assert seen(branch) == [OWL]
+    assert seen(branch) == seen(third) == [OWL]
     assert len(inherited.message_ids) == 2
 
 
@@ -267,6 +267,21 @@ def test_a_memory_of_a_deleted_chat_stays_only_where_a_chat_that_says_it_is_seen
     assert [seen(chat) for chat in (second, branch, inner, third)] == [[], [OWL], [OWL], [OWL]]
     delete_chat(branch)
     assert [seen(chat) for chat in (second, inner, third)] == [[], [OWL], [OWL]]
+
+
+def test_a_memory_is_in_the_bin_with_its_chat_once_the_branch_has_lost_its_text_too(owner: User) -> None:
+    first = told(owner, OSLO, 2021)
+    branch, third = branch_of(first, 1), told(owner, OWL, 2022, first)
+    delete_chat(first)
+    assert seen(branch) == seen(third) == [OWL, OSLO]
+    changed(branch, edit, 0, "Hello.")
+    assert seen(branch) == seen(third) == [OWL]
+    assert [one.text for one in Memory.objects.for_owner(owner).active()] == [OWL]
+    restore_chat(owner, first.pk)
+    assert seen(first) == seen(third) == [OWL, OSLO]
+    delete_chat(first)
+    purge_chat(owner, first.pk)
+    assert [one.text for one in Memory.with_bin.for_owner(owner)] == [OWL]
 
 
 def test_a_memory_whose_text_is_swiped_away_and_back_keeps_its_pin(owner: User) -> None:
