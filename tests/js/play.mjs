@@ -24,6 +24,7 @@ export class Play {
     this.count = 0;
     this.fair = false;
     this.opened = [];
+    this.undoing = []; // is not pending, and asked for until the server answers
     server.weather = () => (this.fair ? "fine" : this.pick(WEATHER));
     server.undone = (text) => this.give(text);
   }
@@ -92,7 +93,7 @@ export class Play {
     else if (kind < 0.85) sync.selectSwipe(message.id, Math.floor(this.random() * message.swipes.length));
     else if (kind < 0.87) sync.orderSwipes(message.id, message.swipes.map((_, n) => n).reverse());
     else if (kind < 0.89) sync.edit(message.id, { name: this.word() });
-    else if (kind < 0.92) sync.undo().catch(() => {}); // whose reply is lost
+    else if (kind < 0.92) this.undoing.push(sync.undo().catch(() => {})); // whose reply is lost
     else if (kind < 0.94) sync.lookForChanges();
     else if (kind < 0.97 && message.swipes.length > 1) {
       this.give(message.swipes[0]);
@@ -139,6 +140,7 @@ export class Play {
       await pause(3);
       if (clients.every((sync) => sync.pending === 0)) break;
     }
+    await Promise.all(this.undoing);
     await Promise.all(clients.map((sync) => sync.lookForChanges()));
   }
 
