@@ -72,8 +72,8 @@ def give_way(task: Any, **kwargs: object) -> None:
     priority waits for it. It can't be raised again without privileges. Only Linux has priorities of threads.
     """
     niceness = NICENESS.get(str((task.request.delivery_info or {}).get("routing_key")), 0)
-    if niceness > os.getpriority(os.PRIO_PROCESS, get_native_id()):
-        with suppress(OSError):
+    with suppress(OSError):
+        if niceness > os.getpriority(os.PRIO_PROCESS, get_native_id()):
             os.setpriority(os.PRIO_PROCESS, get_native_id(), niceness)
 
 

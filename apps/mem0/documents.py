@@ -77,7 +77,7 @@ def added_document(memory: Memory) -> dict[str, Any]:
 def history_documents(memory: Memory) -> list[dict[str, Any]]:
     """Return what happened to a memory, also to a deleted one, whose history is told like that of any other."""
     events = history_of(memory)
-    if memory.deleted_at:
+    if memory.deleted_at and memory.state != Memory.State.RETIRED:  # which is told as a deletion already
         events.append(HistoryEvent("retired", memory.pk, memory.text, memory.deleted_at))
     return [_history_document(number, memory, event) for number, event in enumerate(events)]
 

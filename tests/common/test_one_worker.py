@@ -34,6 +34,14 @@ def test_threads_give_way_as_the_processes_of_their_queues_do() -> None:
             assert thread.submit(niceness_of, task, queue).result() == expected
 
 
+def test_a_task_runs_where_priorities_of_threads_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object) -> int:
+        raise ProcessLookupError
+
+    monkeypatch.setattr(os, "getpriority", refuse)
+    give_way(run_extraction)
+
+
 HANGING = """
 import os, sys, threading, time
 import django; django.setup()

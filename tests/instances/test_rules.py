@@ -6,11 +6,14 @@ from rest_framework.test import APIClient
 from apps.common.scoping import system_scope
 from apps.instances.models import Conflict, ItemVersion
 from apps.memories.models import JournalEntry, Memory
+from apps.memories.operations import edit_memory
 from tests.contract.conftest import client_of
+from tests.extraction.test_corrected_memories import KYOTO, OSAKA, active, say, told
 from tests.instances.conftest import KEY, LATER, NOW, daily, file, memory, pull, push, tombstone
 
 MEMORY = f"/api/v1/memories/{KEY}/"
 FILE = "/api/v1/identity/self/notes.md/"
+SAID = f"Alice: “{OSAKA}”"
 
 
 def text_of(alice: APIClient) -> str | None:
@@ -74,6 +77,38 @@ def test_a_correction_in_loci_is_concurrent_with_a_write_that_has_not_seen_it(al
     alice.patch(MEMORY, {"text": "The key is of tin."})
     reply = push(alice, "desk", memories=[memory("desk", {"desk": 2}, "The key is gold.")])
     assert [(each["winner"], each["reason"]) for each in reply["conflicts"]] == [("loci", "kept-both")]
+
+
+def push_elena(alice: APIClient, text: str) -> Memory:
+    """Have the desk write another text of what Loci learnt about Elena, and return the memory."""
+    (learnt,) = (each for each in pull(alice, "desk")["memories"] if "Elena" in each["text"])
+    written = {"text": text, "clock": learnt["clock"] | {"desk": 1}, "instance": "desk"}
+    assert push(alice, "desk", memories=[learnt | written])["conflicts"] == []
+    return Memory.objects.for_owner(alice.user).get(pk=learnt["id"])
+
+
+def test_a_pushed_correction_stands_when_the_former_text_is_said_again(alice: APIClient) -> None:
+    chat = told(alice.user)
+    assert push_elena(alice, KYOTO).former_texts == [SAID]
+    say(chat, "Elena, your sister, lives in Osaka with her husband Kenji.", is_user=False)
+    assert active(alice.user, "Elena") == [KYOTO]
+    say(chat, OSAKA, is_user=True)
+    assert active(alice.user, "Elena") == [KYOTO]
+
+
+def test_a_pushed_return_to_the_former_text_is_no_correction(alice: APIClient) -> None:
+    chat = told(alice.user)
+    edit_memory(Memory.objects.for_owner(alice.user).get(text=SAID), editor="alice", text=KYOTO)
+    memory = push_elena(alice, SAID)
+    assert (memory.text, memory.former_texts) == (SAID, [])
+    say(chat, OSAKA, is_user=True)
+    assert active(alice.user, "Elena") == [SAID]
+
+
+def test_a_memory_that_is_pushed_first_has_no_former_text(alice: APIClient) -> None:
+    push(alice, "desk", memories=[memory("desk", {"desk": 1})])
+    push(alice, "desk", memories=[memory("desk", {"desk": 2}, "The key is gold.")])
+    assert Memory.objects.for_owner(alice.user).get(pk=KEY).former_texts == ["The key is silver."]
 
 
 def test_a_deletion_beats_the_edit_that_it_had_seen(alice: APIClient) -> None:

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from apps.memories.models import Memory
+from apps.memories.models import Memory, RetiredReason
+from apps.memories.operations.superseding import retract_memories
 from tests.mem0.conftest import SdkRequests
 from tests.queues import drain
 
@@ -40,6 +41,14 @@ def test_a_memory_is_added_read_changed_told_and_deleted(alice: SdkRequests) -> 
     last = {"event": "DELETE", "old_memory": "Ann likes coffee.", "new_memory": None, "memory_id": memory_id}
     assert {name: deletion[name] for name in last} == last
     assert alice.get_all({"user_id": "ann"}) == []
+
+
+def test_a_memory_that_was_retired_before_it_was_deleted_is_told_as_deleted_once(alice: SdkRequests) -> None:
+    memory_id = alice.store("Ann likes tea.", user_id="ann")
+    retract_memories(Memory.objects.for_owner(alice.user), RetiredReason.UNDONE)
+    alice.ok("delete", f"/v1/memories/{memory_id}/")
+    history = alice.ok("get", f"/v1/memories/{memory_id}/history/")
+    assert [one["event"] for one in history] == ["ADD", "DELETE"]
 
 
 def test_memories_are_listed_in_pages_and_found(alice: SdkRequests) -> None:

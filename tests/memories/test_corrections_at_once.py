@@ -1,5 +1,6 @@
 """Corrections that several clients send at once, or one client sends oddly: none is lost, none is an error of ours."""
 
+import datetime as dt
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,8 @@ from apps.chats.models import Lorebook, Message
 from apps.chats.operations import branch_chat
 from apps.chats.operations.lorebooks import update_lorebook
 from apps.memories.models import LedgerEntry, Memory, VersionedText
-from apps.memories.operations.memories import edit_memory
+from apps.memories.operations import merging
+from apps.memories.operations.memories import add_instances, edit_memory
 from apps.memories.operations.superseding import supersede
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_character, make_chat, make_memory
@@ -110,6 +112,52 @@ def test_a_memory_is_split_once(alice: APIClient) -> None:
     url, body = f"/api/v1/memories/{memory.pk}/split/", {"texts": ["Tom likes tea.", "Mira likes coffee."]}
     assert [alice.post(url, body, format="json").status_code for _ in range(2)] == [201, 409]
     assert Memory.objects.for_owner(alice.user).filter(state="active").count() == 2
+
+
+def while_embedding(monkeypatch: pytest.MonkeyPatch, action: Callable[[], object]) -> None:
+    """Have ``action`` happen while the texts of a merge or a split are embedded."""
+    embed = merging.vectors_of
+
+    def vectors_of(*args: Any) -> Any:
+        action()
+        return embed(*args)
+
+    monkeypatch.setattr(merging, "vectors_of", vectors_of)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"text": "Tom likes coffee and hates rain."},
+        {"tags": ["drinks"]},
+        {"expires_at": dt.datetime(2099, 1, 1, tzinfo=dt.UTC)},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_what_is_changed_meanwhile_is_neither_merged_nor_split(
+    alice: APIClient, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    chat = make_chat(alice.user, "Hello.")
+    one, other = (make_memory(chat, text) for text in ("Tom likes tea and hates rain.", "Tom hates rain."))
+    while_embedding(monkeypatch, lambda: edit_memory(one, editor="bob", **change))
+    merge = {"memories": [str(one.pk), str(other.pk)], "text": "Tom likes tea, not rain."}
+    for path, body in (("merge", merge), (f"{one.pk}/split", {"texts": ["Tom likes tea.", "Tom hates rain."]})):
+        reply = alice.post(f"/api/v1/memories/{path}/", body)
+        assert (reply.status_code, reply.json()["detail"][:20]) == (409, "The text was changed")
+    assert set(Memory.objects.for_owner(alice.user).active()) == {one, other}
+    assert Memory.objects.for_owner(alice.user).count() == 2
+
+
+def test_a_successor_has_what_its_members_have_when_they_are_locked(
+    alice: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = make_chat(alice.user, "Hello.")
+    members = [make_memory(chat, text) for text in ("Tom likes tea.", "Tom likes green tea.")]
+    while_embedding(monkeypatch, lambda: add_instances(alice.user, members[0].pk, ["desk"]))
+    merged = merging.merge_by_hand(members, "Tom drinks green tea.", editor="alice")
+    assert merged.participating_instances == ["desk"]
+    (part, _) = merging.split_memory(merged, ["Tom drinks tea.", "It is green."], editor="alice")
+    assert part.participating_instances == ["desk"]
 
 
 @pytest.mark.django_db

@@ -15,14 +15,23 @@ from apps.journal.entries import delete_entry, mark_ancestors_stale, new_entry
 from apps.memories.journal.bullets import append_bullets, chats_in, new_bullets
 from apps.memories.journal.periods import Granularity, parse_period
 from apps.memories.models import JournalEntry, Memory
-from apps.memories.operations.memories import delete_memory
+from apps.memories.operations.memories import correct_text, delete_memory, set_text
 from apps.memories.signals import memories_written
-from apps.memories.trigger_words import after_rewriting
 from apps.text.lexemes import Lexemes
 
 LONG_TERM = Memory.Tier.LONG_TERM.value
 TIERS = (*(name.value for name in Granularity), LONG_TERM)
 TIER_CHOICES = [(tier, tier) for tier in TIERS]
+NO_VECTOR = (None, "")
+# Columns of a deleted, retired or superseded memory that is written again.
+REACTIVATED: dict[str, Any] = {
+    "deleted_at": None,
+    "in_bin": False,
+    "state": Memory.State.ACTIVE,
+    "retired_reason": "",
+    "superseded_by": None,
+    "valid_to": None,
+}
 
 
 def write_target(item: Item, text: str, *, editor: str, chat: UUID | None = None) -> None:
@@ -50,10 +59,6 @@ def merged_text(item: Item, text: str) -> str:
 
 
 def _write_memory(item: Item, text: str, editor: str, chat_id: UUID | None) -> None:
-    # The same columns as `edit_memory`, and those that make a deleted or superseded memory active again.
-    written: dict[str, Any] = {"text": text, "lexemes": Lexemes(text), "embedding": None, "embedding_model": ""}
-    written |= {"edited_by": editor, "participating_instances": item.participating_instances}
-    active = {"deleted_at": None, "in_bin": False, "state": Memory.State.ACTIVE, "retired_reason": ""}
     memories = Memory.with_bin.for_owner(item.owner_id).filter(pk=item.target, tier=LONG_TERM)
     memory = memories.select_for_update().first()
     if is_new := memory is None:
@@ -62,11 +67,12 @@ def _write_memory(item: Item, text: str, editor: str, chat_id: UUID | None) -> N
         memory = Memory(pk=item.target, owner_id=item.owner_id, chat=chat, character=character, version=0)
         memory.tier, memory.kind, memory.confidence = LONG_TERM, Memory.Kind.FACT, 1.0
         memory.source_instance = item.instance
+    write_text = set_text if is_new else correct_text
+    write_text(memory, text, NO_VECTOR)
+    memory.edited_by, memory.participating_instances = editor, item.participating_instances
     if not memory.is_active:
-        written |= active | {"superseded_by": None, "valid_to": None}
-    written["triggers"] = list(after_rewriting(memory.triggers, memory.text, text))
-    for name, value in written.items():
-        setattr(memory, name, value)
+        for name, value in REACTIVATED.items():
+            setattr(memory, name, value)
     memory.version += 1
     memory.save(force_insert=is_new)  # an id that another owner has must fail, not be overwritten
     memories_written.send(Memory, owner_id=item.owner_id, ids=[memory.pk])

@@ -137,8 +137,7 @@ def edit_memory(memory: Memory, *, editor: str, vector: Vector | None = None, **
     corrects = not set(changes) <= set(DATA)  # else it stays as it was said, and may still be read again
     changed = [*changes, *(["edited_by"] if corrects else []), "version", "updated_at"]
     if "text" in changes:
-        memory.former_texts = _former_texts(memory, changes["text"])
-        set_text(memory, changes.pop("text"), vector)
+        correct_text(memory, changes.pop("text"), vector)
         changed += ["former_texts", "triggers", "lexemes", "embedding", "embedding_model"]
     for name, value in changes.items():
         setattr(memory, name, value)
@@ -149,6 +148,15 @@ def edit_memory(memory: Memory, *, editor: str, vector: Vector | None = None, **
     if "embedding" in changed:
         memories_written.send(Memory, owner_id=memory.owner_id, ids=[memory.pk])
     return memory
+
+
+def correct_text(memory: Memory, text: str, vector: Vector | None = None) -> None:
+    """Set the text that a person puts in the place of a memory's, as ``set_text`` does, and the former texts.
+
+    What is said later is compared with these too, so that a corrected statement is not learnt again.
+    """
+    memory.former_texts = _former_texts(memory, text)
+    set_text(memory, text, vector)
 
 
 def _former_texts(memory: Memory, text: str) -> list[str]:

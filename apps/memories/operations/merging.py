@@ -1,11 +1,11 @@
 """Merge several memories into one, or split one into several. The originals are superseded."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, prefetch_related_objects
 from django.utils.translation import gettext
 
 from apps.chats.models import MAX_TAGS, Chat, Message
@@ -61,15 +61,14 @@ def obstacle_to_merge(memories: Sequence[Memory]) -> str:
 def merge_by_hand(memories: Sequence[Memory], text: str, *, editor: str) -> Memory:
     """Merge memories for a person. Return the new one, which belongs to the chat of the newest.
 
-    Raise Invalid if they can't become one memory, Conflict if one is no longer active.
+    Raise Invalid if they can't become one memory, Conflict if one is no longer active or was changed since it was read.
     """
     if obstacle := obstacle_to_merge(memories):
         raise Invalid.at("/memories", obstacle)
     [vector] = vectors_of(memories[0].owner_id, [text])
-    for memory in sorted(memories, key=lambda memory: memory.pk):
-        _lock_active(memory, gettext("Choose at least two active memories."))
-    successor = _successor(memories, text, vector=vector, edited_by=editor)
-    for memory in memories:
+    locked = _lock_unchanged(memories, gettext("Choose at least two active memories."))
+    successor = _successor(locked, text, vector=vector, edited_by=editor)
+    for memory in locked:
         supersede(memory.chat or Chat(owner_id=memory.owner_id), memory.pk, successor, RetiredReason.MERGED)
     memories_written.send(Memory, owner_id=successor.owner_id, ids=[successor.pk])
     return successor
@@ -77,14 +76,17 @@ def merge_by_hand(memories: Sequence[Memory], text: str, *, editor: str) -> Memo
 
 @transaction.atomic
 def split_memory(memory: Memory, texts: Sequence[str], *, editor: str) -> list[Memory]:
-    """Split a memory into one for each text. The first of them supersedes it. Raise Conflict if it is not active."""
+    """Split a memory into one for each text. The first of them supersedes it.
+
+    Raise Conflict if it is not active, or was changed since it was read.
+    """
     vectors = vectors_of(memory.owner_id, texts)
-    _lock_active(memory, gettext("Only an active memory can be split."))
+    [locked] = _lock_unchanged([memory], gettext("Only an active memory can be split."))
     parts = [
-        _successor([memory], text, split_from=memory, vector=vector, edited_by=editor)
+        _successor([locked], text, split_from=locked, vector=vector, edited_by=editor)
         for text, vector in zip(texts, vectors, strict=True)
     ]
-    supersede(memory.chat or Chat(owner_id=memory.owner_id), memory.pk, parts[0], RetiredReason.SPLIT)
+    supersede(locked.chat or Chat(owner_id=locked.owner_id), locked.pk, parts[0], RetiredReason.SPLIT)
     memories_written.send(Memory, owner_id=memory.owner_id, ids=[part.pk for part in parts])
     return parts
 
@@ -110,7 +112,7 @@ def undo_merge(memory: Memory) -> list[Memory]:
 
     Runs don't merge them again. Raise Conflict if the memory is not a merge, or no longer active.
     """
-    _lock_active(memory)
+    _lock_active(memory.owner_id, [memory])
     members = list(_merged_members(memory).order_by("pk"))
     if not members:
         raise Conflict(gettext("This memory was not created by a merge."))
@@ -129,18 +131,35 @@ def undo_split(part: Memory) -> Memory:
     if original is None:
         raise Conflict(gettext("This memory was not created by a split."))
     parts = Memory.objects.for_owner(part.owner_id).filter(split_from=original).exclude(state=Memory.State.RETIRED)
-    for sibling in parts.present():
-        _lock_active(sibling)
+    _lock_active(part.owner_id, parts.present())
     retract_memories(parts.select_related("superseded_by"), RetiredReason.UNDONE)
     original.refresh_from_db()
     return original
 
 
-def _lock_active(memory: Memory, otherwise: str = "") -> None:
-    """Lock a memory's row. Raise Conflict if it is no longer active, with what is to be said ``otherwise``."""
-    rows = Memory.objects.for_owner(memory.owner_id).active().select_for_update()
-    if rows.filter(pk=memory.pk).first() is None:
+def _lock_active(owner: Owner, memories: Collection[Memory], otherwise: str = "") -> list[Memory]:
+    """Lock the rows of memories, and return them in the order of ``memories``.
+
+    Raise Conflict if one is no longer active, with what is to be said ``otherwise``.
+    """
+    rows = Memory.objects.for_owner(owner).active().select_related("chat").select_for_update(of=("self",))
+    locked = {row.pk: row for row in rows.filter(pk__in=[memory.pk for memory in memories]).order_by("pk")}
+    if len(locked) < len(memories):
         raise Conflict(otherwise or gettext("It was changed in the meantime, so this can no longer be undone."))
+    return [locked[memory.pk] for memory in memories]
+
+
+def _lock_unchanged(memories: Sequence[Memory], otherwise: str) -> list[Memory]:
+    """Lock memories as ``_lock_active`` does. Raise Conflict also if one was changed since it was read.
+
+    A model may have embedded the new text in between, for seconds, and that text was made from what was read.
+    """
+    locked = _lock_active(memories[0].owner_id, memories, otherwise)
+    for memory, row in zip(memories, locked, strict=True):
+        if (row.text, row.updated_at) != (memory.text, memory.updated_at):
+            raise Conflict(gettext("The text was changed or deleted since you read it. Read it again."))
+    prefetch_related_objects(locked, "entities")
+    return locked
 
 
 def _successor(
