@@ -1,10 +1,11 @@
 """Plan what a request changes in a chat, where others may have written since. Nothing here touches the database."""
 
-from collections.abc import Sequence
+from bisect import bisect_left, insort
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from apps.proxy.matching.aligning import Pairs, align
+from apps.proxy.matching.aligning import Pairs, align, unique_pairs
 from apps.proxy.matching.keys import unspaced_key
 from apps.proxy.matching.pairing import pair_turns
 from apps.proxy.matching.plans import ChangePlan, ComparedMessage, DroppedEnd, KeyedRequest, ShownTexts
@@ -38,7 +39,8 @@ def plan_changes(messages: Sequence[ComparedMessage], request: KeyedRequest, sho
     speaker who is asked.
     """
     turns, keys = request.turns, request.keys
-    aligned = align(_keys_of(messages, keys, shown), list(map(unspaced_key, keys)))
+    sent = list(map(unspaced_key, keys))
+    aligned = align(_keys_of(messages, sent, shown), sent)
     plan = ChangePlan(matched=[pair for pair in aligned if _is_equal(messages[pair[0]].key, keys[pair[1]])])
     aligned = aligned if plan.matched else []
     pairing = _pair(messages, request, aligned, shown)
@@ -67,21 +69,50 @@ def plan_changes(messages: Sequence[ComparedMessage], request: KeyedRequest, sho
 
 
 def _keys_of(messages: Sequence[ComparedMessage], sent: Sequence[int], shown: ShownTexts) -> list[int]:
-    """Return the keys of messages without white space; of a reply, that of the swipe that the client sends instead."""
+    """Return the keys of messages without white space; of a reply, that of the swipe that the client sends instead.
+
+    ``sent`` are the keys of turns without white space.
+    """
     keys = [unspaced_key(one.key) for one in messages]
-    sent_keys = set(map(unspaced_key, sent))
-    new = {key for key in sent_keys.difference(keys) if not key & 1}
+    stored = set(keys)
+    new = [number for number, key in enumerate(sent) if not key & 1 and key not in stored]
+    replies = _replies_by_swipe(messages, set(sent), shown) if new else {}
+    equal = unique_pairs(keys, sent) if replies else []
+    for number in reversed(new):
+        # Several replies may have the same swipe, such as a refusal.
+        fitting = [place for place in replies.get(sent[number], ()) if _is_between(equal, place, number)]
+        following = [place for place in fitting if place and number and keys[place - 1] == sent[number - 1]]
+        if fitting:
+            place = max(following or fitting)
+            keys[place] = sent[number]
+            insort(equal, (place, number))
+    return keys
+
+
+def _replies_by_swipe(
+    messages: Sequence[ComparedMessage], sent: Set[int], shown: ShownTexts
+) -> Mapping[int, Sequence[int]]:
+    """Return the places of the latest replies that the client no longer sends as they were, by the keys of swipes."""
     places = [
         place
         for place, one in enumerate(messages)
-        if one.is_known and one.is_stored and not (one.is_user or one.is_fixed) and keys[place] not in sent_keys
+        if one.is_known and one.is_stored and not (one.is_user or one.is_fixed) and unspaced_key(one.key) not in sent
     ][-SWIPED:]
-    swipes = shown.swipe_keys([messages[place].id for place in places]) if new and places else {}
+    swipes = shown.swipe_keys([messages[place].id for place in places]) if places else {}
+    replies: dict[int, list[int]] = {}
     for place in places:
-        found = new & set(map(unspaced_key, swipes.get(messages[place].id, ())))
-        keys[place] = min(found, default=keys[place])
-        new -= found
-    return keys
+        for key in set(map(unspaced_key, swipes.get(messages[place].id, ()))):
+            replies.setdefault(key, []).append(place)
+    return replies
+
+
+def _is_between(pairs: Pairs, place: int, number: int) -> bool:
+    """Return whether a pair crosses none of others, which are sorted."""
+    at = bisect_left(pairs, (place, number))
+    before, after = pairs[max(at - 1, 0) : at], pairs[at : at + 1]
+    return all(old < place and new < number for old, new in before) and all(
+        old > place and new > number for old, new in after
+    )
 
 
 def _pair(messages: Sequence[ComparedMessage], request: KeyedRequest, matched: Pairs, shown: ShownTexts) -> _Pairing:
