@@ -189,6 +189,16 @@ def test_of_two_replies_with_an_equal_swipe_the_older_one_shows_it_if_the_client
     assert texts_of(alice) == [["a", REFUSAL, "e", "f"]]
 
 
+@pytest.mark.parametrize("is_named", [False, True])
+def test_a_swipe_that_an_earlier_reply_shows_is_shown_by_the_one_after_the_sent_message(
+    alice: User, is_named: bool
+) -> None:
+    for texts in (["a", REFUSAL], ["a", REFUSAL, "c", REFUSAL], ["a", REFUSAL, "c", "d"]):
+        chat = exchanged(alice, *texts)
+    exchanged(alice, "c", REFUSAL, "e", "f", **({"named": chat.pk} if is_named else {}))
+    assert texts_of(alice) == [["a", REFUSAL, "c", REFUSAL, "e", "f"]]
+
+
 def test_several_replies_may_show_equal_swipes(alice: User) -> None:
     for texts in (["a", REFUSAL], ["a", "b"], ["a", "b", "c", REFUSAL], ["a", "b", "c", "d"]):
         exchanged(alice, *texts)

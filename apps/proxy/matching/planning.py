@@ -3,6 +3,7 @@
 from bisect import bisect_left, insort
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from types import MappingProxyType
 from uuid import UUID
 
@@ -13,6 +14,7 @@ from apps.proxy.matching.plans import ChangePlan, ComparedMessage, DroppedEnd, K
 from apps.proxy.requests.turns import Turn
 
 SWIPED = 40  # the latest replies of which the client may show another swipe, besides other changes
+NO_KEY = -1
 
 
 @dataclass(frozen=True)
@@ -98,18 +100,25 @@ def _keys_of(messages: Sequence[ComparedMessage], sent: Sequence[int], shown: Sh
     ``sent`` are the keys of turns without white space.
     """
     keys = [unspaced_key(one.key) for one in messages]
-    stored = set(keys)
-    new = [number for number, key in enumerate(sent) if key not in stored and not is_by_user(key)]
-    replies = _replies_by_swipe(messages, set(sent), shown) if new else {}
-    equal = unique_pairs(keys, sent) if replies else []
-    for number in reversed(new):
+    stored, sent_keys = set(keys), set(sent)
+    successive = {pair for pair in pairwise(keys) if pair[1] in sent_keys}
+    # One that is stored elsewhere is new if it doesn't follow the message that it is sent after.
+    new = {
+        number: key
+        for number, key in enumerate(sent)
+        if not is_by_user(key)
+        and (key not in stored or (number and sent[number - 1] in stored and (sent[number - 1], key) not in successive))
+    }
+    replies = _replies_by_swipe(messages, sent_keys, shown) if new else {}
+    equal = unique_pairs(keys, [NO_KEY if number in new else key for number, key in enumerate(sent)]) if replies else []
+    for number, key in reversed(new.items()):
         # Several replies may have the same swipe, such as a refusal.
-        fitting = [place for place in replies.get(sent[number], ()) if _is_between(equal, place, number)]
+        fitting = [place for place in replies.get(key, ()) if _is_between(equal, place, number)]
         following = [place for place in fitting if place and number and keys[place - 1] == sent[number - 1]]
+        fitting = following or ([] if key in stored else fitting)
         if fitting:
-            place = max(following or fitting)
-            keys[place] = sent[number]
-            insort(equal, (place, number))
+            keys[fitting[-1]] = key
+            insort(equal, (fitting[-1], number))
     return keys
 
 
