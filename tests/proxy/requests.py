@@ -29,7 +29,7 @@ class Unchanged:
     def changed(self, messages: Sequence[ComparedMessage]) -> set[UUID]:
         return set()
 
-    def swipe_keys(self, ids: Sequence[UUID]) -> Mapping[UUID, Sequence[int]]:
+    def swipe_keys(self, messages: Sequence[ComparedMessage]) -> Mapping[UUID, Sequence[int]]:
         return {}
 
 

@@ -242,25 +242,25 @@ def test_the_stored_chat_equals_the_clients_own_after_any_actions(taken: list[tu
 def test_a_repeated_request_changes_nothing() -> None:
     stored = stored_chat("one", "two", "three")
     plan = planned(stored, turns("one", "two", "three"))
-    assert (plan.edits, plan.deletions, plan.appended) == ([], [], [])
+    assert (plan.edits, plan.deletions, plan.appended) == ((), (), ())
     assert plan.anchor == stored[2].id
 
 
 def test_a_beginning_that_is_no_longer_sent_is_kept() -> None:
     plan = planned(stored_chat("one", "two", "three", "four"), turns("three", "four", "five"))
-    assert plan.deletions == []
+    assert plan.deletions == ()
     assert [turn.text for turn in plan.appended] == ["five"]
 
 
 def test_a_regenerated_reply_keeps_the_old_one_as_a_swipe() -> None:
     stored = stored_chat("one", "two", "three", "four")
     plan = planned(stored, turns("one", "two", "three"))
-    assert plan.deletions == []
+    assert plan.deletions == ()
     assert plan.anchor == stored[2].id
 
 
 def test_white_space_that_a_client_trims_is_no_edit() -> None:
-    assert planned(stored_chat("one", " two\r\n\r\nlines "), turns("one", "two\n\nlines", "x")).edits == []
+    assert planned(stored_chat("one", " two\r\n\r\nlines "), turns("one", "two\n\nlines", "x")).edits == ()
 
 
 def test_a_greeting_alone_does_not_identify_a_chat() -> None:
@@ -309,18 +309,18 @@ def test_the_plan_of_the_packages_example() -> None:
     m1, m2, m3, m4, m5, m6 = (message.id for message in stored)
     keys = keys_of(OWNER, sent)
     assert planned(stored, sent) == Plan(
-        matched=[(0, 0), (4, 2), (5, 3)],
-        edits=[(stored[1].entry, sent[1])],
-        respaced=[(stored[5].entry, sent[3])],
-        deletions=[m3, m4],
+        matched=((0, 0), (4, 2), (5, 3)),
+        edits=((stored[1].entry, sent[1]),),
+        respaced=((stored[5].entry, sent[3]),),
+        deletions=(m3, m4),
         dropped_end=DroppedEnd(0, 0, m6),
-        appended=[sent[4]],
+        appended=(sent[4],),
         anchor=None,
-        known=list(zip([m1, m2, m5, m6, None], keys, strict=True)),
+        known=tuple(zip([m1, m2, m5, m6, None], keys, strict=True)),
     )
     plan = planned(stored, turns(*said[:3]))
     assert [pk for pk, _ in plan.known] == [m1, m2, m3, m4]
-    assert (plan.anchor, plan.deletions, plan.dropped_end) == (m3, [m5, m6], DroppedEnd(1, 2, m4))
+    assert (plan.anchor, plan.deletions, plan.dropped_end) == (m3, (m5, m6), DroppedEnd(1, 2, m4))
 
 
 def test_turns_dropped_from_the_end_are_counted() -> None:

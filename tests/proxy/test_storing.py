@@ -25,6 +25,8 @@ from tests.factories import UserFactory, make_character, make_chat, parsed
 from tests.proxy.conftest import texts_of
 from tests.proxy.requests import store_request
 
+REFUSAL = "I can't continue."
+
 pytestmark = pytest.mark.django_db
 
 
@@ -166,6 +168,50 @@ def test_a_swipe_that_the_page_changed_does_not_replace_another_one(alice: User)
     exchanged(alice, "a", "first", "c", "d", named=chat.pk)
     assert {"first", "first, by the page", "second"} <= swipes_of(alice)
     assert texts_of(alice) == [["a", "first", "c", "d"]]
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+def test_of_two_replies_with_an_equal_swipe_the_one_after_the_sent_message_shows_it(
+    alice: User, is_named: bool
+) -> None:
+    for texts in (["a", REFUSAL], ["a", "b"], ["a", "b", "c", REFUSAL], ["a", "b", "c", "d"]):
+        chat = exchanged(alice, *texts)
+    exchanged(alice, "c", REFUSAL, "e", "f", **({"named": chat.pk} if is_named else {}))
+    assert texts_of(alice) == [["a", "b", "c", REFUSAL, "e", "f"]]
+
+
+def test_of_two_replies_with_an_equal_swipe_the_older_one_shows_it_if_the_client_goes_on_from_there(
+    alice: User,
+) -> None:
+    for texts in (["a", REFUSAL], ["a", "b"], ["a", "b", "c", REFUSAL], ["a", "b", "c", "d"]):
+        chat = exchanged(alice, *texts)
+    exchanged(alice, "a", REFUSAL, "e", "f", named=chat.pk)
+    assert texts_of(alice) == [["a", REFUSAL, "e", "f"]]
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+def test_a_swipe_that_an_earlier_reply_shows_is_shown_by_the_one_after_the_sent_message(
+    alice: User, is_named: bool
+) -> None:
+    for texts in (["a", REFUSAL], ["a", REFUSAL, "c", REFUSAL], ["a", REFUSAL, "c", "d"]):
+        chat = exchanged(alice, *texts)
+    exchanged(alice, "c", REFUSAL, "e", "f", **({"named": chat.pk} if is_named else {}))
+    assert texts_of(alice) == [["a", REFUSAL, "c", REFUSAL, "e", "f"]]
+
+
+def test_several_replies_may_show_equal_swipes(alice: User) -> None:
+    for texts in (["a", REFUSAL], ["a", "b"], ["a", "b", "c", REFUSAL], ["a", "b", "c", "d"]):
+        exchanged(alice, *texts)
+    exchanged(alice, "a", REFUSAL, "c", REFUSAL, "e", "f")
+    assert texts_of(alice) == [["a", REFUSAL, "c", REFUSAL, "e", "f"]]
+    assert {"b", "d"} <= swipes_of(alice)
+
+
+def test_a_reply_that_is_rewritten_to_an_earlier_ones_swipe_is_not_that_one(alice: User) -> None:
+    for texts in (["a", REFUSAL], ["a", "b"], ["a", "b", "c", "d"]):
+        chat = exchanged(alice, *texts)
+    exchanged(alice, "c", REFUSAL, "e", "f", named=chat.pk)
+    assert texts_of(alice) == [["a", "b", "c", REFUSAL, "e", "f"]]
 
 
 def test_what_one_client_never_had_is_not_deleted_by_it(alice: User) -> None:

@@ -13,7 +13,7 @@ def align(old: Sequence[int], new: Sequence[int]) -> Pairs:
 
     Items that stand once in both divide the sequences; what stands between them is compared on its own.
     """
-    anchors = _unique(old, new)
+    anchors = unique_pairs(old, new)
     if not anchors and (overlap := _overlap(old, new)):
         anchors = [(len(old) - overlap + step, step) for step in range(overlap)]
     pairs: Pairs = []
@@ -24,8 +24,8 @@ def align(old: Sequence[int], new: Sequence[int]) -> Pairs:
     return pairs + _stretch(old, new, start, (len(old), len(new)))
 
 
-def _unique(old: Sequence[int], new: Sequence[int]) -> Pairs:
-    """Return the longest run, in order in both sequences, of items that stand once in each."""
+def unique_pairs(old: Sequence[int], new: Sequence[int]) -> Pairs:
+    """Return the positions of the longest run, in order in both sequences, of items that stand once in each."""
     counts, new_counts = Counter(old), Counter(new)
     places = {item: place for place, item in enumerate(old) if counts[item] == 1}
     common = [(places[item], place) for place, item in enumerate(new) if new_counts[item] == 1 and item in places]

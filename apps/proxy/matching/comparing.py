@@ -1,7 +1,7 @@
 """Compare a request with a chat. Nothing here writes or locks."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import F, QuerySet
@@ -15,7 +15,6 @@ from apps.proxy.matching.plans import ChangePlan, ComparedMessage, KeyedRequest
 from apps.proxy.matching.unfolding import KEPT_INSTRUCTIONS, end_keys, instruction_keys, unfolded_request
 from apps.proxy.models import ProxiedChat
 from apps.proxy.requests.conversations import ClientRequest
-from apps.proxy.requests.texts import unspaced
 
 
 @dataclass(frozen=True)
@@ -50,22 +49,13 @@ def compare(chat: Chat, request: KeyedRequest) -> Compared:
 
     A message that somebody else has changed since the client had it is not deleted by the client.
     """
-    as_stored = messages_of(chat, request.client_request.client)
+    messages = messages_of(chat, request.client_request.client)
     shown = _ShownTexts(chat)
     rows = ProxiedChat.objects.for_owner(chat.owner_id).filter(chat=chat, client=request.client_request.client)
     known = rows.values_list("instructions", flat=True).first() or []
-    request = divided_request(chat.owner_id, as_stored, request, shown.of)
-    said = unfolded_request(chat.owner_id, as_stored, request, known, shown.of)
-    messages = [
-        replace(message, key=said.request.keys[said.cleaned[place]]) if place in said.cleaned else message
-        for place, message in enumerate(as_stored)
-    ]
-    plan = plan_changes(messages, said.request, shown)
-    plan.cleaned = [(as_stored[place], said.request.turns[number]) for place, number in said.cleaned.items()]
-    edited = {message.id: unspaced(turn.text) for message, turn in plan.edits}
-    swipes = Swipe.objects.for_owner(chat.owner_id).filter(message__in=edited).values_list("message_id", "mes")
-    plan.selected = {pk for pk, text in (swipes if edited else ()) if unspaced(text) == edited[pk]}
-    return Compared(chat, plan, said.request)
+    request = divided_request(chat.owner_id, messages, request, shown.of)
+    said = unfolded_request(chat.owner_id, messages, request, known, shown.of)
+    return Compared(chat, plan_changes(messages, said.request, shown, said.cleaned), said.request)
 
 
 class _ShownTexts:
@@ -84,11 +74,12 @@ class _ShownTexts:
         shown = _shown_keys(self._chat, [message.id for message in messages])
         return {message.id for message in messages if shown.get(message.id, message.key) != message.key}
 
-    def swipe_keys(self, ids: Sequence[UUID]) -> Mapping[UUID, Sequence[int]]:
-        swipes = Swipe.objects.for_owner(self._chat.owner_id).filter(message__in=ids)
+    def swipe_keys(self, messages: Sequence[ComparedMessage]) -> Mapping[UUID, Sequence[int]]:
+        by_user = {message.id: message.is_user for message in messages}
+        swipes = Swipe.objects.for_owner(self._chat.owner_id).filter(message__in=by_user)
         keys: dict[UUID, list[int]] = {}
         for pk, text in swipes.values_list("message_id", "mes"):
-            keys.setdefault(pk, []).append(key_of(self._chat.owner_id, is_user=False, text=text))
+            keys.setdefault(pk, []).append(key_of(self._chat.owner_id, is_user=by_user[pk], text=text))
         return keys
 
 

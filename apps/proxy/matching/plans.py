@@ -1,10 +1,11 @@
 """What of a request is compared with a chat, and the changes that follow. Nothing here reads or writes the database."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
 
+from apps.proxy.matching.keys import is_by_user
 from apps.proxy.requests.conversations import ClientRequest
 from apps.proxy.requests.turns import Turn
 
@@ -29,7 +30,7 @@ class ComparedMessage:
 
     @property
     def is_user(self) -> bool:
-        return bool(self.key & 1)
+        return is_by_user(self.key)
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class KeyedRequest:
     @property
     def fingerprints(self) -> list[int]:
         """Return by what the chat is found: the keys of the first user turn and the latest ones."""
-        users = [key for key in self.keys if key & 1]
+        users = [key for key in self.keys if is_by_user(key)]
         return list(dict.fromkeys([*users[:1], *users[-KEPT_FINGERPRINTS:], *self.ends]))
 
 
@@ -77,8 +78,8 @@ class ShownTexts(Protocol):
     def changed(self, messages: Sequence[ComparedMessage]) -> set[UUID]:
         """Return the ids of those messages that somebody else has changed since the client had them."""
 
-    def swipe_keys(self, ids: Sequence[UUID]) -> Mapping[UUID, Sequence[int]]:
-        """Return the keys of all swipes of replies by the ids of these."""
+    def swipe_keys(self, messages: Sequence[ComparedMessage]) -> Mapping[UUID, Sequence[int]]:
+        """Return the keys of all swipes of messages by the ids of these."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class DroppedEnd:
     last_kept: UUID | None = None
 
 
-@dataclass
+@dataclass(frozen=True)
 class ChangePlan:
     """What a client has changed since its last request, to be applied to the stored messages.
 
@@ -102,29 +103,29 @@ class ChangePlan:
     """
 
     # Positions of equal messages and turns.
-    matched: list[tuple[int, int]] = field(default_factory=list)
+    matched: Sequence[tuple[int, int]] = ()
 
     # Messages that stay, with the turns whose texts they get: another one, which ``selected`` have as one of their
     # swipes already; one that differs in white space; and one without an instruction that is stored with it. Calls of
     # tools come with any of them.
-    edits: list[tuple[ComparedMessage, Turn]] = field(default_factory=list)
-    selected: set[UUID] = field(default_factory=set)
-    respaced: list[tuple[ComparedMessage, Turn]] = field(default_factory=list)
-    cleaned: list[tuple[ComparedMessage, Turn]] = field(default_factory=list)
-    tools: dict[UUID, Turn] = field(default_factory=dict)
+    edits: Sequence[tuple[ComparedMessage, Turn]] = ()
+    selected: Set[UUID] = frozenset()
+    respaced: Sequence[tuple[ComparedMessage, Turn]] = ()
+    cleaned: Sequence[tuple[ComparedMessage, Turn]] = ()
+    tools: Mapping[UUID, Turn] = field(default_factory=dict)
 
     # Messages that go, and which of them are the end.
-    deletions: list[UUID] = field(default_factory=list)
+    deletions: Sequence[UUID] = ()
     dropped_end: DroppedEnd = DroppedEnd()
 
     # New turns: with the message that they precede, and after the last one.
-    insertions: list[tuple[UUID, Turn]] = field(default_factory=list)
-    appended: list[Turn] = field(default_factory=list)
+    insertions: Sequence[tuple[UUID, Turn]] = ()
+    appended: Sequence[Turn] = ()
 
     # Afterwards: the message of the last turn, None if it is new, and the messages that the client has, with their
     # keys; None stands for a new one.
     anchor: UUID | None = None
-    known: list[tuple[UUID | None, int]] = field(default_factory=list)
+    known: Sequence[tuple[UUID | None, int]] = ()
 
     @property
     def equal(self) -> int:
