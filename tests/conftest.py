@@ -124,10 +124,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if repeated := [name for name, count in names.items() if count > 1]:
         raise pytest.UsageError(f"Several tests have the name {repeated[0]}.")
     items.sort(key=lambda item: not item.get_closest_marker("worker"))
-    # A click can still come before the script that treats it. The report names the tests that needed the second run.
-    for item in items:
-        if item.get_closest_marker("e2e"):
-            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
