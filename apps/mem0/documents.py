@@ -84,6 +84,7 @@ def history_documents(memory: Memory) -> list[dict[str, Any]]:
 
 def _history_document(number: int, memory: Memory, event: HistoryEvent) -> dict[str, Any]:
     is_gone = event.event == "retired"
+    at = timestamp(event.at or memory.created_at)
     return {
         "id": f"{event.memory}-{number}",
         "memory_id": str(event.memory),
@@ -94,6 +95,6 @@ def _history_document(number: int, memory: Memory, event: HistoryEvent) -> dict[
         "metadata": memory.metadata or None,
         "categories": memory.tags,
         "user_id": memory.namespace or None,
-        "created_at": timestamp(event.at or memory.created_at),
-        "updated_at": timestamp(event.at or memory.updated_at),
+        "created_at": at,
+        "updated_at": at,
     }

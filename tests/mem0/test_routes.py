@@ -38,6 +38,7 @@ def test_a_memory_is_added_read_changed_told_and_deleted(alice: SdkRequests) -> 
     assert alice.refused("get", f"/v1/memories/{memory_id}/")["status"] == 404
     *earlier, deletion = alice.ok("get", f"/v1/memories/{memory_id}/history/")
     assert [one["event"] for one in earlier] == ["ADD", "UPDATE"]
+    assert all(one["updated_at"] < deletion["updated_at"] for one in earlier)
     last = {"event": "DELETE", "old_memory": "Ann likes coffee.", "new_memory": None, "memory_id": memory_id}
     assert {name: deletion[name] for name in last} == last
     assert alice.get_all({"user_id": "ann"}) == []

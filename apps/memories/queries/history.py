@@ -38,7 +38,8 @@ def _events(memory: Memory, created: dict[UUID, dt.datetime]) -> Iterator[Histor
     written = memory.edited_by if memory.run_id is None and not later else ""
     yield HistoryEvent("added", memory.pk, first, memory.created_at, by=written)
     for number, text in enumerate(later, 1):
-        at = memory.updated_at if number == len(later) else None
+        # Of earlier corrections, and of those of a memory that was deleted later, no time is stored.
+        at = memory.updated_at if number == len(later) and memory.deleted_at is None else None
         former = memory.former_texts[number - 1]
         yield HistoryEvent("corrected", memory.pk, text, at, former_text=former, by=memory.edited_by)
     reason = memory.retired_reason
