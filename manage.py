@@ -12,12 +12,16 @@ WITHOUT_DATABASE = {"help", "version", "collectstatic", "diffsettings", "spectac
 def main() -> None:
     """Run the command, with the embedded database unless the command has no use for it."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
 
-    if len(sys.argv) < 2 or sys.argv[1].lstrip("-") in WITHOUT_DATABASE or "--help" in sys.argv:
-        execute_from_command_line(sys.argv)
-    else:
-        execute_with_database()
+    try:
+        if len(sys.argv) < 2 or sys.argv[1].lstrip("-") in WITHOUT_DATABASE or "--help" in sys.argv:
+            execute_from_command_line(sys.argv)
+        else:
+            execute_with_database()
+    except ImproperlyConfigured as error:
+        sys.exit(f"The configuration can't be used: {error}")
 
 
 def execute_with_database() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
+from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from apps.launcher import postgres_cluster
@@ -17,13 +18,6 @@ ROOT = Path(__file__).resolve().parent.parent
 LOOPBACK_HOSTS = {"localhost", "127.0.0.1", "[::1]", "::1"}
 
 env = Environment()
-
-
-def one_of(name: str, value: str, *choices: str) -> str:
-    """Return the value of a variable, or the first choice for an empty one. Raise ImproperlyConfigured for others."""
-    if value and value not in choices:
-        raise ImproperlyConfigured(f"{name} must be one of {', '.join(choices)}, not {value!r}.")
-    return value or choices[0]
 
 
 def loci_home() -> Path:
@@ -59,7 +53,7 @@ def database() -> dict[str, Any]:
     """Return Django's database settings, from ``DATABASE_URL`` or for the embedded server."""
     home = database_home()
     return django_database(
-        conninfo_to_dict(database_url())
+        _connection_parameters("DATABASE_URL", database_url())
         if home is None
         else {
             "dbname": postgres_cluster.DATABASE,
@@ -82,7 +76,17 @@ def replica_database() -> dict[str, Any] | None:
         "answers searches and exports once it has replayed what is committed; where it is behind, down or fails, the "
         "primary answers. See [scaling.md](scaling.md#read-replicas).",
     )
-    return django_database({"connect_timeout": "2"} | conninfo_to_dict(url)) if url else None
+    return (
+        django_database({"connect_timeout": "2"} | _connection_parameters("DATABASE_REPLICA_URL", url)) if url else None
+    )
+
+
+def _connection_parameters(name: str, url: str) -> dict[str, Any]:
+    """Return libpq's parameters of a variable's connection string. Raise ImproperlyConfigured if it is none."""
+    try:
+        return dict(conninfo_to_dict(url))
+    except ProgrammingError as error:  # not its text, which may quote a password
+        raise ImproperlyConfigured(f"{name} must be like postgres://user:password@host:5432/name.") from error
 
 
 def django_database(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -126,7 +130,7 @@ def mirror_storage() -> dict[str, Any] | None:
         "there. Writing, overwriting and deleting were tried with django-storages and boto3 at moto's S3 server, not "
         "at Amazon's.",
     )
-    endpoint = env.str(
+    endpoint = env.url(
         "MIRROR_ENDPOINT", group=Group.INSTALLATION, help="The address of the bucket's server, if it is not Amazon's."
     )
     if folder:
@@ -195,3 +199,17 @@ def allowed_addresses(listens_on: str, hosts: list[str]) -> list[str]:
         "hosts, where people sign up whom you don't know; an empty value allows public addresses only on one machine "
         "too.",
     )
+
+
+def allowed_ports() -> list[int]:
+    """Return ``LLM_ALLOWED_PORTS``, which is empty for all ports."""
+    ports = env.list(
+        "LLM_ALLOWED_PORTS",
+        default=[],
+        shown="all",
+        group=Group.LANGUAGE_MODELS,
+        help="The ports that connections may use, separated by commas, such as `443,11434`.",
+    )
+    if not all(port.isascii() and port.isdigit() for port in ports):
+        raise ImproperlyConfigured(f"LLM_ALLOWED_PORTS must be numbers between commas, not {','.join(ports)!r}.")
+    return [int(port) for port in ports]

@@ -1,11 +1,17 @@
 """Reader of environment variables, which keeps the description of each for `docs/configuration.md`."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict, TypeVar, Unpack
+from urllib.parse import urlsplit
 
 import environ
+from django.core.exceptions import ImproperlyConfigured
+
+T = TypeVar("T")
+ON, OFF = {"1", "on", "true", "yes"}, {"0", "off", "false", "no"}
 
 
 class Group(StrEnum):
@@ -52,46 +58,113 @@ class StrippedFiles(environ.FileAwareMapping):
 
 
 class Environment:
-    """Reader of the environment that prefers ``NAME_FILE`` to ``NAME``. ``variables`` are those that were read."""
+    """Reader of the environment that prefers ``NAME_FILE`` to ``NAME``. ``variables`` are those that were read.
+
+    An empty number or flag is the default, as a line of a Compose file leaves it. All methods raise
+    ImproperlyConfigured, which names the variable, for a value that can't be used.
+    """
 
     def __init__(self) -> None:
         self.variables: dict[str, Variable] = {}
-        self._values = environ.FileAwareEnv()
-        self._values.ENVIRON = StrippedFiles()
+        # Not environ.Env, which takes a secret that begins with "$" for the name of another variable, reads "1e3" as
+        # 13 and "perhaps" as "no".
+        self._values = StrippedFiles()
 
-    def int(self, name: str, *, default: int, **description: Unpack[Description]) -> int:
-        number: int = self._read(self._values.int, name, default, **description)
-        return number
+    def int(
+        self, name: str, *, default: int, least: int = 0, most: int | None = None, **description: Unpack[Description]
+    ) -> int:
+        """Return a whole number from ``least`` to ``most``."""
+        wanted = f"a whole number of at least {least}" if most is None else f"a whole number from {least} to {most}"
+
+        def parse(text: str) -> int:
+            number = int(text)
+            if number < least or (most is not None and number > most):
+                raise ValueError
+            return number
+
+        return self._read(name, default, parse, wanted, **description)
 
     def float(self, name: str, *, default: float, **description: Unpack[Description]) -> float:
-        number: float = self._read(self._values.float, name, default, **description)
-        return number
+        """Return a number of at least 0."""
+
+        def parse(text: str) -> float:
+            number = float(text)
+            if not 0 <= number < math.inf:
+                raise ValueError
+            return number
+
+        return self._read(name, default, parse, "a number of at least 0", **description)
 
     def bool(self, name: str, *, default: bool, **description: Unpack[Description]) -> bool:
-        flag: bool = self._read(self._values.bool, name, default, **description)
-        return flag
+        """Return a flag."""
+
+        def parse(text: str) -> bool:
+            if text.lower() not in ON | OFF:
+                raise ValueError
+            return text.lower() in ON
+
+        return self._read(name, default, parse, "on or off", **description)
+
+    def choice(self, name: str, choices: Sequence[str], *, default: str, **description: Unpack[Description]) -> str:
+        """Return one of the choices, however it is capitalised."""
+
+        def parse(text: str) -> str:
+            return choices[[choice.lower() for choice in choices].index(text.lower())]
+
+        return self._read(name, default, parse, f"one of {', '.join(choices)}", **description)
+
+    def url(self, name: str, *, default: str = "", **description: Unpack[Description]) -> str:
+        """Return the address of a web server, or an empty string."""
+
+        def parse(text: str) -> str:
+            parts = urlsplit(text)
+            if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+                raise ValueError
+            return text
+
+        return self._read(name, default, parse, "an address such as https://example.com", **description)
 
     def list(self, name: str, *, default: list[str], **description: Unpack[Description]) -> list[str]:
-        texts: list[str] = self._read(self._values.list, name, default, **description)
-        return texts
+        """Return the texts between commas, without those that are empty."""
+        text = self._text(name, _in_words(default), **description)
+        return default if text is None else [part.strip() for part in text.split(",") if part.strip()]
 
     def email_url(self, name: str, *, default: str, **description: Unpack[Description]) -> dict[str, Any]:
         """Return the settings of a mail server by the names that Django gives them."""
-        settings: dict[str, Any] = self._read(self._values.email_url, name, default, **description)
+        text = self._text(name, _in_words(default), **description) or default
+        try:
+            settings: dict[str, Any] = environ.Env.email_url_config(text)
+        except (ValueError, ImproperlyConfigured) as error:  # not the value, which may hold a password
+            raise ImproperlyConfigured(f"{name} must be like smtp://user:password@host:587.") from error
         return settings
 
-    def _read(self, read: Callable[..., Any], name: str, default: Any, **description: Unpack[Description]) -> Any:
-        """Return the value of a variable, and keep its description. Raise ValueError if it has another already."""
-        shown = description.get("shown", _in_words(default))
-        variable = Variable(name, description["group"], shown, description["help"])
+    def _read(
+        self, name: str, default: T, parse: Callable[[str], T], wanted: str, **description: Unpack[Description]
+    ) -> T:
+        text = self._text(name, _in_words(default), **description)
+        try:
+            return parse(text) if text else default
+        except ValueError as error:
+            raise ImproperlyConfigured(f"{name} must be {wanted}, not {text!r}.") from error
+
+    def _text(self, name: str, default: str, **description: Unpack[Description]) -> str | None:
+        """Return a variable as it stands there, or None, and keep its description: ``default`` is in Markdown.
+
+        Raise ValueError if it has another description already.
+        """
+        variable = Variable(name, description["group"], description.get("shown", default), description["help"])
         if self.variables.setdefault(name, variable) != variable:
             raise ValueError(f"{name} is described in two ways.")
-        return read(name, default=default)
+        try:
+            return self._values.get(name)
+        except (OSError, ValueError) as error:
+            raise ImproperlyConfigured(f"{name}_FILE can't be read: {error}") from error
 
     # Last, since the name means this method in the annotations of those below it.
     def str(self, name: str, *, default: str = "", **description: Unpack[Description]) -> str:
-        text: str = self._read(self._values.str, name, default, **description)
-        return text
+        """Return a text, which may be empty."""
+        text = self._text(name, _in_words(default), **description)
+        return default if text is None else text
 
 
 def _in_words(default: Any) -> str:

@@ -2,12 +2,15 @@
 
 import os
 import pty
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict
 
 from apps.launcher.checks import check_variables
@@ -53,6 +56,76 @@ def test_a_variable_that_is_read_stands_in_the_page(monkeypatch: pytest.MonkeyPa
     )
     assert "| `PAUSE` | `1` | Seconds. |\n\n## Logs" in written
     assert "| `QUIET` | `off` | No logs. |\n| `NAMES` | all | Whose. |" in written
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("LOCI_PORT", "abc", "a whole number from 1 to 65535, not 'abc'"),
+        ("LOCI_PORT", "99999", "a whole number from 1 to 65535"),
+        ("DATABASE_POOL_SIZE", "-1", "a whole number of at least 0"),
+        ("DATABASE_STATEMENT_TIMEOUT", "30s", "a number of at least 0"),
+        ("SSE_HEARTBEAT", "nan", "a number of at least 0"),
+        ("DEBUG", "perhaps", "on or off, not 'perhaps'"),
+        ("LOG_LEVEL", "loud", "one of DEBUG, INFO, WARNING, ERROR"),
+        ("LOCI_URL", "loci.example.com", "an address such as https://example.com"),
+        ("LOCI_URL", "https://", "an address"),
+        ("LOCI_URL", "https://example.com:port", "an address"),
+    ],
+)
+def test_a_value_that_can_not_be_used_is_told_with_its_variable(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, wanted: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    env = Environment()
+    reads: dict[str, Callable[[], object]] = {
+        "LOCI_PORT": lambda: env.int(name, default=1, least=1, most=65535, group=Group.LIMITS, help=""),
+        "DATABASE_POOL_SIZE": lambda: env.int(name, default=1, group=Group.LIMITS, help=""),
+        "DATABASE_STATEMENT_TIMEOUT": lambda: env.float(name, default=1.0, group=Group.LIMITS, help=""),
+        "SSE_HEARTBEAT": lambda: env.float(name, default=1.0, group=Group.LIMITS, help=""),
+        "DEBUG": lambda: env.bool(name, default=False, group=Group.LIMITS, help=""),
+        "LOG_LEVEL": lambda: env.choice(
+            name, ["DEBUG", "INFO", "WARNING", "ERROR"], default="INFO", group=Group.LIMITS, help=""
+        ),
+        "LOCI_URL": lambda: env.url(name, group=Group.LIMITS, help=""),
+    }
+    with pytest.raises(ImproperlyConfigured, match=f"^{name} must be {re.escape(wanted)}"):
+        reads[name]()
+
+
+@pytest.mark.parametrize("name", ["DATABASE_URL", "DATABASE_REPLICA_URL", "EMAIL_URL"])
+def test_an_address_that_can_not_be_used_is_not_shown_since_it_may_hold_a_password(
+    monkeypatch: pytest.MonkeyPatch, fresh_environment: None, name: str
+) -> None:
+    monkeypatch.setenv(name, "secret@host")
+    reads: dict[str, Callable[[], object]] = {
+        "DATABASE_URL": environment.database,
+        "DATABASE_REPLICA_URL": environment.replica_database,
+        "EMAIL_URL": lambda: environment.env.email_url(name, default="", group=Group.MAIL, help=""),
+    }
+    with pytest.raises(ImproperlyConfigured, match=f"^{name} must be like") as raised:
+        reads[name]()
+    assert "secret" not in str(raised.value)
+
+
+def test_a_command_ends_with_one_sentence_about_a_value_that_can_not_be_used(tmp_path: Path) -> None:
+    others = os.environ | {"LOCI_HOME": str(tmp_path), "LOCI_PORT": "abc"}
+    command = [sys.executable, "manage.py", "check"]
+    ended = subprocess.run(command, env=others, cwd=ROOT, capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        "The configuration can't be used: LOCI_PORT must be a whole number from 1 to 65535, not 'abc'.\n"
+    )
+
+
+def test_values_are_read_as_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = Environment()
+    for name, value in {"KEY": "$ecret", "EMPTY": "", "HOSTS": "a.example, b.example,", "LEVEL": "debug"}.items():
+        monkeypatch.setenv(name, value)
+    assert env.str("KEY", group=Group.SAFETY, help="") == "$ecret", "no name of another variable"
+    assert env.int("EMPTY", default=3, group=Group.LIMITS, help="") == 3, "as a Compose file leaves it"
+    assert env.list("HOSTS", default=[], group=Group.LIMITS, help="") == ["a.example", "b.example"]
+    assert env.choice("LEVEL", ["DEBUG", "INFO"], default="INFO", group=Group.LOGS, help="") == "DEBUG"
 
 
 def test_a_variable_is_described_once() -> None:

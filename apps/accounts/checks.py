@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import Error
 
-from apps.accounts.sign_in.invitations import OPEN, SIGN_UP_MODES
+from apps.accounts.sign_in.invitations import OPEN
 from apps.common.http.rate_limits import Rate
 
 SIGN_UP_HINT = "Set EMAIL_URL and EMAIL_VERIFICATION=mandatory, or SIGN_UP=invitation."
@@ -14,7 +14,8 @@ SIGN_UP_HINT = "Set EMAIL_URL and EMAIL_VERIFICATION=mandatory, or SIGN_UP=invit
 def check_rates(**kwargs: Any) -> list[Error]:
     """Report rates that can't be read."""
     errors = []
-    for scope, text in settings.RATE_LIMITS.items():
+    rates = {**settings.RATE_LIMITS, **settings.SIGN_IN_RATES, "registrations": settings.REGISTRATION_RATE}
+    for scope, text in rates.items():
         try:
             Rate.parse(text)
         except ValueError as error:
@@ -23,10 +24,7 @@ def check_rates(**kwargs: Any) -> list[Error]:
 
 
 def check_sign_up(**kwargs: Any) -> list[Error]:
-    """Report a mode of the sign-up that doesn't exist, or that tells strangers which addresses have an account."""
-    if settings.SIGN_UP not in SIGN_UP_MODES:
-        modes = ", ".join(SIGN_UP_MODES)
-        return [Error(f"SIGN_UP: {settings.SIGN_UP!r} is none of {modes}.", id="accounts.E002")]
+    """Report a mode of the sign-up that tells strangers which addresses have an account."""
     is_verified = settings.ACCOUNT_EMAIL_VERIFICATION == "mandatory"
     if settings.SIGN_UP == OPEN and settings.REACHED_BY_OTHERS and not is_verified:
         message = "SIGN_UP: an open sign-up tells strangers who has an account, unless addresses are verified."

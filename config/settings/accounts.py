@@ -39,10 +39,18 @@ _sign_in_failed = env.str(
     help="Failed attempts to sign in as one user. The admin site is entered by the same page.",
 )
 _sign_up = env.str("RATE_LIMIT_SIGN_UP", default="20/m", group=Group.LIMITS, help="New accounts from one address.")
+SIGN_IN_RATES = {"sign_in": _sign_in, "sign_in_failed": _sign_in_failed, "sign_up": _sign_up}
+
+
+def _rates(**rates: str) -> str:
+    """Return rates as allauth writes them, by what each counts for. An empty one limits nothing."""
+    return ",".join(f"{rate}/{per}" for per, rate in rates.items() if rate)
+
+
 ACCOUNT_RATE_LIMITS = {
-    "login": f"{_sign_in}/ip",
-    "login_failed": f"{_sign_in}/ip,{_sign_in_failed}/key",
-    "signup": f"{_sign_up}/ip",
+    "login": _rates(ip=_sign_in),
+    "login_failed": _rates(ip=_sign_in, key=_sign_in_failed),
+    "signup": _rates(ip=_sign_up),
 }
 ALLAUTH_TRUSTED_PROXY_COUNT = env.int(
     "TRUSTED_PROXY_COUNT",
@@ -85,8 +93,9 @@ ACCOUNT_DELETION_DAYS = env.int(
 
 # Nobody who signs up is told to open a mail that no server delivers.
 _verification = "none" if EMAIL_BACKEND.endswith("console.EmailBackend") else "mandatory"
-ACCOUNT_EMAIL_VERIFICATION = env.str(
+ACCOUNT_EMAIL_VERIFICATION = env.choice(
     "EMAIL_VERIFICATION",
+    ["mandatory", "optional", "none"],
     default=_verification,
     shown="`mandatory`; `none` without `EMAIL_URL`",
     group=Group.MAIL,
@@ -97,8 +106,9 @@ ACCOUNT_EMAIL_VERIFICATION = env.str(
 MFA_ALLOW_UNVERIFIED_EMAIL = ACCOUNT_EMAIL_VERIFICATION != "mandatory"
 # Who signs up without opening a mail learns whether the address has an account.
 _is_told = REACHED_BY_OTHERS and ACCOUNT_EMAIL_VERIFICATION != "mandatory"
-SIGN_UP = env.str(
+SIGN_UP = env.choice(
     "SIGN_UP",
+    ["open", "invitation", "closed"],
     default="invitation" if _is_told else "open",
     shown="`open`; `invitation` where others reach Loci and addresses aren’t verified",
     group=Group.INSTALLATION,

@@ -2,7 +2,7 @@
 
 from urllib.parse import urlsplit
 
-from config.env import demo_password, env, is_local, loci_home, one_of, public_hosts, secret_key
+from config.env import demo_password, env, is_local, loci_home, public_hosts, secret_key
 from config.variables import Group
 
 LOCI_HOME = loci_home()
@@ -13,9 +13,14 @@ LOCI_HOST = env.str(
     help="The address that the web server listens on. `0.0.0.0` is every IPv4 address of the machine.",
 )
 LOCI_PORT = env.int(
-    "LOCI_PORT", default=8000, group=Group.INSTALLATION, help="The port that the web server listens on."
+    "LOCI_PORT",
+    default=8000,
+    least=1,
+    most=65535,
+    group=Group.INSTALLATION,
+    help="The port that the web server listens on.",
 )
-_url = env.str(
+_url = env.url(
     "LOCI_URL",
     shown="`http://127.0.0.1:LOCI_PORT`",
     group=Group.INSTALLATION,
@@ -30,17 +35,18 @@ ALLOWED_HOSTS = public_hosts(LOCI_URL)
 # On a machine of their own, nobody is another's problem.
 REACHED_BY_OTHERS = not is_local(LOCI_HOST, ALLOWED_HOSTS)
 
-_form = env.str(
+LOCI_FORM = env.choice(
     "LOCI_FORM",
+    ["small", "large"],
     default="small",
     group=Group.INSTALLATION,
     help="What `manage.py up` runs: `small`, one process that serves pages and one that does the rest, for one or a "
     "few people and 2 GB of memory; `large`, a worker for each queue, which needs some 3 GB and uses several cores.",
 )
-LOCI_FORM = one_of("LOCI_FORM", _form, "small", "large")
 WEB_CONCURRENCY = env.int(
     "WEB_CONCURRENCY",
     default=1 if LOCI_FORM == "small" else 2,
+    least=1,
     shown="`1`; `2` in the large form",
     group=Group.INSTALLATION,
     help="Processes of the web server.",
@@ -76,7 +82,7 @@ DEBUG = env.bool(
     help="Django's debug pages. Never on where others can reach Loci: they show settings and private text.",
 )
 _admin_path = env.str("ADMIN_PATH", default="admin/", group=Group.INSTALLATION, help="Where the admin site lies.")
-ADMIN_PATH = _admin_path.strip("/") + "/"
+ADMIN_PATH = (_admin_path.strip("/") or "admin") + "/"
 
 DEMO = env.bool(
     "DEMO",
@@ -86,7 +92,7 @@ DEMO = env.bool(
 )
 DEMO_EMAIL = "demo@loci.example"
 DEMO_PASSWORD = demo_password()
-DEMO_MODEL_URL = env.str(
+DEMO_MODEL_URL = env.url(
     "DEMO_MODEL_URL",
     group=Group.INSTALLATION,
     help="The base URL of a model server that speaks OpenAI's API, such as `http://localhost:11434/v1`: its model "

@@ -2,7 +2,7 @@
 
 import os
 
-from config.env import allowed_addresses, env
+from config.env import allowed_addresses, allowed_ports, env
 from config.settings.database import IS_WEB_PROCESS
 from config.settings.installation import ALLOWED_HOSTS, LOCI_HOST
 from config.variables import Group
@@ -19,6 +19,7 @@ EMBEDDING_MODEL = _embedding_model or "minilm"
 _threads = env.int(
     "EMBEDDING_THREADS",
     default=len(os.sched_getaffinity(0)),
+    least=1,
     shown="one for each core",
     group=Group.LANGUAGE_MODELS,
     help="Threads with which a worker runs the built-in embedding model; web processes use one.",
@@ -26,14 +27,7 @@ _threads = env.int(
 # In a web process a long query of one user would else hold all cores, and with them the requests of all others.
 EMBEDDING_THREADS = 1 if IS_WEB_PROCESS else _threads
 LLM_ALLOWED_ADDRESSES = allowed_addresses(LOCI_HOST, ALLOWED_HOSTS)
-_ports = env.list(
-    "LLM_ALLOWED_PORTS",
-    default=[],
-    shown="all",
-    group=Group.LANGUAGE_MODELS,
-    help="The ports that connections may use, separated by commas, such as `443,11434`.",
-)
-LLM_ALLOWED_PORTS = [int(port) for port in _ports]  # none: all
+LLM_ALLOWED_PORTS = allowed_ports()
 LLM_DAILY_TOKENS = env.int(
     "LLM_DAILY_TOKENS",
     default=2_000_000,

@@ -12,16 +12,18 @@ METRICS_TOKEN = env.str(
     help="The token with which `/metrics` is read (`Authorization: Bearer …`), in the text format of Prometheus. "
     "Without one nothing is counted, and there is no such page. See [operating.md](operating.md).",
 )
-LOG_FORMAT = env.str(
+LOG_FORMAT = env.choice(
     "LOG_FORMAT",
+    ["console", "json"],
     default=default_format(sys.stderr),
     shown="`json` into a file, else `console`",
     group=Group.LOGS,
     help="`json`: one JSON object a line, for machines, as in the container image; `console`: text, coloured on a "
     "terminal.",
 )
-_level = env.str(
+_level = env.choice(
     "LOG_LEVEL",
+    ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"],
     default="INFO",
     group=Group.LOGS,
     help="The least severe level that is logged: `DEBUG`, `INFO`, `WARNING`, `ERROR`.",

@@ -3,7 +3,7 @@
 from config.env import env
 from config.variables import Group
 
-MODERATION_URL = env.str(
+MODERATION_URL = env.url(
     "MODERATION_URL",
     group=Group.MODERATION,
     help="The address of an endpoint with OpenAI's moderation API, up to `/v1`. What users write and import is sent to "

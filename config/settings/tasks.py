@@ -19,6 +19,7 @@ CELERY_BROKER_URL = _broker_url or "pgmq://localhost"
 CELERY_VISIBILITY_TIMEOUT = env.int(
     "CELERY_VISIBILITY_TIMEOUT",
     default=900,
+    least=120,
     group=Group.DATABASE,
     help="Seconds after which a task that a vanished worker had taken is given to another. A task may run a minute "
     "less than that.",
@@ -48,6 +49,7 @@ WAITING_QUEUES = ("replies", "models")
 MODEL_PLACES = env.int(
     "MODEL_PLACES",
     default=32,
+    least=1,
     group=Group.INSTALLATION,
     help="How many replies of models to chats are awaited at a time, and how many jobs that call users’ servers run. "
     "They are threads, of two processes in the large form. One user has at most a quarter of each, so that servers "
@@ -80,6 +82,7 @@ CELERY_WORKER_PROC_ALIVE_TIMEOUT = 60.0  # seconds; a worker's process may load 
 WORKER_CONCURRENCY = CELERY_WORKER_CONCURRENCY = env.int(
     "WORKER_CONCURRENCY",
     default=2,
+    least=1,
     group=Group.INSTALLATION,
     help="Processes that extract memories, and as many for what users wait for; threads in the small form. Imports and "
     "indexing have one, scheduled tasks another.",

@@ -88,8 +88,12 @@ def test_what_is_no_rate_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a rate"):
         Rate.parse(text)
     assert Rate.parse("5/10m") == Rate(5, 600)
-    with override_settings(RATE_LIMITS={"api": text}):
-        assert [error.id for error in check_rates()] == ["accounts.E001"]
+    with override_settings(RATE_LIMITS={"api": text}, SIGN_IN_RATES={"sign_in": text}, REGISTRATION_RATE=text):
+        assert [error.msg.split(":")[0] for error in check_rates()] == [
+            "RATE_LIMIT_API",
+            "RATE_LIMIT_SIGN_IN",
+            "RATE_LIMIT_REGISTRATIONS",
+        ]
 
 
 def test_guesses_of_a_password_are_limited_also_for_the_admin_site(client: Client) -> None:

@@ -105,11 +105,6 @@ def test_without_verification_an_invitation_asks_about_one_address(db: None, set
     assert "used already" in client.get("/accounts/signup/").content.decode()
 
 
-def test_an_unknown_mode_is_told_before_loci_starts(settings: Any) -> None:
-    settings.SIGN_UP = "sometimes"
-    assert [error.id for error in check_sign_up()] == ["accounts.E002"]
-
-
 @pytest.mark.parametrize("verification", ["optional", "none"])
 def test_strangers_can_not_be_told_who_has_an_account(settings: Any, verification: str) -> None:
     settings.SIGN_UP, settings.ACCOUNT_EMAIL_VERIFICATION = "open", verification

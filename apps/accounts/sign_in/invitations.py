@@ -21,7 +21,7 @@ from django.views.decorators.http import require_safe
 
 from apps.accounts.models import Invitation, User
 
-OPEN, INVITATION, CLOSED = SIGN_UP_MODES = ("open", "invitation", "closed")
+OPEN, INVITATION, CLOSED = "open", "invitation", "closed"
 SESSION_KEY = "invitation"
 
 
