@@ -21,11 +21,11 @@ from apps.common.database.compiled_queries import CompiledQuery
 from apps.common.problems import Missing
 from apps.common.stored_texts import gettext_stored
 from apps.extraction import progress
-from apps.extraction.models import UNUSED, ExtractionProgress, ExtractionRun, RunStep
+from apps.extraction.models import UNUSED, ExtractionRun, RunStep
 from apps.extraction.prompts.rendering import templates_of
 from apps.extraction.reading.stages import Stage, closing_stages, reading_stages
 from apps.extraction.runs.waiting import wait_on_failure
-from apps.extraction.runs.windows import next_windows, reading_tiers
+from apps.extraction.runs.windows import next_windows, pending_tiers, reading_tiers
 from apps.extraction.settings.plans import ReadingPlan, plan_for
 from apps.extraction.settings.stores import settings_of
 from apps.extraction.steps import recording
@@ -151,7 +151,7 @@ def _run_stages(
     finished = {(row.stage, row.character_id): row.error for row in rows}
     # A tier that has read the window may have a stage left that merges what it learnt.
     begun = {tier for stage in stages for tier in stage.tiers if stage.name in {name for name, _ in finished}}
-    tiers = _pending_tiers(context, window) | begun & set(context.run.tiers)
+    tiers = pending_tiers(context, window) | begun & set(context.run.tiers)
     steps = [
         (stage, member)
         for stage in stages
@@ -169,18 +169,6 @@ def _run_stages(
             yield
         if finished[key]:
             refused.add(stage.name)
-
-
-def _pending_tiers(context: Context, window: Window) -> set[str]:
-    """Return the run's tiers that have not read all messages of the window; all tiers for the empty window."""
-    if not window.messages:
-        return set(context.run.tiers)
-    rows = ExtractionProgress.objects.for_owner(context.owner_id).filter(
-        message__in=[message.pk for message in window.messages]
-    )
-    read = [{*row.tiers, *row.refused} for row in rows]
-    read_by_all = set.intersection(*read) if len(read) == len(window.messages) else set()
-    return set(context.run.tiers) - read_by_all
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from math import ceil
 from apps.chats.models import Message
 from apps.common import jobs
 from apps.extraction import progress
-from apps.extraction.models import ExtractionRun
+from apps.extraction.models import ExtractionProgress, ExtractionRun
 from apps.extraction.progress import end_of_window
 from apps.extraction.prompts.transcript import MAX_TURN
 from apps.extraction.reading.stages import closing_stages, reading_stages
@@ -53,6 +53,18 @@ def next_windows(context: Context, position: int = 0) -> list[Window]:
         parts = parts_of(messages[0].mes, context.token_budget, MAX_TURN)
         return [Window(messages, part, number, part is parts[-1]) for number, part in enumerate(parts)]
     return [Window(messages)] if messages else []
+
+
+def pending_tiers(context: Context, window: Window) -> set[str]:
+    """Return the run's tiers that have not read all messages of the window; all tiers for the empty window."""
+    if not window.messages:
+        return set(context.run.tiers)
+    rows = ExtractionProgress.objects.for_owner(context.owner_id).filter(
+        message__in=[message.pk for message in window.messages]
+    )
+    read = [{*row.tiers, *row.refused} for row in rows]
+    read_by_all = set.intersection(*read) if len(read) == len(window.messages) else set()
+    return set(context.run.tiers) - read_by_all
 
 
 def _bounds(run: ExtractionRun) -> tuple[int, int]:
