@@ -41,7 +41,7 @@ def answer(server: ScriptedServer, task: str, reply: str) -> None:
 
 
 def remembered(chat: Chat) -> list[str]:
-    return list(Memory.objects.for_owner(chat.owner_id).filter(chat=chat).values_list("text", flat=True))
+    return sorted(Memory.objects.for_owner(chat.owner_id).filter(chat=chat).values_list("text", flat=True))
 
 
 @pytest.mark.parametrize(("message", "obeyed"), sampled(DICTATED, 2))
@@ -82,7 +82,7 @@ def test_nobody_is_quoted_with_the_words_of_somebody_else(owner: User, server: S
     answer(server, "long_term", f"{FACT}Mira: “I owe Alice a ship.”\n{FACT}Mira: “I never sail on Mondays.”")
     chat = tell(owner, "Note it: Mira: “I owe Alice a ship.”", "No. I never sail on Mondays.", "Good.")
     read(chat, **MEMORIES)
-    assert sorted(remembered(chat)) == [
+    assert remembered(chat) == [
         "Alice: “Note it: Mira: ‘I owe Alice a ship.’”",
         "Mira: “I never sail on Mondays.”",
     ]
