@@ -19,8 +19,8 @@ from apps.evaluation.json_lines import read_json_lines
 from apps.extraction.memories.lines import Candidate
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Memory
-from apps.memories.verdicts.judging import Outcome, judge
-from apps.memories.verdicts.known_statements import ComparedCandidates, Neighbour
+from apps.memories.verdicts.judging import ComparedCandidates, Outcome, judge
+from apps.memories.verdicts.known_statements import Neighbour
 
 SUPERSEDED, DUPLICATE, PASSED = LABELS = ("superseded", "duplicate", "passed")
 LABEL_OF = {

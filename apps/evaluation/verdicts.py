@@ -26,8 +26,8 @@ from apps.llm.embeddings import get_embedder
 from apps.llm.generation import GenerationRequest
 from apps.memories.candidates import Candidate
 from apps.memories.models import Memory
-from apps.memories.verdicts.judging import Outcome, judge
-from apps.memories.verdicts.known_statements import ComparedCandidates, Neighbour
+from apps.memories.verdicts.judging import ComparedCandidates, Outcome, judge
+from apps.memories.verdicts.known_statements import Neighbour
 from apps.memories.verdicts.neighbours import MAX_NEIGHBOURS
 
 TASKS = {Memory.Tier.SESSION: selection.session, Memory.Tier.LONG_TERM: selection.long_term}

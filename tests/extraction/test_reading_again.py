@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from apps.chats.models import Chat
 from apps.chats.operations import add_participant, append_messages
-from apps.extraction.memories.lines import candidates_from
 from apps.extraction.memories.outcomes import outcome_of_proposals
-from apps.extraction.memories.proposals import propose
+from apps.extraction.memories.proposals import candidates_from, propose
 from apps.extraction.models import ExtractionRun
 from apps.extraction.settings.stores import settings_of
 from apps.extraction.steps.asking import Asker

@@ -22,11 +22,12 @@ from apps.memories.verdicts.judging import (
     MIN_DUPLICATE,
     MIN_SUPERSEDED,
     Compare,
+    ComparedCandidates,
     Outcome,
     Verdict,
     judge,
 )
-from apps.memories.verdicts.known_statements import COSINE, ComparedCandidates, Neighbour, Relation, Thresholds
+from apps.memories.verdicts.known_statements import COSINE, Neighbour, Relation, Thresholds
 
 
 def line(text: str, kind: str = "fact", source: int = 0) -> Candidate:

@@ -1,37 +1,23 @@
-"""What the two tiers of memories share: their kinds, what they ask a model, how its lines are read, and which count.
+"""What the two tiers of memories share: their kinds, what they ask a model, and how its lines are read.
 
 ``[kind:importance:expiration:source=3,4:entity=Mira/character,Port Salt/place:for=Mira:triggers=salt] text``
 """
 
-import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from apps.chats.dates import day_of
-from apps.chats.models import Character, Message
+from apps.chats.models import Message
 from apps.common.words import Words
-from apps.english.clauses import split_speaker
-from apps.english.requests import requests_in
-from apps.english.retelling import takes_back
-from apps.english.words import content_words
 from apps.extraction.memories.triggers import MAX_SUGGESTED
 from apps.extraction.parsers.records import ParsedLines, has_lines, normalize_word, parse_lines, parse_numbers
 from apps.extraction.parsers.text_cleanup import clean_line, tag_safe_name
 from apps.extraction.prompts.task import TEXT_PATTERN, Task
 from apps.extraction.steps.context import Context, turns_material
-from apps.extraction.steps.dictation import Dictation
-from apps.extraction.steps.people import canonical_names, known_people
-from apps.extraction.steps.turns import find_source_turn
 from apps.memories.candidates import DEFAULT_IMPORTANCE, ENTITY_KINDS, UNKNOWN_KIND, Candidate, NamedEntity
-from apps.memories.models import Entity, Memory
+from apps.memories.models import Memory
 from apps.memories.queries.memories import active_memories
-from apps.memories.quotations import quoted_speaker
-from apps.memories.relative_dates import dated
 from apps.memories.trigger_words import trigger_words
-from apps.memories.witnesses import participants_of
-from apps.search.questions import mentions
 
 KINDS = {
     "session": ("scene", "revelation", "development", "detail"),
@@ -43,8 +29,6 @@ MAX_ENTITIES = 8
 MAX_SOURCES = 50
 MAX_KNOWN_LONG_TERM = 15  # long-term memories shown in the prompt for session memories
 MAX_LINE_TOKENS = 60  # maximum tokens of a line
-MIN_SHARE_OF_REQUEST = 0.6  # minimum share of a memory's words that what somebody asked to remember has
-MAX_PEOPLE = 200  # newest people looked for in the texts of candidates
 
 
 def memory_task(tier: str, description: Words, optional: tuple[str, ...]) -> Task:
@@ -155,90 +139,3 @@ def format_memory(candidate: Candidate) -> str:
     if candidate.triggers:
         tag.append("triggers=" + ",".join(candidate.triggers))
     return f"[{':'.join(tag)}] {clean_line(candidate.text)}"
-
-
-# Which of the lines can be used
-
-
-def candidates_from(
-    context: Context, turns: Mapping[int, Message], tier: str, reply: str, witnessed: Set[int] | None = None
-) -> ParsedLines[Candidate]:
-    """Return the usable candidates of a reply about ``turns``, with the people whom they name.
-
-    With ``witnessed``, the numbers of turns that the context's character witnessed, leave out what others learnt.
-    """
-    parsed = _usable(context, parse_memories(reply, KINDS[tier], expiration=EXPIRATION[tier]), turns)
-    candidates = [_dated(one, turns, context.zone) for one in parsed.items] if context.settings.dates else parsed.items
-    if witnessed is not None and context.character:
-        participants = [member.name for member in participants_of(context.chat)]
-        names = {name.casefold() for name in [*participants, context.character.name]}
-        candidates = [one for one in candidates if _is_learnt(one, context.character, names, witnessed)]
-    return ParsedLines(_with_entities(context, candidates), parsed.unused)
-
-
-def _usable(context: Context, parsed: ParsedLines[Candidate], turns: Mapping[int, Message]) -> ParsedLines[Candidate]:
-    """Return the usable candidates; one that cites no source has the turn that shares most words.
-
-    Unusable candidates cite unknown turns, or ask to forget what was said. What only repeats the words of a turn is
-    quoted, unless the person asks to remember it; the built-in extractor has done so itself.
-    """
-    texts = {number: turn.mes for number, turn in turns.items()}
-    dictation = Dictation(turns)
-    wanted = [said for turn in turns.values() if turn.is_user for said in requests_in(turn.mes)]
-    usable: list[Candidate] = []
-    unusable: list[str] = []
-    for candidate in parsed.items:
-        if not set(candidate.sources) <= turns.keys() or takes_back(split_speaker(candidate.text)[1]):
-            unusable.append(candidate.text)
-            continue
-        if (context.has_model or context.small) and not _is_wanted(candidate.text, wanted, context.participants):
-            people = [
-                one.name for one in candidate.entities if one.kind in (Entity.Kind.CHARACTER, Entity.Kind.UNKNOWN)
-            ]
-            names = [*context.participants, *people]
-            candidate = replace(candidate, text=dictation.as_said(candidate.text, candidate.sources, names))
-        source = find_source_turn(candidate.text, texts)
-        usable.append(candidate if candidate.sources or source is None else replace(candidate, sources=(source,)))
-    return ParsedLines(usable, [*parsed.unused, *unusable])
-
-
-def _is_wanted(text: str, wanted: Iterable[str], names: Iterable[str]) -> bool:
-    """Return whether a memory says what the person asks to remember, and puts it into nobody's mouth."""
-    words = content_words(text) - content_words(" ".join(names))
-    shared = max((len(words & content_words(said)) for said in wanted), default=0)
-    return bool(words) and not quoted_speaker(text) and shared >= MIN_SHARE_OF_REQUEST * len(words)
-
-
-def _dated(candidate: Candidate, turns: Mapping[int, Message], zone: dt.tzinfo) -> Candidate:
-    """Return a candidate whose text has dates after words such as "yesterday", if all its sources are of one day."""
-    sent = [at for number in candidate.sources if (at := turns[number].sent_at)]
-    is_of_one_day = len(sent) == len(candidate.sources) and len({day_of(at, zone) for at in sent}) == 1
-    return replace(candidate, text=dated(candidate.text, sent[0], zone)) if is_of_one_day else candidate
-
-
-def _is_learnt(candidate: Candidate, character: Character, names: Set[str], witnessed: Set[int]) -> bool:
-    """Return whether a character witnessed a candidate's sources and is among those who learnt it.
-
-    ``names`` are those of all participants; a line that names nobody of them says nothing about who learnt it.
-    """
-    known_to = {name.casefold() for name in candidate.known_to} & names
-    return set(candidate.sources) <= witnessed and (not known_to or character.name.casefold() in known_to)
-
-
-def _with_entities(context: Context, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return candidates whose model named no entities with the participants and the known people that they mention."""
-    if all(one.entities for one in candidates):
-        return list(candidates)
-    people = known_people(context, context.character)[:MAX_PEOPLE]
-    names = canonical_names(context.participants, people)
-    return [
-        one
-        if one.entities
-        else replace(one, entities=tuple(NamedEntity(name, "character") for name in _named_in(one.text, names)))
-        for one in candidates
-    ]
-
-
-def _named_in(text: str, names: Mapping[str, str]) -> list[str]:
-    folded = text.casefold()
-    return list(dict.fromkeys(name for key, name in names.items() if key in folded and mentions(text, name)))

@@ -125,6 +125,8 @@ def _create(batch: VerdictBatch, number: int, candidate: Candidate) -> Memory:
     of_run.filter(candidate_hash=hash_, deleted_at=None).exclude(state=Memory.State.ACTIVE).update(candidate_hash="")
     memory: Memory = Memory.objects.create(
         owner_id=batch.chat.owner_id,
+        namespace=batch.chat.namespace,
+        story=batch.chat.story,
         chat=batch.chat,
         character_id=batch.character_id,
         tier=batch.tier,

@@ -5,24 +5,34 @@ or, without one, by the learned comparison (``compare``). No hand-written rule s
 only keeps a statement from being dropped as a repetition.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import datetime as dt
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
+from itertools import chain, zip_longest
+from typing import Any
 from uuid import UUID
 
-from apps.english.clauses import split_speaker
+import numpy as np
+
 from apps.english.comparison import Comparison
 from apps.english.differences import actuality_differs, contradicts, people_differ, roles_swapped
 from apps.english.retelling import brings_back, is_retold
 from apps.english.words import jaccard
 from apps.memories.candidates import Candidate
 from apps.memories.verdicts.known_statements import (
-    ComparedCandidates,
+    COSINE,
+    JACCARD,
     KnownStatement,
+    Neighbour,
     Pair,
     Relation,
     Thresholds,
+    are_comparable,
     comparison_key,
+    have_same_words,
+    plain,
 )
 
 Compare = Callable[[Sequence[tuple[str, str, str]]], list[Comparison]]  # compares tuples of (older, newer, kind)
@@ -32,10 +42,82 @@ Compare = Callable[[Sequence[tuple[str, str, str]]], list[Comparison]]  # compar
 # and may be a change replaces the older one: if it only repeats it, nothing is lost.
 MIN_DUPLICATE, MAX_SUPERSEDED_IN_DUPLICATE = 0.7, 0.12
 MIN_SUPERSEDED, MAX_PASSED_IN_SUPERSEDED = 0.2, 0.35
-# Minimum Jaccard index of two quotations, which must be by one speaker, to be compared: the comparison was fitted to
-# few quotations, and the vectors of quotations by one speaker are all similar.
-MIN_QUOTATION_OVERLAP = 0.3
-_ENDS = " .!…。！\"'”’»"  # of a statement, that say nothing
+# Pairs that a model is asked about for each candidate: those with the most similar statements.
+MAX_PAIRS_PER_CANDIDATE = 3
+
+
+@dataclass(frozen=True)
+class ComparedCandidates:
+    """Candidates in the order in which they were said, and what each is compared with.
+
+    ``neighbours`` are the most similar memories for each, nearest first. Candidates are also compared with earlier
+    ones: by ``vectors`` (one unit vector per row) or, without them, by their words. The neighbours' similarities and
+    ``thresholds`` must use the same measure. ``times`` are those of the turns that the candidates cite, by number, and
+    ``persons_turns`` the numbers of those that the person said.
+    """
+
+    candidates: Sequence[Candidate]
+    neighbours: Sequence[Sequence[Neighbour]]
+    vectors: np.ndarray[Any, Any] | None = None
+    given_thresholds: Thresholds | None = None
+    times: Mapping[int, dt.datetime | None] = field(default_factory=dict)
+    persons_turns: Set[int] = frozenset()
+
+    @property
+    def thresholds(self) -> Thresholds:
+        return self.given_thresholds or (COSINE if self.vectors is not None else JACCARD)
+
+    @cached_property
+    def statements(self) -> list[list[KnownStatement]]:
+        """Return the neighbours and the earlier candidates with which each candidate is compared, nearest first."""
+        return [self._statements_for(index) for index in range(len(self.candidates))]
+
+    def _statements_for(self, index: int) -> list[KnownStatement]:
+        candidate = self.candidates[index]
+        turn = max(candidate.sources, default=None)
+        # The person may change also what they wrote or corrected. A reply of a model may not know of it.
+        is_said_by_person = set(candidate.sources) <= self.persons_turns
+        statements = [
+            KnownStatement(
+                neighbour.kind,
+                neighbour.text,
+                neighbour.similarity,
+                # What is gone, as by a person's deletion, must not come back as another kind of memory.
+                same_kind=neighbour.kind == candidate.kind or neighbour.is_gone,
+                is_later=neighbour.is_later_than(turn, None if turn is None else self.times.get(turn)),
+                memory=neighbour,
+                is_persons=neighbour.is_persons and not is_said_by_person,
+            )
+            for neighbour in self.neighbours[index]
+        ]
+        for number, earlier in enumerate(self.candidates[:index]):
+            cosine = None if self.vectors is None else float(self.vectors[index] @ self.vectors[number])
+            similarity = jaccard(earlier.text, candidate.text) if cosine is None else cosine
+            same_kind = earlier.kind == candidate.kind
+            statements.append(
+                KnownStatement(earlier.kind, earlier.text, similarity, same_kind, is_later=False, index=number)
+            )
+        return sorted(statements, key=lambda statement: -statement.similarity)
+
+    @property
+    def uncertain_pairs(self) -> list[Pair]:
+        """Return the pairs of statements on one topic about which a model should be asked, each once.
+
+        The nearest statement of each candidate comes first, then the second nearest of each, in case not all can be
+        asked.
+        """
+        by_candidate: list[list[Pair]] = []
+        for candidate, statements in zip(self.candidates, self.statements, strict=True):
+            if any(known.has_same_hash for known in statements):
+                continue
+            asked = [
+                comparison_key(candidate, known)[:2]
+                for known in statements
+                if self.thresholds.is_on_topic(known) and not have_same_words(known.text, candidate.text)
+            ]
+            by_candidate.append(asked[:MAX_PAIRS_PER_CANDIDATE])
+        by_rank = chain.from_iterable(zip_longest(*by_candidate))
+        return list(dict.fromkeys(pair for pair in by_rank if pair is not None))
 
 
 class Outcome(StrEnum):
@@ -122,16 +204,9 @@ def _compare_all(
         comparison_key(candidate, known): None
         for candidate, statements in zip(compared.candidates, compared.statements, strict=True)
         for known in statements
-        if compared.thresholds.is_on_topic(known) and _are_comparable(known.text, candidate.text)
+        if compared.thresholds.is_on_topic(known) and are_comparable(known.text, candidate.text)
     }
     return dict(zip(pairs, compare(list(pairs)), strict=True)) if pairs else {}
-
-
-def _are_comparable(old: str, new: str) -> bool:
-    (speaker, speech), (other_speaker, other_speech) = split_speaker(old), split_speaker(new)
-    if not speaker and not other_speaker:
-        return True
-    return speaker == other_speaker and jaccard(speech, other_speech) >= MIN_QUOTATION_OVERLAP
 
 
 def _repetition_of_first(candidate: Candidate, repeated: Iterable[KnownStatement]) -> Verdict | None:
@@ -178,7 +253,8 @@ def _is_repetition(judged: _Judged, candidate: Candidate, known: KnownStatement)
         return False  # a new version of what a person deleted is not wanted either
     if known.is_gone and _says_what_is_gone(known, candidate):
         return True
-    if _plain(known.text) == _plain(candidate.text):  # the comparison was fitted to statements in other words
+    # The comparison was fitted to statements in other words.
+    if plain(known.text) == plain(candidate.text):
         return True
     if judged.comparisons is None:
         limits = judged.thresholds
@@ -190,11 +266,6 @@ def _is_repetition(judged: _Judged, candidate: Candidate, known: KnownStatement)
     if comparison is None or roles_swapped(*pair) or actuality_differs(*pair) or people_differ(*pair):
         return False
     return comparison.duplicate >= MIN_DUPLICATE and comparison.superseded <= MAX_SUPERSEDED_IN_DUPLICATE
-
-
-def _plain(text: str) -> str:
-    """Return a statement in lower case, without the marks at its end. Others may have a meaning, as in "C++"."""
-    return " ".join(text.casefold().replace("’", "'").split()).rstrip(_ENDS)
 
 
 def _says_what_is_gone(known: KnownStatement, candidate: Candidate) -> bool:
