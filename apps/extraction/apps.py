@@ -15,8 +15,8 @@ class ExtractionConfig(AppConfig):
         from apps.common.on_demand import on_demand
         from apps.common.pages.settings_index import indexed_settings
         from apps.extraction.models import EmbeddingJob, ExtractionRun, IndexJob
-        from apps.llm.events import embedding_changed, generation_changed
         from apps.llm.queries import embeds_on_server, uses_server
+        from apps.llm.signals import embedding_changed, generation_changed
 
         chat_committed.connect(on_demand("apps.extraction.runs.settling:on_chat_committed"))
         chat_branched.connect(on_demand("apps.extraction.progress:on_chat_branched"))

@@ -13,7 +13,7 @@ from apps.common.problems import Problem
 from apps.common.scoping import Owner, owner_id_of
 from apps.llm import operations
 from apps.llm.apis import server_choices
-from apps.llm.http.addresses import AddressNotAllowed
+from apps.llm.http.addresses import AddressNotAllowed, address_policy
 from apps.llm.models import (
     MAX_CONTEXT_TOKENS,
     MAX_NAME_LENGTH,
@@ -244,7 +244,7 @@ def parsed_extra_body(text: str) -> dict[str, Any]:
 def is_same_server(connection: Connection, base_url: str) -> bool:
     """Return whether ``base_url`` has the origin of the connection's URL."""
     try:
-        checked = operations.address_policy().checked_url(base_url)
+        checked = address_policy().checked_url(base_url)
     except AddressNotAllowed:
         return False
     return operations.origin_of(str(checked)) == operations.origin_of(connection.base_url)

@@ -4,7 +4,6 @@ import re
 from typing import Any
 
 import httpx2
-from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.utils import timezone
@@ -17,9 +16,9 @@ from apps.common.metrics import count
 from apps.common.problems import FieldError, Invalid
 from apps.common.scoping import Owner, owner_id_of
 from apps.llm.apis import BROWSER, SERVER_APIS
-from apps.llm.events import announce_embedding_change, announce_generation_change
-from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy, host_of, is_local_url
+from apps.llm.http.addresses import AddressNotAllowed, address_policy, host_of, is_local_url
 from apps.llm.models import Connection, TokenLimit, new_embedding_space
+from apps.llm.signals import announce_embedding_change, announce_generation_change
 
 LOCAL_PARALLEL_CALLS = 1
 HOSTED_PARALLEL_CALLS = 4
@@ -34,11 +33,6 @@ ADD_USAGE = """
         prompt_tokens = usage.prompt_tokens + excluded.prompt_tokens,
         completion_tokens = usage.completion_tokens + excluded.completion_tokens
 """
-
-
-def address_policy() -> AddressPolicy:
-    """Return the address policy of this installation."""
-    return AddressPolicy.parse(settings.LLM_ALLOWED_ADDRESSES, settings.LLM_ALLOWED_PORTS)
 
 
 @transaction.atomic

@@ -19,6 +19,7 @@ from apps.llm import operations
 from apps.llm.backends.connection_check import check_connection, list_models
 from apps.llm.embeddings import installation_model
 from apps.llm.forms import ConnectionForm, LimitForm, UseForm
+from apps.llm.http.addresses import address_policy
 from apps.llm.models import Connection
 from apps.llm.presets import PRESETS
 from apps.llm.queries import access_connection, chats_naming
@@ -118,7 +119,7 @@ def connection_url(connection: Connection) -> str:
 
 def render_form(request: HttpRequest, form: ConnectionForm, **models: Any) -> HttpResponse:
     """Render the form; ``models`` is the result of ``models_context``."""
-    policy = operations.address_policy()
+    policy = address_policy()
     ids = [form.connection.pk] if form.connection else []
     context = {
         "form": form,

@@ -187,7 +187,7 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
     def without_copies(self, owner: Owner) -> Self:
         """Exclude copies in branches of one story, except the first of each: to people they are one memory.
 
-        Told is also the owner of all of the rows, since few stories have branches: only in those is looked.
+        The owner of the rows is named too, so that only stories with branches are looked into: few have any.
         """
         return self.filter(~has_earlier_copy(self.model, owner_id_of(owner)))
 

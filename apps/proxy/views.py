@@ -8,8 +8,8 @@ from rest_framework.exceptions import APIException
 from apps.common.database.connections import in_database
 from apps.common.problems import Problem
 from apps.proxy.errors import error_response, openai_error
+from apps.proxy.preparing import prepare_call
 from apps.proxy.requests.headers import owner_of
-from apps.proxy.upstream.calls import prepare_call
 from apps.proxy.upstream.connections import connection_of, models_of
 from apps.proxy.upstream.relaying import relayed_reply
 

@@ -22,9 +22,8 @@ from django.utils import timezone
 from apps.common import leases
 from apps.common.database.connections import release_connection
 from apps.llm.encryption import Undecryptable
-from apps.llm.http.addresses import AddressNotAllowed
+from apps.llm.http.addresses import AddressNotAllowed, address_policy
 from apps.llm.http.transport import ALLOWED_HEADERS, CancellationChecker, CheckedTransport
-from apps.llm.operations import address_policy
 from apps.webhooks.models import Delivery, Webhook
 
 TIMEOUT = 10.0  # seconds for a call

@@ -17,8 +17,7 @@ from apps.common.database.rows import first_or_missing
 from apps.common.jobs import lock_owner
 from apps.common.problems import Conflict, Invalid
 from apps.common.scoping import Owner, owner_id_of
-from apps.llm.http.addresses import AddressNotAllowed
-from apps.llm.operations import address_policy
+from apps.llm.http.addresses import AddressNotAllowed, address_policy
 from apps.sync.live import CHANNEL, payload
 from apps.webhooks.models import TEST, Delivery, Event, Webhook
 

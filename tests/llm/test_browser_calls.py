@@ -21,7 +21,6 @@ from apps.llm.backends import browser
 from apps.llm.backends.connection_check import check_connection
 from apps.llm.backends.selection import backend_for, backend_on
 from apps.llm.browser import calls, streams
-from apps.llm.events import generation_changed
 from apps.llm.generation import (
     Completion,
     GenerationRequest,
@@ -32,6 +31,7 @@ from apps.llm.generation import (
 )
 from apps.llm.models import BrowserCall, Connection, Usage
 from apps.llm.operations import create_connection, delete_connection, set_daily_limit, update_connection, use_for
+from apps.llm.signals import generation_changed
 from tests.coroutines import in_thread
 from tests.factories import UserFactory
 from tests.llm.test_calls import Cancelled

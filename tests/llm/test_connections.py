@@ -14,11 +14,11 @@ from apps.common.problems import Invalid
 from apps.llm.backends.connection_check import check_connection, list_models
 from apps.llm.backends.selection import backend_for, embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
-from apps.llm.events import embedding_changed
 from apps.llm.generation import GenerationFailed, TransientFailure
 from apps.llm.http import endpoint
 from apps.llm.models import Connection, Usage
 from apps.llm.operations import create_connection, delete_connection, update_connection, use_for
+from apps.llm.signals import embedding_changed
 from tests.factories import UserFactory
 from tests.llm.conftest import KEY, ciphertext_of
 from tests.llm.scripted_server import MODELS, Reply, ScriptedServer, document, html, vector_of

@@ -10,7 +10,8 @@ from apps.accounts.operations import create_token
 from apps.chats.models import Chat, Message
 from apps.llm.operations import create_connection, use_for
 from apps.proxy.collected_replies import CollectedReply
-from apps.proxy.upstream.calls import finish_call, prepare_call
+from apps.proxy.preparing import prepare_call
+from apps.proxy.upstream.calls import finish_call
 from tests.factories import UserFactory
 from tests.lanes import sampled
 from tests.proxy.sillytavern import MEMBERS, USER, GroupChat

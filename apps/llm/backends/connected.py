@@ -22,10 +22,10 @@ from apps.llm.generation import (
     Watch,
     unwatched,
 )
-from apps.llm.http.addresses import AddressNotAllowed
+from apps.llm.http.addresses import AddressNotAllowed, address_policy
 from apps.llm.http.endpoint import CallPolicy
 from apps.llm.models import Connection
-from apps.llm.operations import address_policy, record_usage, stop_constraining
+from apps.llm.operations import record_usage, stop_constraining
 from apps.llm.places import GaveWay, place_at_once, place_on
 from apps.llm.replies.constrained import INSTRUCTION, lines_in, sets_own_form
 from apps.llm.replies.reply import Reply

@@ -18,10 +18,10 @@ from apps.common.jobs import lock_owner
 from apps.common.problems import Conflict
 from apps.common.scoping import OwnedQuerySet, Owner, owner_id_of
 from apps.common.stored_texts import gettext_stored
-from apps.llm.events import announce_generation_change
 from apps.llm.generation import GenerationRequest, Misconfigured
 from apps.llm.models import BrowserCall, Connection
 from apps.llm.replies.reply import MAX_CHARACTERS
+from apps.llm.signals import announce_generation_change
 from apps.llm.values import storable_text
 
 LEASE = dt.timedelta(seconds=30)  # after which another page may claim a call, unless its page renews it

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, Self
 
+from django.conf import settings
+
 from apps.common.stored_texts import gettext_stored
 
 if TYPE_CHECKING:
@@ -212,3 +214,8 @@ def _network(entry: str) -> Network | None:
 
 def _plain(host: str) -> str:
     return host.lower().rstrip(".")
+
+
+def address_policy() -> AddressPolicy:
+    """Return the address policy of this installation."""
+    return AddressPolicy.parse(settings.LLM_ALLOWED_ADDRESSES, settings.LLM_ALLOWED_PORTS)

@@ -9,9 +9,8 @@ import httpx2
 from django.conf import settings
 
 from apps.llm.generation import Misconfigured, TransientFailure, Watch
-from apps.llm.http.addresses import AddressNotAllowed
+from apps.llm.http.addresses import AddressNotAllowed, address_policy
 from apps.llm.http.endpoint import CallPolicy
-from apps.llm.operations import address_policy
 
 NAME = "moderation endpoint"  # as the source of a flag
 TIMEOUT = 20.0  # seconds

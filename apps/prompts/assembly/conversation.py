@@ -3,25 +3,23 @@
 Slots stand at their positions in the conversation, in one block, or where a macro names them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 from uuid import UUID
 
-from apps.chats.macros import macros_in, resolve_in_order, resolve_macros
+from apps.chats.macros import macros_in, resolve_macros
 from apps.chats.models import Character, Chat
 from apps.common.problems import Invalid
 from apps.common.stored_texts import gettext_stored
+from apps.prompts.assembly.frame import Frame
 from apps.prompts.filling.fill import fit
 from apps.prompts.filling.plan import CountFunction
-from apps.prompts.lorebooks.lorebook import Lore
 from apps.prompts.settings.schema import BY_MACROS, ONE_BLOCK, PromptSettings
 from apps.prompts.slots.blocks import SEPARATOR_TOKENS, join_blocks
 from apps.prompts.slots.definitions import IN_PROMPT, MACROS, UNIFIED, UNIFIED_ORDER
 from apps.prompts.slots.entries import FilledSlot
 from apps.prompts.turns import UserTurn, spoken_turns_newest_first
-
-NO_LORE = Lore()
 
 
 class HistoryItem(NamedTuple):
@@ -198,60 +196,6 @@ def _slot_message(filled: FilledSlot) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class PromptPart:
-    """A named text of a prompt with its role and its number of tokens."""
-
-    name: str
-    text: str
-    tokens: int
-    role: str = "system"
-
-    @property
-    def message(self) -> dict[str, str]:
-        return {"role": self.role, "content": self.text}
-
-
-@dataclass(frozen=True)
-class Frame:
-    """The fixed parts of a prompt: before the conversation, within it at depths, and after it.
-
-    ``names`` are the values of the macros for names, ``lore`` the lorebook entries that were found.
-    """
-
-    opening: Sequence[PromptPart] = ()
-    deep: Sequence[tuple[PromptPart, int]] = ()
-    closing: Sequence[PromptPart] = ()
-    names: Mapping[str, str] = field(default_factory=dict)
-    lore: Lore = NO_LORE
-
-    @property
-    def parts(self) -> list[PromptPart]:
-        return [*self.opening, *(part for part, _ in self.deep), *self.closing]
-
-    @property
-    def tokens(self) -> int:
-        return sum(part.tokens for part in self.parts)
-
-    def with_memory(self, macros: Mapping[str, str], count: CountFunction) -> "Frame":
-        """Return the frame with the macros of memory replaced, each where it stands first."""
-        texts = iter(resolve_in_order([part.text for part in self.parts], macros))
-
-        def resolved(part: PromptPart) -> PromptPart:
-            return part_of(part.name, next(texts).strip(), count, part.role)
-
-        opening = [resolved(part) for part in self.opening]
-        deep = [(resolved(part), depth) for part, depth in self.deep]
-        return replace(self, opening=opening, deep=deep, closing=[resolved(part) for part in self.closing])
-
-    def around(self, conversation: list[dict[str, str]], history: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-        """Return the messages of the prompt. ``history`` are those of the conversation that were said in the chat."""
-        for part, depth in self.deep:
-            conversation = _with_part(conversation, history, part, depth)
-        opening, closing = ([part.message for part in parts if part.text] for parts in (self.opening, self.closing))
-        return [*opening, *conversation, *closing]
-
-
-@dataclass(frozen=True)
 class Contents:
     """The messages of a prompt, each with its tokens: the slots, the history, and the frame with the macros of memory.
 
@@ -264,19 +208,3 @@ class Contents:
     messages: list[dict[str, str]]
     tokens: list[int]
     remembered: list[dict[str, str]]
-
-
-def part_of(name: str, text: str, count: CountFunction, role: str = "system") -> PromptPart:
-    """Return a text of a prompt with its tokens counted."""
-    return PromptPart(name, text, count(text), role)
-
-
-def _with_part(
-    messages: list[dict[str, str]], history: Sequence[dict[str, str]], part: PromptPart, depth: int
-) -> list[dict[str, str]]:
-    """Return the messages with the part, if it has a text, before the last ``depth`` messages of the history."""
-    if not part.text:
-        return messages
-    following = history[-depth:] if depth else []
-    place = next((at for at, item in enumerate(messages) if following and item is following[0]), len(messages))
-    return [*messages[:place], part.message, *messages[place:]]

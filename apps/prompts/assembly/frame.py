@@ -1,7 +1,7 @@
 """The frame of a whole prompt: what stands around memory and conversation, of card, persona, lorebooks and notes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -9,11 +9,10 @@ from typing import Any
 from django.utils.translation import gettext
 
 from apps.chats.languages import in_language_of_chat
-from apps.chats.macros import Draws, resolve_card_text, resolve_choices
+from apps.chats.macros import Draws, resolve_card_text, resolve_choices, resolve_in_order
 from apps.chats.models import Character, Chat
 from apps.chats.queries import lorebooks_in
 from apps.common.problems import Invalid
-from apps.prompts.assembly.conversation import Frame, PromptPart, part_of
 from apps.prompts.assembly.requests import PromptRequest, Reply
 from apps.prompts.filling.plan import CountFunction
 from apps.prompts.lorebooks.lore_entries import LoreSetting
@@ -37,6 +36,7 @@ IMPERSONATION_PROMPT = "Write the next message of {{user}} in a conversation wit
 DEFAULT_SYSTEM_PROMPT = (
     "Write the next reply of {{char}} in a conversation with {{user}}. Stay in character and don't speak for {{user}}."
 )
+NO_LORE = Lore()
 DEFAULT_DEPTH = 4  # messages that follow an author's note
 
 
@@ -73,6 +73,60 @@ def note_of(metadata: Mapping[str, Any]) -> Note:
     if not isinstance(depth, int) or isinstance(depth, bool) or depth < 0:
         depth = DEFAULT_DEPTH
     return Note(text if isinstance(text, str) else "", depth)
+
+
+@dataclass(frozen=True)
+class PromptPart:
+    """A named text of a prompt with its role and its number of tokens."""
+
+    name: str
+    text: str
+    tokens: int
+    role: str = "system"
+
+    @property
+    def message(self) -> dict[str, str]:
+        return {"role": self.role, "content": self.text}
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The fixed parts of a prompt: before the conversation, within it at depths, and after it.
+
+    ``names`` are the values of the macros for names, ``lore`` the lorebook entries that were found.
+    """
+
+    opening: Sequence[PromptPart] = ()
+    deep: Sequence[tuple[PromptPart, int]] = ()
+    closing: Sequence[PromptPart] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    lore: Lore = NO_LORE
+
+    @property
+    def parts(self) -> list[PromptPart]:
+        return [*self.opening, *(part for part, _ in self.deep), *self.closing]
+
+    @property
+    def tokens(self) -> int:
+        return sum(part.tokens for part in self.parts)
+
+    def with_memory(self, macros: Mapping[str, str], count: CountFunction) -> "Frame":
+        """Return the frame with the macros of memory replaced, each where it stands first."""
+        texts = iter(resolve_in_order([part.text for part in self.parts], macros))
+
+        def resolved(part: PromptPart) -> PromptPart:
+            return part_of(part.name, next(texts).strip(), count, part.role)
+
+        opening = [resolved(part) for part in self.opening]
+        deep = [(resolved(part), depth) for part, depth in self.deep]
+        return replace(self, opening=opening, deep=deep, closing=[resolved(part) for part in self.closing])
+
+    def around(self, conversation: list[dict[str, str]], history: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+        """Return the messages of the prompt. ``history`` are those of the conversation that were said in the chat."""
+        for part, depth in self.deep:
+            conversation = _with_part(conversation, history, part, depth)
+        opening, closing = ([part.message for part in parts if part.text] for parts in (self.opening, self.closing))
+        return [*opening, *conversation, *closing]
 
 
 def frame_of(request: PromptRequest, reply: Reply, speaker: Character | None) -> Frame:
@@ -212,3 +266,19 @@ def _closing_text(character: CharacterTexts, instructions: str, values: Mapping[
 
 def _labelled(label: str, text: str) -> str:
     return f"{label}:\n{text}" if text.strip() else ""
+
+
+def part_of(name: str, text: str, count: CountFunction, role: str = "system") -> PromptPart:
+    """Return a text of a prompt with its tokens counted."""
+    return PromptPart(name, text, count(text), role)
+
+
+def _with_part(
+    messages: list[dict[str, str]], history: Sequence[dict[str, str]], part: PromptPart, depth: int
+) -> list[dict[str, str]]:
+    """Return the messages with the part, if it has a text, before the last ``depth`` messages of the history."""
+    if not part.text:
+        return messages
+    following = history[-depth:] if depth else []
+    place = next((at for at, item in enumerate(messages) if following and item is following[0]), len(messages))
+    return [*messages[:place], part.message, *messages[place:]]

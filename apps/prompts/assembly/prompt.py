@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from apps.chats.models import Character
-from apps.prompts.assembly.conversation import Contents, Frame, History, PromptPart, insert_slots, place
-from apps.prompts.assembly.frame import frame_of
+from apps.prompts.assembly.conversation import Contents, History, insert_slots, place
+from apps.prompts.assembly.frame import Frame, PromptPart, frame_of
 from apps.prompts.assembly.recalled import recall_for
 from apps.prompts.assembly.requests import PromptRequest
 from apps.prompts.assembly.states import holding_of, last_state, record_prompt

@@ -199,7 +199,7 @@ def retell(
 def tellable(
     turn: UserTurn, character: Character | None, entries: Mapping[str, Sequence[Entry]]
 ) -> dict[str, list[Entry]]:
-    """Return the entries, by slot name, that tell the character no secret; of several sentences the others.
+    """Return the entries, by slot name, without the sentences that would tell the character a secret.
 
     All entries of a prompt pass here before they fill a slot.
     """

@@ -21,8 +21,8 @@ NO_KEY = -1
 class _Pairing:
     """Which turn is which message, by their numbers and places, and which messages the client has ``dropped``.
 
-    ``by_turn`` has no turns that are new, though their messages are known. ``last`` is the last message that the client
-    keeps, ``asked`` that of its last turn, None if that is new.
+    A turn that is new is not in ``by_turn``, also where a message of its text is stored. ``last`` is the last message
+    that the client keeps, ``asked`` that of its last turn, None if that is new.
     """
 
     by_turn: dict[int, int]
@@ -157,7 +157,8 @@ def _pair(messages: Sequence[ComparedMessage], request: KeyedRequest, matched: P
     last = max((place for place, _ in matched + pairs), default=-1)
     if asked == last and last >= 0:
         reply = _reply_of(messages, last)
-        last = reply if turns[-1].is_user or messages[reply].name == request.asked != "" else last
+        is_of_asked = request.asked != "" and messages[reply].name == request.asked
+        last = reply if turns[-1].is_user or is_of_asked else last
     by_place = dict(matched) | dict(pairs)
     dropped = [
         place
