@@ -2,6 +2,7 @@
 
 import datetime as dt
 
+from apps.accounts.instance_names import LOCI
 from apps.common.scoping import Owner, owner_id_of
 from apps.instances.models import Conflict, Item, ItemVersion
 from apps.instances.vector_clock import Clock
@@ -16,11 +17,21 @@ class ItemWriter:
 
     def save(self, item: Item) -> None:
         """Save an item at the next position."""
-        item.position = self.next_position()
+        item.position = self._next_position()
         item.save()
 
-    def next_position(self) -> int:
-        """Raise the counter of Loci and return it."""
+    def save_as_loci(self, item: Item, at: dt.datetime) -> None:
+        """Save an item at the next position as a change that Loci has made."""
+        self.stamp(item, at)
+        item.save()
+
+    def stamp(self, item: Item, at: dt.datetime) -> None:
+        """Give an item the next position, and the clock, writer and time of a change of Loci. Save nothing."""
+        item.position = self._next_position()
+        item.clock = item.clock | {LOCI: item.position}
+        item.instance, item.changed_at = LOCI, at
+
+    def _next_position(self) -> int:
         self.position += 1
         return self.position
 
