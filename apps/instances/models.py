@@ -55,7 +55,7 @@ class Item(OwnedModel):
 
     class Kind(models.TextChoices):
         IDENTITY = "identity"
-        MEMORY = "memory"
+        MEMORY = "memory"  # a journal entry too, which the protocol calls so
 
     class Category(models.TextChoices):
         SELF = "self"

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.common import problems
 from apps.instances.forms import RegisterForm, SettleForm
 from apps.instances.models import Conflict
-from apps.instances.operations.conflicts import settle
+from apps.instances.operations.conflicts import apply_choice
 from apps.instances.operations.registration import register_with_token, remove
 from apps.instances.queries import open_conflicts, present_instances
 
@@ -72,7 +72,7 @@ def settle_conflict(request: HttpRequest, conflict_id: UUID) -> HttpResponse:
         messages.error(request, " ".join(str(error) for errors in form.errors.values() for error in errors))
         return redirect("instances:index")
     try:
-        settle(
+        apply_choice(
             request.user,
             conflict,
             form.cleaned_data["choice"],

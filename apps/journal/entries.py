@@ -50,11 +50,13 @@ def merge_daily(
 
 
 @transaction.atomic
-def write_significant(owner: Owner, *, period: dt.date, title: str, text: str, editor: str) -> JournalEntry:
+def write_significant(
+    owner: Owner, *, period: dt.date, title: str, text: str, editor: str, with_vector: bool = True
+) -> JournalEntry:
     """Create a significant entry that a person wrote. Raise Invalid if it is too long."""
     entry = new_entry(owner, day(period, Granularity.SIGNIFICANT))
     entry.title, entry.edited_by = title, editor
-    set_content(entry, text)
+    set_content(entry, text, with_vector=with_vector)
     entry.save()
     return entry
 

@@ -129,6 +129,12 @@ def test_an_id_names_no_memory_of_another_tier_or_period(alice: APIClient, entry
     assert [each["text"] for each in pull(alice, "desk")["memories"]] == ["- Rose."]
 
 
+def test_it_says_what_is_stored_under_an_id(alice: APIClient) -> None:
+    push(alice, "desk", memories=[memory("desk", {"desk": 1})])
+    reply = try_push(alice, "desk", memories=[memory("desk", {"desk": 2}, tier="weekly", period="2026-W47")])
+    assert reply.json()["errors"][0]["detail"] == "It is the id of what is stored as long_term."
+
+
 @pytest.mark.parametrize("query", ["?limit=0", "?limit=1001", "?limit=x", "?cursor=-1", "?cursor=x"])
 def test_a_bad_page_is_refused(alice: APIClient, query: str) -> None:
     assert alice.post(f"/api/v1/sync/pull/{query}", {"instance": "desk", "since": None}).status_code == 400

@@ -72,6 +72,26 @@ def test_ways_to_settle(alice: APIClient, choose: object, texts: list[str]) -> N
     assert sorted(each["text"] for each in pull(alice, "phone")["memories"]) == texts
 
 
+@pytest.mark.parametrize(
+    ("tier", "period", "texts"),
+    [("significant", "2026-11-20", ["Loud.", "Quiet."]), ("weekly", "2026-W47", ["Quiet.\n\nLoud."])],
+)
+def test_both_are_two_significant_entries_and_one_week(
+    alice: APIClient, tier: str, period: str, texts: list[str]
+) -> None:
+    names = {"tier": tier, "period": period}
+    push(alice, "desk", memories=[memory("desk", {"desk": 1}, "Quiet.", **names)])
+    push(alice, "phone", memories=[memory("phone", {"phone": 1}, "Loud.", **names)])
+    [conflict] = alice.get("/api/v1/conflicts/").json()["results"]
+    assert alice.post(f"/api/v1/conflicts/{conflict['id']}/settle/", {"choose": "both"}).status_code == 200
+    pulled = pull(alice, "phone")["memories"]
+    assert sorted((each["tier"], each["period"], each["text"]) for each in pulled) == [
+        (tier, period, text) for text in texts
+    ]
+    listed = alice.get(f"/api/v1/journal/?granularity={tier}").json()["results"]
+    assert {each["edited_by"] for each in listed if each["text"] != "Quiet."} == {"alice@example.com"}
+
+
 def test_a_correction_in_loci_is_concurrent_with_a_write_that_has_not_seen_it(alice: APIClient) -> None:
     push(alice, "desk", memories=[memory("desk", {"desk": 1})])
     alice.patch(MEMORY, {"text": "The key is of tin."})

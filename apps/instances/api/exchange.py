@@ -13,7 +13,7 @@ from apps.accounts.authentication import check_instance
 from apps.common.api.parameters import takes_query
 from apps.common.api.serializer_fields import read_body, read_query
 from apps.common.problems import TooLarge
-from apps.instances.api.entries import document_of, entries_of
+from apps.instances.api.documents import document_of, pushed_versions
 from apps.instances.api.serializers import (
     PageSerializer,
     PulledSerializer,
@@ -52,8 +52,8 @@ class PushView(APIView):
         _check_size(request.data)
         body = read_body(PushSerializer, request)
         check_instance(request, body["instance"])
-        pushed = push(request.user, body["instance"], body["clock"], list(entries_of(body)))
-        return Response(PushedSerializer(pushed).data)
+        report = push(request.user, body["instance"], body["clock"], list(pushed_versions(body)))
+        return Response(PushedSerializer(report).data)
 
 
 class StatusView(APIView):

@@ -25,7 +25,7 @@ from apps.instances.api.serializers import (
     SettleSerializer,
 )
 from apps.instances.models import Conflict, Instance, Item, ItemVersion
-from apps.instances.operations.conflicts import settle
+from apps.instances.operations.conflicts import apply_choice
 from apps.instances.operations.identity import delete_file, write_file
 from apps.instances.operations.registration import register, remove, update
 from apps.instances.queries import present_instances
@@ -144,7 +144,7 @@ class ConflictViewSet(mixins.ListModelMixin, viewsets.GenericViewSet[Conflict]):
         body = SettleSerializer(data=request.data, context={"tier": conflict.item.tier})
         body.is_valid(raise_exception=True)
         choose = body.validated_data["choose"]
-        conflict = settle(
+        conflict = apply_choice(
             request.user, conflict, choose["choice"], text=choose.get("text", ""), editor=str(request.user)
         )
         return Response(ConflictSerializer(conflict).data)

@@ -1,18 +1,24 @@
 """Settle conflicts."""
 
+import datetime as dt
+
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext
 
 from apps.common import jobs, problems
 from apps.common.scoping import Owner
-from apps.instances.models import Conflict, Item
+from apps.instances.models import Conflict
 from apps.instances.operations.stamping import stamp_changes
-from apps.instances.operations.targets import LONG_TERM, write_target
+from apps.instances.operations.targets import LONG_TERM, NO_VECTOR, write_target
+from apps.journal.entries import write_significant
+from apps.memories.journal.periods import Granularity
+from apps.memories.models import Memory
+from apps.memories.operations.memories import NewMemory, create_memory
 
 
 @transaction.atomic
-def settle(owner: Owner, conflict: Conflict, choice: str, *, text: str = "", editor: str) -> Conflict:
+def apply_choice(owner: Owner, conflict: Conflict, choice: str, *, text: str = "", editor: str) -> Conflict:
     """Settle a conflict: what stands now stays (ours), or gives way to their text, both, or the person's ``text``.
 
     With both, a memory or a significant entry becomes two; a week, month or year has both texts in its one entry.
@@ -25,25 +31,22 @@ def settle(owner: Owner, conflict: Conflict, choice: str, *, text: str = "", edi
     stamp_changes(owner)
     conflict.item.refresh_from_db()
     if choice == Conflict.Choice.BOTH:
-        _keep_both(conflict, editor)
+        _write_both(conflict, editor)
     elif choice != Conflict.Choice.OURS:
-        _rewrite(conflict.item, conflict.theirs if choice == Conflict.Choice.THEIRS else text, editor)
+        write_target(conflict.item, conflict.theirs if choice == Conflict.Choice.THEIRS else text, editor=editor)
     conflict.choice, conflict.settled_by, conflict.settled_at = choice, editor, timezone.now()
     conflict.save()
-    stamp_changes(owner)
+    stamp_changes(owner)  # keeps the old text and raises the clock, as after any other correction in Loci
     return conflict
 
 
-def _keep_both(conflict: Conflict, editor: str) -> None:
-    item = conflict.item
-    if item.tier not in (LONG_TERM, "significant"):
-        _rewrite(item, f"{item.text.rstrip()}\n\n{conflict.theirs}", editor)
-        return
-    second = Item(owner_id=item.owner_id, kind=item.kind, tier=item.tier, period=item.period)
-    second.instance = conflict.their_instance
-    write_target(second, conflict.theirs, editor=editor)  # the stamp that follows stores an item of its own
-
-
-def _rewrite(item: Item, text: str, editor: str) -> None:
-    """Write a text to the memory or entry only: the stamp that follows keeps the old one and raises the clock."""
-    write_target(item, text, editor=editor)
+def _write_both(conflict: Conflict, editor: str) -> None:
+    item, theirs = conflict.item, conflict.theirs
+    if item.tier == LONG_TERM:
+        second = NewMemory(theirs, LONG_TERM, Memory.Kind.FACT, source_instance=conflict.their_instance)
+        create_memory(item.owner_id, second, editor=editor, vector=NO_VECTOR)
+    elif item.tier == Granularity.SIGNIFICANT:
+        date = dt.date.fromisoformat(item.period)
+        write_significant(item.owner_id, period=date, title="", text=theirs, editor=editor, with_vector=False)
+    else:
+        write_target(item, f"{item.text.rstrip()}\n\n{theirs}", editor=editor)

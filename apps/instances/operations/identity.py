@@ -3,7 +3,6 @@
 from django.db import transaction
 from django.utils import timezone
 
-from apps.accounts.instance_names import LOCI
 from apps.common import jobs
 from apps.common.scoping import Owner, owner_id_of
 from apps.instances.models import Item
@@ -22,7 +21,7 @@ def write_file(owner: Owner, category: str, filename: str, content: str) -> Item
         if not file._state.adding:
             keep_version(file)
         file.text, file.deleted_at = content, None
-        _save(owner, file)
+        ItemWriter(owner).save_as_loci(file, timezone.now())
     return file
 
 
@@ -33,12 +32,5 @@ def delete_file(owner: Owner, file: Item) -> None:
     file.refresh_from_db()
     if file.deleted_at is None:
         keep_version(file)
-        file.deleted_at = timezone.now()
-        _save(owner, file)
-
-
-def _save(owner: Owner, file: Item) -> None:
-    writer = ItemWriter(owner)
-    file.clock = file.clock | {LOCI: writer.position + 1}
-    file.instance, file.changed_at = LOCI, timezone.now()
-    writer.save(file)
+        file.deleted_at = now = timezone.now()
+        ItemWriter(owner).save_as_loci(file, now)

@@ -2,9 +2,10 @@
 
 import datetime as dt
 
+from apps.accounts.instance_names import LOCI
 from apps.common.scoping import Owner, owner_id_of
 from apps.instances.models import Conflict, Item, ItemVersion
-from apps.instances.vector_clock import Clock
+from apps.instances.resolution import Contender
 
 
 class ItemWriter:
@@ -16,11 +17,21 @@ class ItemWriter:
 
     def save(self, item: Item) -> None:
         """Save an item at the next position."""
-        item.position = self.next_position()
+        item.position = self._next_position()
         item.save()
 
-    def next_position(self) -> int:
-        """Raise the counter of Loci and return it."""
+    def save_as_loci(self, item: Item, at: dt.datetime) -> None:
+        """Save an item at the next position as a change that Loci has made."""
+        self.stamp(item, at)
+        item.save()
+
+    def stamp(self, item: Item, at: dt.datetime) -> None:
+        """Give an item the next position, and the clock, writer and time of a change of Loci. Save nothing."""
+        item.position = self._next_position()
+        item.clock = item.clock | {LOCI: item.position}
+        item.instance, item.changed_at = LOCI, at
+
+    def _next_position(self) -> int:
         self.position += 1
         return self.position
 
@@ -32,34 +43,33 @@ def last_position(owner: Owner) -> int:
 
 
 def keep_version(item: Item) -> None:
-    """Keep the current text of an item as a version, before it is replaced. A tombstone has none."""
+    """Keep the current text of an item as a version, before it is replaced and saved. A tombstone has none."""
     if item.deleted_at is None:
-        _add_version(item, item.text, item.clock, item.instance, item.changed_at)
+        _add_version(item, Contender(item.text, item.clock, item.instance, item.changed_at))
 
 
-def keep_loser(item: Item, version: ItemVersion) -> bool:
+def keep_loser(item: Item, loser: Contender) -> bool:
     """Keep a text that lost against the item's. Return False if the item has, or had, that text already."""
-    texts = {"item": item, "text": version.text}
     is_known = (
-        (item.deleted_at is None and item.text == version.text)
-        or ItemVersion.objects.for_owner(item.owner_id).filter(**texts).exists()
-        or Conflict.objects.for_owner(item.owner_id).filter(item=item, theirs=version.text).exists()
+        (item.deleted_at is None and item.text == loser.text)
+        or ItemVersion.objects.for_owner(item.owner_id).filter(item=item, text=loser.text).exists()
+        or Conflict.objects.for_owner(item.owner_id).filter(item=item, theirs=loser.text).exists()
     )
     if not is_known:
-        _add_version(item, version.text, version.clock, version.instance, version.changed_at)
+        _add_version(item, loser)
         # The caller may have saved the item already, and no number may be given twice.
         Item.objects.for_owner(item.owner_id).filter(pk=item.pk).update(version=item.version)
     return not is_known
 
 
-def _add_version(item: Item, text: str, clock: Clock, instance: str, changed_at: dt.datetime) -> None:
+def _add_version(item: Item, kept: Contender) -> None:
     ItemVersion.objects.create(
         owner_id=item.owner_id,
         item=item,
         number=item.version,
-        text=text,
-        clock=clock,
-        instance=instance,
-        changed_at=changed_at,
+        text=kept.text or "",
+        clock=kept.clock,
+        instance=kept.instance,
+        changed_at=kept.at,
     )
     item.version += 1

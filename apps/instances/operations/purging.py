@@ -74,8 +74,8 @@ def without_erased(item: Item, text: str) -> str:
 
 def _erase_summaries(chat: Chat) -> None:
     """Erase what Loci itself told of the weeks, months and years of a chat: a model's prose has no tags."""
-    names = {each.name for each in periods_told_of(chat)}  # which differ in form from level to level
-    rows = _entries(chat).filter(tier__in=CONSOLIDATED, period__in=names)
+    periods = {each.name for each in periods_told_of(chat)}  # which differ in form from level to level
+    rows = _entries(chat).filter(tier__in=CONSOLIDATED, period__in=periods)
     items = list(rows.order_by("pk").values_list("pk", flat=True))
     ItemVersion.objects.for_owner(chat.owner_id).filter(item__in=items, instance=LOCI).delete()
     Conflict.objects.for_owner(chat.owner_id).filter(item__in=items, our_instance=LOCI).update(ours="")

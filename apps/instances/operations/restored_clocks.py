@@ -7,7 +7,6 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from apps.accounts.instance_names import LOCI
 from apps.common.database.ids import uuid7
 from apps.common.scoping import Owner, owner_id_of
 from apps.instances.models import Instance, Item
@@ -50,9 +49,7 @@ def continue_clocks(owner: Owner, before: SyncState) -> None:
     writer = ItemWriter(owner)
     writer.position = max(writer.position, before.position)
     for item in [*_changed(before, restored), *_missing(owner, before, restored)]:
-        item.clock = item.clock | {LOCI: writer.position + 1}  # the position at which it is saved
-        item.instance, item.changed_at = LOCI, timezone.now()
-        writer.save(item)
+        writer.save_as_loci(item, timezone.now())
 
 
 def _continue_instances(before: SyncState, restored: SyncState) -> None:

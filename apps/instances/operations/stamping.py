@@ -26,8 +26,8 @@ def stamp_changes(owner: Owner) -> ItemWriter:
     for item in _gone(owner):
         if item.text:  # else it was erased, with a chat that was deleted for good
             keep_version(item)
-        item.deleted_at = item.changed_at = timezone.now()
-        _stamp(writer, item)
+        item.deleted_at = now = timezone.now()
+        writer.save_as_loci(item, now)
     return writer
 
 
@@ -61,23 +61,16 @@ def _stamp_present(writer: ItemWriter, rows: list[Memory | JournalEntry]) -> Non
         if item := items.get(row.pk):
             if item.text:  # else it was erased
                 keep_version(item)
-            item.text, item.deleted_at, item.changed_at = row.text, None, row.updated_at
-            _stamp(writer, item)
+            item.text, item.deleted_at = row.text, None
+            writer.save_as_loci(item, row.updated_at)
 
 
 def _new_item(writer: ItemWriter, row: Memory | JournalEntry) -> Item:
-    item = Item(owner_id=writer.owner_id, kind=Item.Kind.MEMORY, target=row.pk, text=row.text, instance=LOCI)
+    item = Item(owner_id=writer.owner_id, kind=Item.Kind.MEMORY, target=row.pk, text=row.text)
     if isinstance(row, JournalEntry):
         item.tier, item.period = row.granularity, row.period
         item.written_for = (row.instance or LOCI) if row.granularity == "daily" else ""
     else:
         item.tier, item.participating_instances = LONG_TERM, row.participating_instances
-    item.changed_at, item.position = row.updated_at, writer.next_position()
-    item.clock = {LOCI: item.position}
+    writer.stamp(item, row.updated_at)
     return item
-
-
-def _stamp(writer: ItemWriter, item: Item) -> None:
-    item.clock = item.clock | {LOCI: writer.position + 1}
-    item.instance = LOCI
-    writer.save(item)

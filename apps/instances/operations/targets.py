@@ -6,8 +6,6 @@ Rows get no vector here, since a model would be asked while they are locked: a j
 from typing import Any
 from uuid import UUID
 
-from django.utils import timezone
-
 from apps.accounts.instance_names import LOCI
 from apps.chats.models import Chat
 from apps.instances.models import Item
@@ -34,22 +32,25 @@ REACTIVATED: dict[str, Any] = {
 }
 
 
-def write_target(item: Item, text: str, *, editor: str, chat: UUID | None = None) -> None:
-    """Set the text of an item's memory or journal entry; create it, or bring it back, if there is none."""
-    if item.kind == Item.Kind.MEMORY and item.tier == LONG_TERM:
-        _write_memory(item, text, editor, chat)
-    elif item.kind == Item.Kind.MEMORY:
-        _write_entry(item, text, editor)
-    item.text, item.deleted_at = text, None
+def write_target(item: Item, text: str, *, editor: str, chat: UUID | None = None) -> UUID:
+    """Set the text of an item's memory or journal entry; create it, or bring it back, if there is none.
+
+    Return the ``target`` that the item has then: it is another one if an entry of its period has another id. The item
+    is left as it is. Of an identity file, there is nothing else to write.
+    """
+    if item.kind == Item.Kind.IDENTITY:
+        return item.target
+    if item.tier == LONG_TERM:
+        return _write_memory(item, text, editor, chat)
+    return _write_entry(item, text, editor)
 
 
 def delete_target(item: Item) -> None:
-    """Make an item and its memory or journal entry a tombstone."""
+    """Make the memory or journal entry of an item a tombstone."""
     if memory := Memory.with_bin.for_owner(item.owner_id).filter(pk=item.target, tier=LONG_TERM).first():
         delete_memory(memory)
     if entry := JournalEntry.objects.for_owner(item.owner_id).filter(pk=item.target).first():
         delete_entry(entry)
-    item.deleted_at = item.deleted_at or timezone.now()
 
 
 def merged_text(item: Item, text: str) -> str:
@@ -58,7 +59,7 @@ def merged_text(item: Item, text: str) -> str:
     return append_bullets(item.text, new_bullets(item.text, text, entry.chats if entry else ()))
 
 
-def _write_memory(item: Item, text: str, editor: str, chat_id: UUID | None) -> None:
+def _write_memory(item: Item, text: str, editor: str, chat_id: UUID | None) -> UUID:
     memories = Memory.with_bin.for_owner(item.owner_id).filter(pk=item.target, tier=LONG_TERM)
     memory = memories.select_for_update().first()
     if is_new := memory is None:
@@ -76,9 +77,10 @@ def _write_memory(item: Item, text: str, editor: str, chat_id: UUID | None) -> N
     memory.version += 1
     memory.save(force_insert=is_new)  # an id that another owner has must fail, not be overwritten
     memories_written.send(Memory, owner_id=item.owner_id, ids=[memory.pk])
+    return memory.pk
 
 
-def _write_entry(item: Item, text: str, editor: str) -> None:
+def _write_entry(item: Item, text: str, editor: str) -> UUID:
     entries = JournalEntry.objects.for_owner(item.owner_id)
     period = parse_period(Granularity(item.tier), item.period)
     instance = "" if item.written_for == LOCI else item.written_for
@@ -88,7 +90,6 @@ def _write_entry(item: Item, text: str, editor: str) -> None:
     if is_new := entry is None:
         entry = new_entry(item.owner_id, period, instance)
         entry.pk, entry.version = item.target, 0
-    item.target = entry.pk  # a tombstone of the same period keeps its id
     entry.text, entry.deleted_at, entry.stale = text, None, False
     entry.edited_by = entry.edited_by if item.tier == Granularity.DAILY else editor
     entry.chats = list(dict.fromkeys([*entry.chats, *chats_in(text)]))
@@ -96,3 +97,4 @@ def _write_entry(item: Item, text: str, editor: str) -> None:
     entry.version += 1
     entry.save(force_insert=is_new)
     mark_ancestors_stale(entry)
+    return entry.pk

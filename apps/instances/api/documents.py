@@ -1,4 +1,4 @@
-"""Convert the entries of a validated push, and the items of a pull, between JSON and rows."""
+"""Convert the versions of a validated push, and the items of a pull, between JSON and rows."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 from apps.common.database.ids import uuid7
 from apps.instances.api.serializers import FileSerializer, SharedMemorySerializer
 from apps.instances.models import Item
-from apps.instances.operations.entries import PushedVersion
+from apps.instances.operations.pushed import PushedVersion
 from apps.instances.queries import Pulled
 from apps.instances.resolution import Contender
 from apps.memories.journal.periods import Granularity
 
 
-def entries_of(body: dict[str, Any]) -> Iterator[PushedVersion]:
-    """Yield the entries of a push, tombstones last."""
+def pushed_versions(body: dict[str, Any]) -> Iterator[PushedVersion]:
+    """Yield the versions of a push, tombstones last."""
     for index, file in enumerate(body["identity"]):
         key = {"category": file["category"], "filename": file["filename"]}
         version = _version(file, file["content"], file["updated_at"])

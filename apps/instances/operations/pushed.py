@@ -25,8 +25,8 @@ class PushedVersion:
     chat: UUID | None = None
 
     @property
-    def names(self) -> dict[str, Any]:
-        """Return all that names a new item."""
+    def full_key(self) -> dict[str, Any]:
+        """Return ``key`` with the period that a new item has."""
         if "tier" not in self.key:
             return self.key
         return {"period": self.version.at.astimezone(dt.UTC).date().isoformat()} | self.key
@@ -43,8 +43,8 @@ class Overruled:
 
 
 @dataclass(frozen=True)
-class EntryReport:
-    """What became of one entry of a push. ``overruled`` is set if a version lost or was merged, the first time only."""
+class VersionReport:
+    """What became of a pushed version. ``overruled`` is set if a version lost or was merged, the first time only."""
 
     applied: bool = False
     merged: bool = False
@@ -60,9 +60,9 @@ class PushReport:
     merged: int = 0
     conflicts: list[Overruled] = field(default_factory=list)
 
-    def add(self, entry: EntryReport) -> None:
-        """Count what became of an entry."""
-        self.applied += entry.applied
-        self.merged += entry.merged
-        if entry.overruled:
-            self.conflicts.append(entry.overruled)
+    def add(self, one: VersionReport) -> None:
+        """Count what became of a version."""
+        self.applied += one.applied
+        self.merged += one.merged
+        if one.overruled:
+            self.conflicts.append(one.overruled)
