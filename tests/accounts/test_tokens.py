@@ -83,6 +83,8 @@ def test_the_command_prints_only_the_token(client: Client, db: None) -> None:
     assert client.get(LIST, headers=bearer(out.getvalue().strip())).status_code == 200
     with pytest.raises(CommandError):
         call_command("token", "nobody@example.com")
+    with pytest.raises(CommandError, match="notmail is no e-mail address"):
+        call_command("token", "notmail", "--create")
 
 
 def test_the_settings_require_login(client: Client, db: None) -> None:

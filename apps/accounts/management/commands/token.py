@@ -3,7 +3,9 @@
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.validators import validate_email
 from django.db import OperationalError, ProgrammingError
 
 from apps.accounts.models import ApiToken, User
@@ -40,6 +42,11 @@ class Command(BaseCommand):
         user = User.objects.filter(email__iexact=email).first()
         if user is None and not create:
             raise CommandError(f"There is no user {email}; add --create to create one.")
-        user = user or User.objects.create_user(email)
+        if user is None:
+            try:
+                validate_email(email)
+            except ValidationError as error:
+                raise CommandError(f"{email} is no e-mail address.") from error
+            user = User.objects.create_user(email)
         _, secret = create_token(user, name="manage.py token", scope=scope, instance=instance, namespace=namespace)
         return secret
