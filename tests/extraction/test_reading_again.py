@@ -109,7 +109,7 @@ def test_a_run_replaces_no_pinned_memory(db: None, pinned: bool) -> None:
     Memory.objects.for_owner(owner).update(pinned=pinned)
     append_messages(owner, chat.pk, [parsed("Mira moved to Lyon.")])
     counts = read(chat, ["Mira moved to Lyon."], "long_term")
-    assert counts[Outcome.SUPERSEDED] == 1
+    assert counts[Outcome.REPLACES] == 1
     old.refresh_from_db()
     assert old.state == (Memory.State.ACTIVE if pinned else Memory.State.SUPERSEDED)
 

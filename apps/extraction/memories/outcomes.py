@@ -107,7 +107,7 @@ def _find_triggers(context: Context, tier: str, verdicts: Sequence[Verdict]) -> 
     new = {
         number: verdict.candidate.text
         for number, verdict in enumerate(verdicts)
-        if verdict.outcome in (Outcome.PASSED, Outcome.SUPERSEDED)
+        if verdict.outcome in (Outcome.PASSED, Outcome.REPLACES)
     }
     words = {number: longest_words(text) for number, text in new.items()}
     if context.is_one_call:
