@@ -24,7 +24,7 @@ from apps.memories.verdicts.known_statements import Neighbour
 
 SUPERSEDED, DUPLICATE, PASSED = LABELS = ("superseded", "duplicate", "passed")
 LABEL_OF = {
-    Outcome.SUPERSEDED: SUPERSEDED,
+    Outcome.REPLACES: SUPERSEDED,
     Outcome.RECONFIRMED: DUPLICATE,
     Outcome.REJECTED: DUPLICATE,
     Outcome.PASSED: PASSED,

@@ -118,9 +118,9 @@ def _judge_candidates(tier: str, candidates: Sequence[Candidate]) -> Iterator[tu
             ComparedCandidates([candidate], [neighbours], vectors[number : number + 1]),
             compare=lambda pairs: compare(pairs, embed),
         )
-        if verdict.outcome in (Outcome.PASSED, Outcome.SUPERSEDED):
+        if verdict.outcome in (Outcome.PASSED, Outcome.REPLACES):
             active.append(number)
-        if verdict.outcome == Outcome.SUPERSEDED and verdict.target:
+        if verdict.outcome == Outcome.REPLACES and verdict.target:
             active.remove(verdict.target.int)
         label = LABEL_OF[verdict.outcome]
         target = next((neighbour for neighbour in neighbours if neighbour.id == verdict.target), None)

@@ -106,9 +106,7 @@ def state_of(owner: Owner, chat_id: UUID) -> tuple[int, set[UUID]] | None:
     return None if row is None else (row[0], set(row[1]))
 
 
-def mark_extracted(
-    chat: Chat, messages: Iterable[Message], tiers: Sequence[str], *, refused: Sequence[str] = ()
-) -> None:
+def record_read(chat: Chat, messages: Iterable[Message], tiers: Sequence[str], *, refused: Sequence[str] = ()) -> None:
     """Record that the tiers have read the given versions of the messages, and for which the model refused to."""
     rows = [(message.pk, fingerprint_of(message)) for message in messages]
     if not rows:
@@ -143,8 +141,8 @@ def mark_extracted(
         )
 
 
-def mark_not_extracted_from(chat: Chat, tiers: Sequence[str], start: int) -> None:
-    """Mark the messages from index ``start`` on as not extracted by the tiers."""
+def forget_read_from(chat: Chat, tiers: Sequence[str], start: int) -> None:
+    """Forget that the tiers have read, or refused to read, the messages from index ``start`` on."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -175,8 +173,8 @@ def changed_message_ids(chat: Chat) -> list[UUID]:
         return [row[0] for row in cursor.fetchall()]
 
 
-def mark_not_extracted(chat: Chat, message_ids: Sequence[UUID]) -> None:
-    """Mark the messages as not extracted by any tier, and forget the steps of an open run that have read them."""
+def forget_read(chat: Chat, message_ids: Sequence[UUID]) -> None:
+    """Forget that any tier, and any step of an open run, has read the messages."""
     ExtractionProgress.objects.for_owner(chat.owner_id).filter(chat=chat, message__in=message_ids).delete()
     # A finished step of an open run would be skipped, though its window is to be read again.
     steps = RunStep.objects.for_owner(chat.owner_id).filter(run__chat=chat, run__state__in=OPEN_STATES)
@@ -191,7 +189,7 @@ def invalidate_chat(owner: Owner, chat_id: UUID) -> int:
     chat = lock_chat(owner, chat_id)
     changed = changed_message_ids(chat)
     invalidate(chat, changed)
-    mark_not_extracted(chat, changed)
+    forget_read(chat, changed)
     return len(changed)
 
 
@@ -225,7 +223,7 @@ def retry_refused(chat: Chat) -> int:
 
 
 def copy_progress(parent: Chat, branch: Chat, last_index: int) -> None:
-    """Mark a branch's messages as read by the tiers that have read the parent's.
+    """Record a branch's messages as read by the tiers that have read the parent's.
 
     ``last_index`` is the index of the last message copied from the parent. Messages that have changed since they were
     read must be extracted again.
@@ -250,12 +248,12 @@ def copy_progress(parent: Chat, branch: Chat, last_index: int) -> None:
         )
 
 
-def mark_all_extracted(chat: Chat) -> None:
-    """Mark every message of the chat as extracted, without extracting anything from it."""
-    mark_as_read(chat, READING_TIERS, chat.message_count)
+def skip_all(chat: Chat) -> None:
+    """Let every message of the chat count as read, without reading any."""
+    skip_to(chat, READING_TIERS, chat.message_count)
 
 
-def mark_as_read(chat: Chat, tiers: Sequence[str], end: int) -> None:
-    """Mark the messages up to index ``end``, exclusive, as read by the tiers, without reading them."""
+def skip_to(chat: Chat, tiers: Sequence[str], end: int) -> None:
+    """Let the messages up to index ``end``, exclusive, count as read by the tiers, without reading them."""
     while batch := list(messages_to_extract(chat, tiers, 0, end).with_swipes()[:1000]):
-        mark_extracted(chat, batch, tiers)
+        record_read(chat, batch, tiers)

@@ -8,9 +8,11 @@ from typing import Any
 from apps.chats.models import Message
 from apps.extraction.parsers.records import ParsedLines, Record
 from apps.extraction.prompts.task import Task
+from apps.extraction.steps.asking import Answer
 from apps.extraction.steps.context import Context, StageOutcome, Window
 
 Run = Callable[[Context, Window], StageOutcome]
+RunFromReading = Callable[[Context, Window, Answer], StageOutcome]
 Parse = Callable[[str], ParsedLines[Any]]
 
 
@@ -71,10 +73,10 @@ class Tier:
     each character of a group. It asks the first of the ``tasks``, and does not run if nothing can answer that.
     ``merge`` runs afterwards, as a stage of its own, and reads no messages.
 
-    ``forms`` are its lines in the one call that reads a window for all tiers, where ``from_reading`` takes the place of
-    ``run`` if the lines of the call need other treatment: ``context.ask`` returns them for the task of their name.
+    ``forms`` are its lines in the one call that reads a window for all tiers. There ``from_reading`` takes the place of
+    ``run``: it is given those of the form with the tier's name, and the ids of the entries that were shown with it.
+    A tier that ``has_memories`` needs none: its lines are memories, which are compared with known ones.
     Without forms, a tier has its stage in every run. ``comes_last``: its forms stand after those of the other tiers.
-    If ``has_memories``, its lines are memories, which are compared with known ones.
     """
 
     name: str
@@ -83,6 +85,10 @@ class Tier:
     per_member: bool = False
     merge: Run | None = None
     forms: Sequence[Form] = ()
-    from_reading: Run | None = None
+    from_reading: RunFromReading | None = None
     comes_last: bool = False
     has_memories: bool = False
+
+    def __post_init__(self) -> None:
+        if self.forms and not self.has_memories and self.from_reading is None:
+            raise ValueError(f"The lines of {self.name} would be asked for and not used.")

@@ -9,7 +9,7 @@ from apps.chats.message_data.namespaces import DataChange
 from apps.chats.message_data.parsed import ParsedSwipe
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, branch_chat, patch_messages
-from apps.extraction.progress import changed_message_ids, mark_extracted
+from apps.extraction.progress import changed_message_ids, record_read
 from tests.factories import UserFactory, make_chat
 
 WITNESSES = [None, ["Mira"], [], ["Mira", "Tóm"], "Mira", ["Mira", 5]]
@@ -19,7 +19,7 @@ WITNESSES = [None, ["Mira"], [], ["Mira", "Tóm"], "Mira", ["Mira", 5]]
 def chat(db: None) -> Chat:
     """A chat whose three messages have been read."""
     chat = make_chat(UserFactory(), "Where is the key?", "Ünder the stone.", "Then let us go.")
-    mark_extracted(chat, chat.messages.with_swipes(), ["session"])
+    record_read(chat, chat.messages.with_swipes(), ["session"])
     return chat
 
 
@@ -41,7 +41,7 @@ def test_another_speaker_text_swipe_or_witness_is_a_change(chat: Chat, parts: di
     change(chat, **parts)
     message = chat.messages.get(index=1)
     assert changed_message_ids(chat) == [message.pk]
-    mark_extracted(chat, chat.messages.with_swipes(), ["session"])
+    record_read(chat, chat.messages.with_swipes(), ["session"])
     assert changed_message_ids(chat) == []
 
 
@@ -64,7 +64,7 @@ def test_what_a_reading_does_not_see_is_no_change(chat: Chat, parts: dict[str, A
 def test_a_message_just_read_has_not_changed_whatever_its_data_say(chat: Chat, named: Any) -> None:
     """Its fingerprint is computed in Python when it is read, and in the database when changes are looked for."""
     change(chat, data=DataChange("loci", {"witnesses": named}))
-    mark_extracted(chat, chat.messages.with_swipes(), ["session"])
+    record_read(chat, chat.messages.with_swipes(), ["session"])
     assert changed_message_ids(chat) == []
 
 

@@ -17,7 +17,7 @@ from apps.extraction.memories.outcomes import outcome_of_proposals
 from apps.extraction.memories.proposals import candidates_from, propose
 from apps.extraction.models import ExtractionRun
 from apps.extraction.settings.stores import settings_of
-from apps.extraction.steps.asking import Asker
+from apps.extraction.steps.asking import Answer, Asker
 from apps.extraction.steps.context import Context
 from apps.llm.backends.selection import backend_for
 from apps.memories.models import Memory
@@ -54,7 +54,7 @@ def read(chat: Chat, said: Sequence[str], tier: str, *, is_cited: bool = False) 
     """
     run = ExtractionRun.objects.create(owner_id=chat.owner_id, chat=chat)
     tuned = replace(settings_of(chat), new_per_kind=50)
-    context = Context(run, tuned, Asker(run, backend_for(chat.owner_id), replies={"relationships": "NONE"}))
+    context = Context(run, tuned, Asker(run, backend_for(chat.owner_id)), reading={"relationships": Answer("NONE")})
     kind = "fact" if tier == "long_term" else "detail"
     turns = {message.index: message for message in chat.messages.with_swipes().order_by("index")}
     cited = [f":sources={index}" if is_cited else "" for index in range(len(said))]
@@ -108,7 +108,7 @@ def test_a_run_replaces_no_pinned_memory(db: None, pinned: bool) -> None:
     Memory.objects.for_owner(owner).update(pinned=pinned)
     append_messages(owner, chat.pk, [parsed("Mira moved to Lyon.")])
     counts = read(chat, ["Mira moved to Lyon."], "long_term")
-    assert counts[Outcome.SUPERSEDED] == 1
+    assert counts[Outcome.REPLACES] == 1
     old.refresh_from_db()
     assert old.state == (Memory.State.ACTIVE if pinned else Memory.State.SUPERSEDED)
 

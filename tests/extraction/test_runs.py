@@ -17,7 +17,7 @@ from apps.chats.signals import ChatChanged
 from apps.common import jobs
 from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun, RunStep
-from apps.extraction.progress import mark_not_extracted
+from apps.extraction.progress import forget_read
 from apps.extraction.runs import pipeline
 from apps.extraction.runs.operations import start_run
 from apps.extraction.runs.queries import activities, end_of_window, seconds_left
@@ -162,7 +162,7 @@ def test_a_changed_message_is_read_again_by_the_run_that_had_read_it(long_chat: 
     first, second = long_chat.messages.all()[:2]
     for number, message in enumerate((first, second)):
         recording.finish_step(mine, step_of(mine, f"w{number}", first=message, last=message))
-    mark_not_extracted(long_chat, [second.pk])
+    forget_read(long_chat, [second.pk])
     assert [step.first for step in mine.steps.select_related("first")] == [first]
 
 

@@ -7,7 +7,7 @@ from apps.chats.locking import Guard
 from apps.chats.message_data.namespaces import DataChange
 from apps.chats.models import Chat, Message
 from apps.chats.operations import Patch, patch_messages
-from apps.extraction.progress import invalidate_chat, mark_extracted
+from apps.extraction.progress import invalidate_chat, record_read
 from apps.memories.models import Passage, Scene, VersionedText
 from apps.search.indexing import index_messages
 from tests.factories import UserFactory, make_chat, parsed
@@ -20,7 +20,7 @@ def chat(db: None) -> Chat:
     """A chat whose messages a run has read."""
     owner: User = UserFactory()
     chat = make_chat(owner, *TEXTS)
-    mark_extracted(chat, list(chat.messages.with_swipes().order_by("index")), ["long_term"])
+    record_read(chat, list(chat.messages.with_swipes().order_by("index")), ["long_term"])
     return chat
 
 

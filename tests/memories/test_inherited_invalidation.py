@@ -7,7 +7,7 @@ from apps.chats.locking import Guard
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, branch_chat, patch_messages
 from apps.extraction.models import ExtractionRun
-from apps.extraction.progress import invalidate_chat, mark_extracted
+from apps.extraction.progress import invalidate_chat, record_read
 from apps.memories.models import Inheritance, Memory
 from apps.memories.operations.memories import link_sources
 from apps.memories.operations.superseding import supersede
@@ -32,7 +32,7 @@ def parent(owner: User) -> Chat:
     for text, sources in ((TWICE, messages[:2]), (ONCE, messages[2:3])):
         memory = make_memory(chat, text, run=run, valid_from=sources[0])
         link_sources(owner.pk, memory.pk, sources)
-    mark_extracted(chat, messages, ["long_term"])
+    record_read(chat, messages, ["long_term"])
     return chat
 
 

@@ -30,7 +30,7 @@ from apps.chats.operations import (
     undo_change,
 )
 from apps.extraction.models import ExtractionRun
-from apps.extraction.progress import READING_TIERS, invalidate_chat, mark_extracted, messages_to_extract
+from apps.extraction.progress import READING_TIERS, invalidate_chat, messages_to_extract, record_read
 from apps.extraction.runs.modes import start_fresh, undo_fresh_start
 from apps.extraction.tasks import settle_chat
 from apps.memories.candidates import RelationshipLine
@@ -192,7 +192,7 @@ def make_world() -> World:
     mira = make_character(owner)
     chat, other = (make_chat(owner, *TEXTS, character=mira) for _ in range(2))
     run = ExtractionRun.objects.create(owner_id=owner.pk, chat=chat, state="succeeded")
-    mark_extracted(chat, chat.messages.with_swipes(), READING_TIERS)
+    record_read(chat, chat.messages.with_swipes(), READING_TIERS)
     return World(owner, chat, other, run)
 
 

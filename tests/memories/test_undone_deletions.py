@@ -10,7 +10,7 @@ from apps.chats.message_data.parsed import ParsedSwipe
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, patch_messages, undo_change
 from apps.extraction.models import ExtractionRun
-from apps.extraction.progress import READING_TIERS, invalidate_chat, mark_extracted
+from apps.extraction.progress import READING_TIERS, invalidate_chat, record_read
 from apps.memories.models import Memory, MemorySource
 from apps.memories.operations.memories import link_sources
 from apps.memories.operations.merging import merge_memories
@@ -32,7 +32,7 @@ def chat(owner: User) -> Chat:
     """A chat of which a run has read nothing worth remembering."""
     chat = make_chat(owner, "Hm.", "Yes.", "Well.", "Fine.", "Good.", character=make_character(owner))
     ExtractionRun.objects.create(owner_id=owner.pk, chat=chat, state="succeeded")
-    mark_extracted(chat, chat.messages.with_swipes(), READING_TIERS)
+    record_read(chat, chat.messages.with_swipes(), READING_TIERS)
     return chat
 
 

@@ -96,9 +96,9 @@ CONTRADICTIONS = [
 @pytest.mark.parametrize("compare", [None, here], ids=["by likeness", "compared"])
 def test_a_near_duplicate_that_contradicts_is_never_dropped(old: str, new: str, compare: Compare | None) -> None:
     verdict = judge(ComparedCandidates([line(new)], [[known(old, 0.97)]], unit(0.0)), compare=compare)[0]
-    assert verdict.outcome in (Outcome.PASSED, Outcome.SUPERSEDED)
+    assert verdict.outcome in (Outcome.PASSED, Outcome.REPLACES)
     lines = judge(ComparedCandidates([line(old), line(new)], [[], []], unit(0.0, 0.1)), compare=compare)
-    assert lines[1].outcome in (Outcome.PASSED, Outcome.SUPERSEDED)
+    assert lines[1].outcome in (Outcome.PASSED, Outcome.REPLACES)
 
 
 def test_the_thresholds_of_profile_b_ask_for_more() -> None:
@@ -118,7 +118,7 @@ def answered(relation: Relation, candidate: Candidate, *neighbours: Neighbour, *
 @pytest.mark.parametrize(
     ("relation", "outcome"),
     [
-        (Relation.UPDATE, Outcome.SUPERSEDED),
+        (Relation.UPDATE, Outcome.REPLACES),
         (Relation.SAME, Outcome.RECONFIRMED),
         (Relation.INDEPENDENT, Outcome.PASSED),
     ],
@@ -174,7 +174,7 @@ def test_with_a_model_connected_nothing_else_replaces(old: str, new: str, simila
     verdict = answered(Relation.INDEPENDENT, line(new), neighbour, compare=scales)
     assert (verdict.outcome, scales.calls) == (Outcome.PASSED, [])
     replaced = answered(Relation.UPDATE, line(new), neighbour, compare=scales)
-    assert (replaced.outcome == Outcome.SUPERSEDED) == (similarity >= COSINE.same_topic)
+    assert (replaced.outcome == Outcome.REPLACES) == (similarity >= COSINE.same_topic)
 
 
 def test_without_an_answer_of_the_model_a_near_duplicate_repeats_and_nothing_is_replaced() -> None:
@@ -227,11 +227,11 @@ def compared(scales: Scales, old: str = OLD, new: str = NEW, similarity: float =
 @pytest.mark.parametrize(
     ("superseded", "duplicate", "outcome"),
     [
-        (1 - MAX_PASSED_IN_SUPERSEDED, 0.0, Outcome.SUPERSEDED),
+        (1 - MAX_PASSED_IN_SUPERSEDED, 0.0, Outcome.REPLACES),
         (0.99 - MAX_PASSED_IN_SUPERSEDED, 0.0, Outcome.PASSED),
         (MAX_SUPERSEDED_IN_DUPLICATE, MIN_DUPLICATE, Outcome.RECONFIRMED),
         (MAX_SUPERSEDED_IN_DUPLICATE + 0.01, 0.8, Outcome.PASSED),  # it may be a change
-        (MIN_SUPERSEDED, 0.9 - MIN_SUPERSEDED, Outcome.SUPERSEDED),  # surely on the same matter
+        (MIN_SUPERSEDED, 0.9 - MIN_SUPERSEDED, Outcome.REPLACES),  # surely on the same matter
         (0.0, MIN_DUPLICATE - 0.01, Outcome.PASSED),
     ],
 )
@@ -280,7 +280,7 @@ def test_what_is_never_touched(old: str, new: str, similarity: float, fields: di
 
 def test_quotations_are_compared_where_one_speaker_uses_like_words() -> None:
     texts = "Mira: “I live in Paris.”", "Mira: “I live in Lyon.”"
-    assert compared(Scales(1.0, 0.0), *texts, 0.8).outcome == Outcome.SUPERSEDED
+    assert compared(Scales(1.0, 0.0), *texts, 0.8).outcome == Outcome.REPLACES
     other = "Mira: “We danced all night.”"
     assert compared(Scales(1.0, 0.0), texts[0], other, 0.8).outcome == Outcome.PASSED
     assert compared(Scales(1.0, 0.0), texts[0], "Tom: “I live in Lyon.”", 0.8).outcome == Outcome.PASSED
@@ -290,7 +290,7 @@ def test_quotations_are_compared_where_one_speaker_uses_like_words() -> None:
 def test_a_statement_of_another_kind_is_never_replaced(kind: str, similarity: float, superseded: float) -> None:
     verdict = compared(Scales(superseded, 0.0), kind=kind, similarity=similarity)
     if kind != "fact" or similarity < COSINE.same_topic:
-        assert verdict.outcome != Outcome.SUPERSEDED
+        assert verdict.outcome != Outcome.REPLACES
 
 
 def test_a_batch_is_compared_in_one_call() -> None:
@@ -308,7 +308,7 @@ def test_a_batch_is_compared_in_one_call() -> None:
 def test_a_line_of_the_same_batch_may_be_what_is_replaced_or_repeated() -> None:
     lines = [line(OLD, source=1), line(NEW, source=2)]
     first, second = judge(ComparedCandidates(lines, [[], []], unit(0.0, 1.0)), compare=Scales(0.9, 0.0))
-    assert (first.outcome, second.outcome, second.earlier) == (Outcome.PASSED, Outcome.SUPERSEDED, 0)
+    assert (first.outcome, second.outcome, second.earlier) == (Outcome.PASSED, Outcome.REPLACES, 0)
     _, repeated = judge(ComparedCandidates(lines, [[], []], unit(0.0, 1.0)), compare=Scales(0.0, 0.9))
     assert repeated.outcome == Outcome.REJECTED
 
@@ -335,7 +335,7 @@ def test_what_is_so_does_not_repeat_what_was_nearly_or_no_longer_so(
 ) -> None:
     for first, second in ((old, new), (new, old)):
         verdict = judge(ComparedCandidates([line(second)], [[known(first, 0.97)]], unit(0.0)), compare=compare)[0]
-        assert verdict.outcome in (Outcome.PASSED, Outcome.SUPERSEDED)
+        assert verdict.outcome in (Outcome.PASSED, Outcome.REPLACES)
 
 
 def test_digits_of_any_script_are_read() -> None:
@@ -353,7 +353,7 @@ def test_what_was_said_before_what_replaced_it_is_remembered_as_replaced() -> No
     after = judge(ComparedCandidates([line("Mira lives in Paris.", source=12)], [[later]], unit(0.0)), compare=scales)[
         0
     ]
-    assert (after.outcome, after.target) == (Outcome.SUPERSEDED, later.id)
+    assert (after.outcome, after.target) == (Outcome.REPLACES, later.id)
 
 
 def test_somebody_may_move_back() -> None:

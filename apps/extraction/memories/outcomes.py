@@ -107,10 +107,10 @@ def _find_triggers(context: Context, tier: str, verdicts: Sequence[Verdict]) -> 
     new = {
         number: verdict.candidate.text
         for number, verdict in enumerate(verdicts)
-        if verdict.outcome in (Outcome.PASSED, Outcome.SUPERSEDED)
+        if verdict.outcome in (Outcome.PASSED, Outcome.REPLACES)
     }
     words = {number: longest_words(text) for number, text in new.items()}
-    if context.is_one_call:
+    if context.reading is not None:
         suggested = [(number, verdicts[number].candidate.triggers) for number in new]
     elif new and tier == Memory.Tier.LONG_TERM and context.settings.model_triggers:
         suggested = _suggested(context, new)

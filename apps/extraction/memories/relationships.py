@@ -46,16 +46,16 @@ _PEOPLE = re.compile(r"^[^|\[\]:]{1,100}\s(?:[-–—=]{1,3}>|→)\s[^|\[\]:]{1,
 
 
 def relationship_changes(context: Context, batch: VerdictBatch) -> Write | None:
-    """Ask for changes in the turns. Return what writes them, or None, without asking, if nothing is new. Raise Refused.
+    """Return what writes the changes in the turns. Raise Refused.
 
-    Each change is between known characters, and has a source message.
+    They are those of the reading. Without one, ask for them, or return None if nothing is new. Each is between known
+    characters, and has a source message.
     """
-    if not context.is_one_call and not batch.verdicts and not _was_invalidated(context, batch):
+    if context.reading is None and not batch.verdicts and not _was_invalidated(context, batch):
         return None
     people = known_people(context, batch.character)
-    names = _names(context, batch, people)
-    material = {"turns": turns_material(batch.turns), "names": names, "known": _known_relationships(context)}
-    parsed = parse_relationships(context.ask("relationships", material))
+    reply = _ask(context, batch, people) if context.reading is None else context.reading["relationships"].text
+    parsed = parse_relationships(reply)
     context.notes.unused += parsed.unused
     canonical = {**_new_people(context, batch, parsed.items), **canonical_names(context.participants, people)}
     witnessed = context.witnessed(batch.turns)  # one reading is for all members of a group
@@ -74,6 +74,12 @@ def relationship_changes(context: Context, batch: VerdictBatch) -> Write | None:
         return Counter(relationships=write_relationships(context.chat, batch.character, lines, context.run.pk))
 
     return write
+
+
+def _ask(context: Context, batch: VerdictBatch, people: Sequence[Entity]) -> str:
+    names = _names(context, batch, people)
+    material = {"turns": turns_material(batch.turns), "names": names, "known": _known_relationships(context)}
+    return context.ask("relationships", material)
 
 
 def _new_people(context: Context, batch: VerdictBatch, lines: Sequence[RelationshipLine]) -> dict[str, str]:

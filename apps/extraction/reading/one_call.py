@@ -25,6 +25,7 @@ from apps.extraction.reading.reply_parts import (
     parse_reading,
     parse_review,
 )
+from apps.extraction.steps.asking import Answer
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.turns import fitting, messages_between
 from apps.extraction.tier import Form
@@ -48,27 +49,30 @@ def run(context: Context, window: Window) -> StageOutcome:
     tiers = tiers_with_forms(context.tiers)
     forms = forms_of(tiers, is_group=len(members) > 1)
     reply, offered = _ask(context, window, members, forms)
-    replies = {form.name: "NONE" for form in forms_with_lines()} | dict(reply.texts)
+    answers = {
+        form.name: Answer(reply.texts.get(form.name, "NONE"), offered.get(form.known.name, {}) if form.known else {})
+        for form in forms_with_lines()
+    }
     if not reply.texts and "long_term" in context.tiers and plain.is_doubtful("", window.turns):
-        replies["long_term"] = long_term.doubted_reply(context, window.turns)
+        answers["long_term"] = Answer(long_term.doubted_reply(context, window.turns))
     check = _due_check(context, window)
     if check is not None:
         context.notes.also_read.append(check.reply)
-    context = replace(context, ask=replace(context.ask, replies=replies, offered=offered))
+    context = replace(context, reading=answers)
     found: list[tuple[Context, Proposals]] = []
     due: list[list[Memory]] = []
     for tier in tiers:
         for member in (members if tier.per_member else [None]) if tier.has_memories else []:
             own = context.of_member(member)
             witnessed = set(own.witnessed(window.turns)) if tier.per_member and own.chat.is_group else None
-            found.append((own, propose(own, window.turns, tier.name, replies[tier.name], witnessed)))
+            found.append((own, propose(own, window.turns, tier.name, answers[tier.name].text, witnessed)))
             due += consolidation.due_entries(own, tier.name)
-    answers = _review(context, [proposals for _, proposals in found], due, check)
-    outcomes = [outcome_of_proposals(own, proposals, answers.relations) for own, proposals in found]
-    outcomes += [(tier.from_reading or tier.run)(context, window) for tier in tiers if not tier.has_memories]
+    review = _review(context, [proposals for _, proposals in found], due, check)
+    outcomes = [outcome_of_proposals(own, proposals, review.relations) for own, proposals in found]
+    outcomes += [tier.from_reading(context, window, answers[tier.name]) for tier in tiers if tier.from_reading]
     asked = {form.name for form in forms}
     unasked = [line for name, text in reply.texts.items() if name not in asked for line in text.split("\n")]
-    return _joined([*outcomes, *answers.outcomes], [*reply.unused, *unasked])
+    return _joined([*outcomes, *review.outcomes], [*reply.unused, *unasked])
 
 
 def _ask(

@@ -7,7 +7,7 @@ from django.utils import timezone
 from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, Message
 from apps.common.scoping import Owner
-from apps.extraction.progress import mark_all_extracted
+from apps.extraction.progress import skip_all
 from apps.extraction.runs.operations import cancel_open_runs
 from apps.memories.kinds import LAYERS, entries_of
 from apps.memories.models import REPLACED, RETIRED, ChatMemory, Inheritance, Memory, RetiredReason
@@ -36,7 +36,7 @@ def end_read_only(owner: Owner, chat: Chat, *, learn: bool) -> ChatMemory:
         if learn:
             Chat.objects.for_owner(owner).filter(pk=chat.pk).update(settled_rev=0)  # the next sweep starts a run
         else:
-            mark_all_extracted(chat)
+            skip_all(chat)
         memory.mode, memory.read_only_since = ChatMemory.Mode.FULL, None
         memory.save()
     return memory
@@ -58,7 +58,7 @@ def start_fresh(owner: Owner, chat: Chat) -> ChatMemory:
     for model in LAYERS:
         rows = entries_of(model, chat).exclude(state=RETIRED).exclude(model.life.outlives_fresh_start)
         rows.update(**retired, state_before=F("state"), updated_at=timezone.now())
-    mark_all_extracted(chat)
+    skip_all(chat)
     memory = ChatMemory.of_chat(chat)
     memory.fresh_start = _newest_message(chat)
     memory.save()

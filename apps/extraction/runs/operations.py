@@ -15,10 +15,10 @@ from apps.common.scoping import Owner
 from apps.extraction.models import ExtractionRun
 from apps.extraction.progress import (
     end_of_window,
-    mark_as_read,
-    mark_not_extracted_from,
+    forget_read_from,
     messages_to_extract,
     retry_refused,
+    skip_to,
 )
 from apps.extraction.runs.estimates import estimate
 from apps.extraction.runs.queries import asks_first, end_of_rounds, is_read_only, tiers_of
@@ -125,9 +125,9 @@ def _extended(run: ExtractionRun, chat: Chat, order: RunOrder) -> ExtractionRun:
     tiers = [tier for tier in tier_names() if tier in run.tiers or tier in asked]
     begins_again = order.from_index is not None and not _begins_at(run, order.from_index, asked)
     if begins_again:
-        mark_not_extracted_from(chat, _reading(asked), order.from_index or 0)
+        forget_read_from(chat, _reading(asked), order.from_index or 0)
     refused = retry_refused(chat) if order.refused else 0
-    new = messages_to_extract(chat, _reading(tiers), 0, end)  # with those that have just been marked
+    new = messages_to_extract(chat, _reading(tiers), 0, end)  # with those that have just been forgotten
     first, last = new.first(), new.last()
     is_agreement = order.agreed and run.waits_for == ExtractionRun.WaitReason.AGREEMENT
     if not (begins_again or refused or is_agreement or tiers != run.tiers or _leaves(run, first, last)):
@@ -183,10 +183,10 @@ def _end_of(chat: Chat, order: RunOrder) -> int:
 
 @transaction.atomic
 def skip_messages(run: ExtractionRun) -> ExtractionRun:
-    """Cancel a run that has not ended, and mark the messages it would read as read by its tiers, without reading."""
+    """Cancel a run that has not ended, and let the messages that it would read count as read by its tiers."""
     chat = lock_chat(run.owner_id, run.chat_id)
     run = jobs.cancel(run)
-    mark_as_read(chat, _reading(run.tiers), run.last.index + 1 if run.last else end_of_window(chat))
+    skip_to(chat, _reading(run.tiers), run.last.index + 1 if run.last else end_of_window(chat))
     return run
 
 

@@ -93,7 +93,7 @@ def _run_steps(context: Context) -> Iterator[None]:
     """Run every unfinished step, and yield after each."""
     progress.invalidate_chat(context.owner_id, context.chat.pk)  # the task that follows an edit may not have run yet
     if context.run.again and not context.run.done and context.run.first is not None:
-        progress.mark_not_extracted_from(context.chat, reading_tiers(context), context.run.first.index)
+        progress.forget_read_from(context.chat, reading_tiers(context), context.run.first.index)
     windows = next_windows(context)
     if reading_tiers(context) and not context.run.done and not windows:
         return  # nothing is new, so that texts about the chat as a whole need no renewal either
@@ -213,12 +213,12 @@ def _run_step(context: Context, step: Step) -> str:
 
 
 def _write_step(context: Context, step: Step, outcome: StageOutcome) -> None:
-    """Write a step's result and mark its window, in a transaction that holds the chat's lock. Raise ClaimLost."""
+    """Write a step's result and that its window was read, with the chat locked. Raise ClaimLost."""
     stage, window = step.stage, step.window
     tiers = [tier for tier in stage.tiers if tier in context.tiers] if step.ends else []
     is_refused = step.was_refused or bool(outcome.error) or _is_refused_in_part(context.run, stage, window)
     # The fingerprints of the messages are stored even if no tier has read them, so that an edit is noticed.
-    progress.mark_extracted(
+    progress.record_read(
         context.chat, window.messages, [] if is_refused else tiers, refused=tiers if is_refused else []
     )
     counts = sum((write() for write in outcome.writes), Counter(context.notes.counts))

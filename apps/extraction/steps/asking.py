@@ -76,22 +76,18 @@ class Asker:
     """Asks a model for a step of a run: ``ask("arcs", {"turns": …})`` returns the reply to a task.
 
     Each reply is stored unchanged before it is used. ``watch`` is called about once a second during a call, and aborts
-    it by an exception. ``replies`` are those to tasks that one call has answered together: they are returned without
-    another call. ``offered`` are the ids that numbers in them stand for, by the placeholder that showed them.
-    ``templates`` are the owner's own ones, by task.
+    it by an exception. ``templates`` are the owner's own ones, by task.
     """
 
     run: ExtractionRun
     backend: GenerationBackend
     stage: str = ""
     watch: Watch = unwatched
-    replies: Mapping[str, str] = field(default_factory=dict)
-    offered: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     templates: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, task: str, material: Mapping[str, Any], **options: Any) -> str:
-        """Return the reply to a task, with ``options`` of AskOptions. Raise GenerationFailed, ClaimLost."""
-        return self.replies[task] if task in self.replies else self.answer(task, material, **options).text
+        """Ask for a task, with ``options`` of AskOptions. Return the reply. Raise GenerationFailed, ClaimLost."""
+        return self.answer(task, material, **options).text
 
     def unless_refused(self, task: str, material: Mapping[str, Any], **options: Any) -> str:
         """Return the reply to a task whose result a step can do without, "" if the model refuses."""
@@ -101,7 +97,7 @@ class Asker:
             return ""
 
     def answer(self, task: str, material: Mapping[str, Any], **options: Any) -> Answer:
-        """Ask a model, whatever ``replies`` say, with ``options`` of AskOptions. Raise GenerationFailed, ClaimLost.
+        """Ask for a task. Return the reply with the ids that its prompt offered. Raise GenerationFailed, ClaimLost.
 
         A reply that is stored already is used again. One that is cut off or empty is requested once more with a higher
         limit and less reasoning, one in another form with a reminder. If that fails too, raise Refused: half a reply is

@@ -16,7 +16,7 @@ from apps.common.problems import Missing
 from apps.extraction.models import ExtractionRun
 from apps.extraction.progress import end_of_window, state_of, window_key
 from apps.extraction.settings.schema import Settings
-from apps.extraction.steps.asking import Asker
+from apps.extraction.steps.asking import Answer, Asker
 from apps.extraction.steps.dictation import with_quotations
 from apps.extraction.steps.turns import with_text
 from apps.llm.generation import BUILTIN, GenerationBackend
@@ -107,7 +107,8 @@ class StepNotes:
 class Context:
     """What is known to a step of a run: the chat and its people, the settings, and which messages the step has read.
 
-    ``ask`` asks the model.
+    ``ask`` asks the model. ``reading`` are the answers of one call that has read the window for all tiers, by form of
+    lines; None if each tier asks for itself.
     """
 
     run: ExtractionRun
@@ -115,6 +116,7 @@ class Context:
     ask: Asker
     # A small model, which is asked plain questions alone; ``ask`` then asks the built-in one, which does the rest.
     small: GenerationBackend | None = None
+    reading: Mapping[str, Answer] | None = None
     character: Character | None = None  # the character whose memories the stage writes
     tiers: Set[str] = frozenset()  # those of the run that have not read the window
     # The state that the step has read: the chat's rev, its last index to read, what was withheld, when the step began.
@@ -154,11 +156,6 @@ class Context:
     @property
     def backend(self) -> GenerationBackend:
         return self.ask.backend
-
-    @property
-    def is_one_call(self) -> bool:
-        """Return whether one call has asked all tiers of the step, so that what they ask is answered already."""
-        return bool(self.ask.replies)
 
     @property
     def chat(self) -> Chat:

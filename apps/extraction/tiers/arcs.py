@@ -15,6 +15,7 @@ from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.parsers.records import ParsedLines, Record, has_lines, parse_lines
 from apps.extraction.parsers.text_cleanup import clean_line
 from apps.extraction.prompts.task import TEXT_PATTERN, Task
+from apps.extraction.steps.asking import Answer
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.dictation import Dictation
 from apps.extraction.steps.turns import messages_between, source_of, within_budget
@@ -63,9 +64,9 @@ def run(context: Context, window: Window) -> StageOutcome:
     return _outcome_of(context, window, reply, turns, {str(entry["number"]): entry["id"] for entry in material})
 
 
-def run_from_reading(context: Context, window: Window) -> StageOutcome:
+def run_from_reading(context: Context, window: Window, answer: Answer) -> StageOutcome:
     """Return the outcome of the arcs' lines of a reading, which shows the window alone."""
-    return _outcome_of(context, window, context.ask.replies["arcs"], window.turns, context.ask.offered.get("open", {}))
+    return _outcome_of(context, window, answer.text, window.turns, answer.offered)
 
 
 def _open_arcs(context: Context, turns: Mapping[int, Message]) -> list[Arc]:
@@ -177,7 +178,7 @@ def _resolve(
 
 def _summary(context: Context, arc: Arc, resolution: str) -> str:
     """Ask for a summary of an arc. Return the resolution itself without one, or after a reading by a small model."""
-    if context.is_one_call and context.settings.profile == "A":
+    if context.reading is not None and context.settings.profile == "A":
         return resolution
     scenes = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Scene.State.FOUND)
     recaps = scenes.exclude(recap="").order_by("-source__index").values_list("recap", flat=True)[:MAX_SCENES]

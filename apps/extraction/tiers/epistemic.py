@@ -16,6 +16,7 @@ from apps.extraction.parsers.records import ParsedLines, Record, has_lines, norm
 from apps.extraction.parsers.text_cleanup import clean_line, clean_name, halfwidth
 from apps.extraction.prompts import examples
 from apps.extraction.prompts.task import TEXT_PATTERN, Task
+from apps.extraction.steps.asking import Answer
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.dictation import Dictation
 from apps.extraction.steps.people import canonical_names, known_people
@@ -67,10 +68,9 @@ def run(context: Context, window: Window) -> StageOutcome:
     return StageOutcome(writes, [line for outcome in outcomes for line in outcome.unused])
 
 
-def run_from_reading(context: Context, window: Window) -> StageOutcome:
+def run_from_reading(context: Context, window: Window, answer: Answer) -> StageOutcome:
     """Return the outcome of a reading's lines, which are about the window and not about ended scenes."""
-    offered = context.ask.offered.get("knowledge", {})
-    return _outcome_of(context, window.turns, window.messages[-1], context.ask.replies["epistemic"], offered)
+    return _outcome_of(context, window.turns, window.messages[-1], answer.text, answer.offered)
 
 
 def _ended_scenes(context: Context, window: Window) -> list[list[Message]]:

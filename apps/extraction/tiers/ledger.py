@@ -13,6 +13,7 @@ from apps.chats.models import Message
 from apps.extraction.parsers.records import ParsedLines, Record, has_lines, normalize_word, parse_lines
 from apps.extraction.parsers.text_cleanup import clean_line, halfwidth, one_line, tag_safe_name
 from apps.extraction.prompts.task import NAME_PATTERN, TEXT_PATTERN, Task
+from apps.extraction.steps.asking import Answer
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.dictation import Dictation
 from apps.extraction.steps.turns import source_of
@@ -68,11 +69,20 @@ _CLEARING_WORDS_OF = {
 
 def run(context: Context, window: Window) -> StageOutcome:
     """Ask for changes in the state of the window's speakers and of the known entities that it names."""
-    transcript, entities = _transcript_of(window.turns), _entities_of(context, window.turns)
-    material = {"turns": turns_material(window.turns), "entities": entities}
-    reply = context.ask("ledger", material)
+    entities = _entities_of(context, window.turns)
+    material = {"turns": turns_material(window.turns), "entities": _entities_material(context, entities)}
+    return _outcome_of(context, window, context.ask("ledger", material), entities)
+
+
+def run_from_reading(context: Context, window: Window, answer: Answer) -> StageOutcome:
+    """Return the outcome of a reading's lines."""
+    return _outcome_of(context, window, answer.text, _entities_of(context, window.turns))
+
+
+def _outcome_of(context: Context, window: Window, reply: str, entities: Mapping[str, Entity | None]) -> StageOutcome:
+    """Return the outcome of a reply about a window, for what it names of the ``entities`` and of the transcript."""
     parsed = parse_states(reply)
-    shown_names = {entity["name"].casefold() for entity in entities}
+    transcript, shown_names = _transcript_of(window.turns), {name.casefold() for name in entities}
     dictation = Dictation(window.turns)
     lines, unused = [], list(parsed.unused)
     for line in parsed.items:
@@ -95,8 +105,8 @@ def _transcript_of(turns: Mapping[int, Message]) -> str:
     return "\n".join(f"{turn.name}: {turn.mes}" for turn in turns.values()).casefold()
 
 
-def _entities_of(context: Context, turns: Mapping[int, Message]) -> list[dict[str, Any]]:
-    """Return the speakers, and the known entities that the turns name, with their current fields."""
+def _entities_of(context: Context, turns: Mapping[int, Message]) -> dict[str, Entity | None]:
+    """Return the speakers, who may be unknown yet, and the known entities that the turns name, by name."""
     text = _transcript_of(turns)
     scope = Q(chat=context.chat)
     if context.chat.character_id:
@@ -105,11 +115,16 @@ def _entities_of(context: Context, turns: Mapping[int, Message]) -> list[dict[st
     known = {entity.name.casefold(): entity for entity in entities}
     names = {name.casefold(): name for name in context.participants}
     rows = [(names.get(key) or known[key].name, known.get(key)) for key in dict.fromkeys([*names, *known])]
-    shown = [(name, row) for name, row in rows if name.casefold() in names or name.casefold() in text][:MAX_ENTITIES]
-    fields = _fields(context, [row for _, row in shown if row])
+    shown = [(name, row) for name, row in rows if name.casefold() in names or name.casefold() in text]
+    return dict(shown[:MAX_ENTITIES])
+
+
+def _entities_material(context: Context, entities: Mapping[str, Entity | None]) -> list[dict[str, Any]]:
+    """Return entities as the template values of prompts, with their current fields."""
+    fields = _fields(context, [row for row in entities.values() if row])
     return [
         {"name": name, "type": row.kind if row else "character", "fields": fields.get(row.pk, {}) if row else {}}
-        for name, row in shown
+        for name, row in entities.items()
     ]
 
 
@@ -200,5 +215,11 @@ LEDGER = Task(
     parse=parse_states,
     line_pattern=rf'\[state:{NAME_PATTERN}:(character|object|place|faction)\] [^"\\=|]+={TEXT_PATTERN}',
 )
-FORM = Form("ledger", LEDGER, known=ShownEntries("entities", _entities_of, max_tokens=250))
-TIER = Tier("ledger", run, (LEDGER,), forms=(FORM,))
+FORM = Form(
+    "ledger",
+    LEDGER,
+    known=ShownEntries(
+        "entities", lambda context, turns: _entities_material(context, _entities_of(context, turns)), max_tokens=250
+    ),
+)
+TIER = Tier("ledger", run, (LEDGER,), forms=(FORM,), from_reading=run_from_reading)

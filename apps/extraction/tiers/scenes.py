@@ -13,6 +13,7 @@ from apps.extraction.parsers.records import ParsedLines, Record, parse_lines, pa
 from apps.extraction.parsers.text_cleanup import clean_line, clean_reply
 from apps.extraction.prompts import examples
 from apps.extraction.prompts.task import TEXT_PATTERN, Task
+from apps.extraction.steps.asking import Answer
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.scene_detection import SceneTurn, scene_starts
 from apps.extraction.steps.turns import messages_between, within_budget
@@ -57,12 +58,12 @@ def run(context: Context, window: Window) -> StageOutcome:
     return _outcome_of(context, window, lambda previous, message: by_rules or _is_confirmed(context, previous, message))
 
 
-def run_from_reading(context: Context, window: Window) -> StageOutcome:
+def run_from_reading(context: Context, window: Window, answer: Answer) -> StageOutcome:
     """Return the outcome of a reading, whose breaks count unless the setting says that rules decide.
 
     A recap of the reading is used for a scene of which the prompt showed at least half.
     """
-    parsed = parse_breaks(context.ask.replies["scenes"])
+    parsed = parse_breaks(answer.text)
     recaps = {item.number: item.recap for item in parsed.items}
     by_rules = context.settings.scene_check == "rules"
     starts = [] if by_rules else [message for number, message in window.turns.items() if number in recaps]

@@ -91,7 +91,7 @@ def write_verdicts(batch: VerdictBatch) -> Counter[str]:
     retired = set(rows.filter(state_here=Memory.State.RETIRED).values_list("pk", flat=True))
     for number, verdict in enumerate(batch.verdicts):
         counts[verdict.outcome] += 1
-        if verdict.outcome in (Outcome.PASSED, Outcome.SUPERSEDED):
+        if verdict.outcome in (Outcome.PASSED, Outcome.REPLACES):
             memory = _create(batch, number, verdict.candidate)
             touched.add(memory.pk)
             created[number] = memory.pk

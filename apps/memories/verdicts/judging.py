@@ -122,7 +122,7 @@ class ComparedCandidates:
 
 class Outcome(StrEnum):
     PASSED = "passed"
-    SUPERSEDED = "superseded"
+    REPLACES = "superseded"  # an older one, whose state becomes the same word; the counts of runs are stored by it
     RECONFIRMED = "reconfirmed"
     REJECTED = "rejected"
 
@@ -163,7 +163,7 @@ class _Judged:
         if known.key in self.replaced_keys:
             return False
         verdict = None if known.index is None else self.verdicts[known.index]
-        added = (Outcome.PASSED, Outcome.SUPERSEDED)
+        added = (Outcome.PASSED, Outcome.REPLACES)
         return verdict is None or (verdict.outcome in added and verdict.replaced_by is None)
 
 
@@ -188,7 +188,7 @@ def judge(
             or _replacement_verdict(judged, candidate, statements)
             or Verdict(candidate, Outcome.PASSED)
         )
-        if verdict.outcome == Outcome.SUPERSEDED:
+        if verdict.outcome == Outcome.REPLACES:
             judged.replaced_keys.add(verdict.target if verdict.earlier is None else verdict.earlier)
         judged.verdicts.append(verdict)
     return judged.verdicts
@@ -244,7 +244,7 @@ def _replacement(candidate: Candidate, known: KnownStatement, reason: str) -> Ve
         return Verdict(candidate, Outcome.PASSED, reason="may replace or be replaced", contradicts=target)
     if known.is_later:
         return Verdict(candidate, Outcome.PASSED, reason="older than its replacement", replaced_by=target)
-    return Verdict(candidate, Outcome.SUPERSEDED, target, known.index, reason)
+    return Verdict(candidate, Outcome.REPLACES, target, known.index, reason)
 
 
 def _is_repetition(judged: _Judged, candidate: Candidate, known: KnownStatement) -> bool:

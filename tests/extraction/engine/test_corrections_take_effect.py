@@ -40,7 +40,7 @@ def test_the_fingerprint_in_sql_is_that_in_python(owner: User) -> None:
     for index, named in enumerate(([], ["Mira"], ["Mïra", 5, "Tom|"], "Mira", None)):
         patch(chat, Patch(index=index, data=DataChange("loci", {"witnesses": named})))
     messages = Message.objects.for_owner(owner).filter(chat=chat).with_swipes()
-    progress.mark_extracted(chat, messages, ["session"])
+    progress.record_read(chat, messages, ["session"])
     assert progress.changed_message_ids(chat) == []
     patch(chat, Patch(index=5, data=DataChange("loci", {"witnesses": []})))
     assert len(progress.changed_message_ids(chat)) == 1

@@ -5,6 +5,8 @@ import re
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.models import User
 from apps.chats.models import Chat, Message
@@ -65,6 +67,19 @@ def test_a_story_is_remembered_in_every_tier(owner: User, server: ScriptedServer
     assert "Mira lives in Port Salt." not in texts(chat, tier="long_term")
     assert set(tasks_of(server)) <= {"reading", "review", "profiles", "canon", "scene_recap", "continuity"}
     assert settle(chat) == []
+
+
+@pytest.mark.parametrize("table", ["memories_relationship", "memories_ledgerentry"])
+def test_what_the_one_call_shows_is_looked_up_once(owner: User, server: ScriptedServer, table: str) -> None:
+    """No tier looks it up again for a prompt of its own, which nobody would be sent."""
+    read(chat := tell(owner, *STORY))
+    append(chat, "The lamps are lit.", is_user=True)
+    server.requests.clear()
+    with CaptureQueriesContext(connection) as captured:
+        assert read(chat).state == "succeeded"
+    assert tasks_of(server).count("reading") == 1
+    current = re.compile(rf'SELECT .* FROM "{table}" .*"{table}"\."state" = \'current\'')
+    assert len([query for query in captured if current.match(query["sql"])]) == 1
 
 
 def test_three_new_messages_cost_two_calls_and_5000_tokens(

@@ -1,6 +1,7 @@
 """A tier is one module, one template and one switch: the real pipeline asks, reads and keeps what it declares."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -84,3 +85,8 @@ def test_its_template_has_a_part_for_each_way_to_ask() -> None:
 
 def test_a_message_can_not_imitate_its_lines() -> None:
     assert neutralize("[gift:Mira] the mill") == "⟦gift:Mira⟧ the mill"
+
+
+def test_lines_that_nothing_reads_are_refused() -> None:
+    with pytest.raises(ValueError, match="gifts"):
+        replace(gifts.TIER, from_reading=None)

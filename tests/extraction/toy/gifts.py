@@ -5,6 +5,7 @@ from pathlib import Path
 
 from apps.extraction.parsers.records import ParsedLines, Record, has_lines, parse_lines
 from apps.extraction.prompts.task import Task
+from apps.extraction.steps.asking import Answer
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.turns import source_of
 from apps.extraction.tier import Form, Tier
@@ -14,7 +15,12 @@ from apps.memories.operations.ledger import write_states
 
 def run(context: Context, window: Window) -> StageOutcome:
     """Ask for gifts, and store who owns them."""
-    parsed = parse_gifts(context.ask("gifts", {"turns": turns_material(window.turns)}))
+    return run_from_reading(context, window, context.ask.answer("gifts", {"turns": turns_material(window.turns)}))
+
+
+def run_from_reading(context: Context, window: Window, answer: Answer) -> StageOutcome:
+    """Store who owns the gifts of a reply."""
+    parsed = parse_gifts(answer.text)
     lines = [(gift, window.turns[source_of(gift.name, window.turns)]) for gift in parsed.items]
     return StageOutcome([lambda: Counter(gifts=write_states(context.chat, lines, context.run.pk))], parsed.unused)
 
@@ -38,4 +44,4 @@ GIFTS = Task(
     parse=parse_gifts,
     folder=Path(__file__).parent,
 )
-TIER = Tier("gifts", run, (GIFTS,), forms=(Form("gifts", GIFTS),))
+TIER = Tier("gifts", run, (GIFTS,), forms=(Form("gifts", GIFTS),), from_reading=run_from_reading)
