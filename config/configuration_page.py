@@ -11,6 +11,9 @@ Loci runs without any configuration. What an installation may change comes from 
 
 Each variable can also be given as a file: `NAME_FILE=/path` reads the value of `NAME` from that file, without the
 line break at its end, and goes before `NAME`. That is how secrets are passed from Docker and systemd.
+
+An empty number or choice is its default; an empty flag is off, as are `off`, `no`, `false` and `0`. A value that can't
+be used ends the start with a sentence that names the variable.
 """
 BEFORE = {
     Group.LIMITS: """

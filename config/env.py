@@ -85,8 +85,8 @@ def _connection_parameters(name: str, url: str) -> dict[str, Any]:
     """Return libpq's parameters of a variable's connection string. Raise ImproperlyConfigured if it is none."""
     try:
         return dict(conninfo_to_dict(url))
-    except ProgrammingError as error:  # not its text, which may quote a password
-        raise ImproperlyConfigured(f"{name} must be like postgres://user:password@host:5432/name.") from error
+    except ProgrammingError:  # its text may quote a password
+        raise ImproperlyConfigured(f"{name} must be like postgres://user:password@host:5432/name.") from None
 
 
 def django_database(parameters: dict[str, Any]) -> dict[str, Any]:

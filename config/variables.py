@@ -11,7 +11,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 T = TypeVar("T")
-ON, OFF = {"1", "on", "true", "yes"}, {"0", "off", "false", "no"}
+ON, OFF = {"1", "on", "true", "yes", "y"}, {"", "0", "off", "false", "no", "n"}
 
 
 class Group(StrEnum):
@@ -60,8 +60,8 @@ class StrippedFiles(environ.FileAwareMapping):
 class Environment:
     """Reader of the environment that prefers ``NAME_FILE`` to ``NAME``. ``variables`` are those that were read.
 
-    An empty number or flag is the default, as a line of a Compose file leaves it. All methods raise
-    ImproperlyConfigured, which names the variable, for a value that can't be used.
+    An empty number or choice is the default, as a line of a Compose file leaves it; an empty flag is off. All methods
+    raise ImproperlyConfigured, which names the variable, for a value that can't be used.
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,9 @@ class Environment:
     def int(
         self, name: str, *, default: int, least: int = 0, most: int | None = None, **description: Unpack[Description]
     ) -> int:
-        """Return a whole number from ``least`` to ``most``."""
+        """Return a whole number from ``least`` to ``most``. The description tells a bound other than 0."""
+        if least:
+            description["help"] += f" At least {least}." if most is None else f" From {least} to {most}."
         wanted = f"a whole number of at least {least}" if most is None else f"a whole number from {least} to {most}"
 
         def parse(text: str) -> int:
@@ -84,26 +86,27 @@ class Environment:
 
         return self._read(name, default, parse, wanted, **description)
 
-    def float(self, name: str, *, default: float, **description: Unpack[Description]) -> float:
-        """Return a number of at least 0."""
+    def float(self, name: str, *, default: float, least: float = 0, **description: Unpack[Description]) -> float:
+        """Return a number of at least ``least``. The description tells a bound other than 0."""
+        if least:
+            description["help"] += f" At least {least:g}."
 
         def parse(text: str) -> float:
             number = float(text)
-            if not 0 <= number < math.inf:
+            if not least <= number < math.inf:
                 raise ValueError
             return number
 
-        return self._read(name, default, parse, "a number of at least 0", **description)
+        return self._read(name, default, parse, f"a number of at least {least:g}", **description)
 
     def bool(self, name: str, *, default: bool, **description: Unpack[Description]) -> bool:
         """Return a flag."""
-
-        def parse(text: str) -> bool:
-            if text.lower() not in ON | OFF:
-                raise ValueError
-            return text.lower() in ON
-
-        return self._read(name, default, parse, "on or off", **description)
+        text = self._text(name, _in_words(default), **description)
+        if text is None:
+            return default
+        if text.lower() not in ON | OFF:
+            raise ImproperlyConfigured(f"{name} must be on or off, not {text!r}.")
+        return text.lower() in ON
 
     def choice(self, name: str, choices: Sequence[str], *, default: str, **description: Unpack[Description]) -> str:
         """Return one of the choices, however it is capitalised."""
@@ -115,14 +118,11 @@ class Environment:
 
     def url(self, name: str, *, default: str = "", **description: Unpack[Description]) -> str:
         """Return the address of a web server, or an empty string."""
-
-        def parse(text: str) -> str:
-            parts = urlsplit(text)
-            if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
-                raise ValueError
-            return text
-
-        return self._read(name, default, parse, "an address such as https://example.com", **description)
+        text = self.str(name, default=default, **description)
+        if text and not _is_web_address(text):
+            # Not the value, which may hold a password.
+            raise ImproperlyConfigured(f"{name} must be an address such as https://example.com.")
+        return text
 
     def list(self, name: str, *, default: list[str], **description: Unpack[Description]) -> list[str]:
         """Return the texts between commas, without those that are empty."""
@@ -134,8 +134,8 @@ class Environment:
         text = self._text(name, _in_words(default), **description) or default
         try:
             settings: dict[str, Any] = environ.Env.email_url_config(text)
-        except (ValueError, ImproperlyConfigured) as error:  # not the value, which may hold a password
-            raise ImproperlyConfigured(f"{name} must be like smtp://user:password@host:587.") from error
+        except (ValueError, ImproperlyConfigured):  # neither the value nor the error: both may hold a password
+            raise ImproperlyConfigured(f"{name} must be like smtp://user:password@host:587.") from None
         return settings
 
     def _read(
@@ -165,6 +165,15 @@ class Environment:
         """Return a text, which may be empty."""
         text = self._text(name, _in_words(default), **description)
         return default if text is None else text
+
+
+def _is_web_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        is_complete = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets that do not match, or a port that is no number
+        return False
+    return is_complete and not any(character.isspace() or character == "," for character in text)
 
 
 def _in_words(default: Any) -> str:

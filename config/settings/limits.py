@@ -7,6 +7,7 @@ from config.variables import Group
 REQUEST_MAX_BYTES = DATA_UPLOAD_MAX_MEMORY_SIZE = env.int(
     "REQUEST_MAX_BYTES",
     default=64 * 1024 * 1024,
+    least=1024,
     group=Group.INSTALLATION,
     help="The largest request body that is accepted, in bytes, after decompression.",
 )
@@ -92,6 +93,7 @@ SSE_MAX_PER_USER = env.int(
 SSE_HEARTBEAT = env.float(
     "SSE_HEARTBEAT",
     default=15.0,
+    least=0.1,
     group=Group.INSTALLATION,
     help="After how many seconds without an event a stream sends a heartbeat, and checks whether its token or session "
     "still stands. Proxies must not close a connection sooner.",

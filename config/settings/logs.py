@@ -23,7 +23,7 @@ LOG_FORMAT = env.choice(
 )
 _level = env.choice(
     "LOG_LEVEL",
-    ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"],
+    ["DEBUG", "INFO", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL"],
     default="INFO",
     group=Group.LOGS,
     help="The least severe level that is logged: `DEBUG`, `INFO`, `WARNING`, `ERROR`.",

@@ -91,6 +91,7 @@ CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"  # in memory: a static schedule 
 RUN_HEARTBEAT_TIMEOUT = env.int(
     "RUN_HEARTBEAT_TIMEOUT",
     default=60,
+    least=1,
     group=Group.DATABASE,
     help="Seconds without a heartbeat after which a background job (extraction, import, embeddings) is claimed by "
     "another worker.",
