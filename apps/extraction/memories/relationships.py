@@ -48,13 +48,13 @@ _PEOPLE = re.compile(r"^[^|\[\]:]{1,100}\s(?:[-–—=]{1,3}>|→)\s[^|\[\]:]{1,
 def relationship_changes(context: Context, batch: VerdictBatch) -> Write | None:
     """Return what writes the changes in the turns. Raise Refused.
 
-    They are those of the reading. Without one, ask for them, or return None if nothing is new. Each is between known
-    characters, and has a source message.
+    They are the lines of FORM in a reading for all tiers, where the tier long_term asks for them. Without one, ask for
+    them here, or return None if nothing is new. Each is between known characters, and has a source message.
     """
     if context.reading is None and not batch.verdicts and not _was_invalidated(context, batch):
         return None
     people = known_people(context, batch.character)
-    reply = _ask(context, batch, people) if context.reading is None else context.reading["relationships"].text
+    reply = _ask(context, batch, people) if context.reading is None else context.reading[FORM.name].text
     parsed = parse_relationships(reply)
     context.notes.unused += parsed.unused
     canonical = {**_new_people(context, batch, parsed.items), **canonical_names(context.participants, people)}

@@ -28,7 +28,7 @@ from apps.extraction.reading.reply_parts import (
 from apps.extraction.steps.asking import Answer
 from apps.extraction.steps.context import Context, StageOutcome, Window, turns_material
 from apps.extraction.steps.turns import fitting, messages_between
-from apps.extraction.tier import Form
+from apps.extraction.tier import Form, Tier
 from apps.extraction.tiers import continuity, long_term
 from apps.llm.generation import Refused
 from apps.memories.models import Memory
@@ -59,20 +59,30 @@ def run(context: Context, window: Window) -> StageOutcome:
     if check is not None:
         context.notes.also_read.append(check.reply)
     context = replace(context, reading=answers)
-    found: list[tuple[Context, Proposals]] = []
-    due: list[list[Memory]] = []
-    for tier in tiers:
-        for member in (members if tier.per_member else [None]) if tier.has_memories else []:
-            own = context.of_member(member)
-            witnessed = set(own.witnessed(window.turns)) if tier.per_member and own.chat.is_group else None
-            found.append((own, propose(own, window.turns, tier.name, answers[tier.name].text, witnessed)))
-            due += consolidation.due_entries(own, tier.name)
+    found = _proposals(context, window, tiers, members)
+    due = [entries for own, proposals in found for entries in consolidation.due_entries(own, proposals.tier)]
     review = _review(context, [proposals for _, proposals in found], due, check)
     outcomes = [outcome_of_proposals(own, proposals, review.relations) for own, proposals in found]
     outcomes += [tier.from_reading(context, window, answers[tier.name]) for tier in tiers if tier.from_reading]
     asked = {form.name for form in forms}
     unasked = [line for name, text in reply.texts.items() if name not in asked for line in text.split("\n")]
     return _joined([*outcomes, *review.outcomes], [*reply.unused, *unasked])
+
+
+def _proposals(
+    context: Context, window: Window, tiers: Sequence[Tier], members: Sequence[Character | None]
+) -> list[tuple[Context, Proposals]]:
+    """Return the proposals of the tiers whose lines are memories, with the context of each member who keeps them."""
+    assert context.reading is not None
+    found = []
+    for tier in tiers:
+        if not tier.has_memories:
+            continue
+        for member in members if tier.per_member else [None]:
+            own = context.of_member(member)
+            witnessed = set(own.witnessed(window.turns)) if tier.per_member and own.chat.is_group else None
+            found.append((own, propose(own, window.turns, tier.name, context.reading[tier.name].text, witnessed)))
+    return found
 
 
 def _ask(

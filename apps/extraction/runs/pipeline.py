@@ -224,7 +224,8 @@ def _write_step(context: Context, step: Step, outcome: StageOutcome) -> None:
     counts = sum((write() for write in outcome.writes), Counter(context.notes.counts))
     if outcome.error and stage.reads:
         counts["refused"] += 1
-    unused = [*outcome.unused, *context.notes.unused]
+    # The members of a group are each told of by the same lines.
+    unused = list(dict.fromkeys([*outcome.unused, *context.notes.unused]))
     if unused:
         counts[UNUSED] = len(unused)
     finished = RunStep(

@@ -77,8 +77,9 @@ def turns_material(
 class StageOutcome:
     """Result of a stage. Each of the ``writes`` stores a part of it and returns counts of its rows.
 
-    They are called in the transaction that ends the step, since nothing is locked while a model is asked. ``unused``
-    are lines of the reply that could not be used. ``error`` says why the model refused to read the window.
+    ``runs/pipeline.py`` calls them in the transaction that ends the step, since nothing is locked while a model is
+    asked. ``unused`` are lines of the reply that could not be used. ``error`` says why the model refused to read
+    the window.
     """
 
     writes: Sequence[Write] = ()

@@ -75,7 +75,7 @@ def run(context: Context, window: Window) -> StageOutcome:
 
 
 def run_from_reading(context: Context, window: Window, answer: Answer) -> StageOutcome:
-    """Return the outcome of a reading's lines."""
+    """Return the outcome of a reading's lines, which name their entities: no numbers were offered."""
     return _outcome_of(context, window, answer.text, _entities_of(context, window.turns))
 
 

@@ -14,6 +14,7 @@ from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import tune
 from tests.extraction.engine.layers import texts
 from tests.extraction.engine.story import append, read, tell
+from tests.extraction.engine.test_group import group
 from tests.extraction.engine.test_replies import call_of, reply_to, unused
 from tests.lanes import sampled
 from tests.llm.scripted_server import Request, ScriptedServer
@@ -65,6 +66,14 @@ def test_two_poor_replies_refuse_nothing(chat: Chat, server: ScriptedServer) -> 
     assert texts(chat) == ["Mira has a goat called Pip."]
     assert (run.state, run.counts.get("refused"), run.counts["unused"]) == ("succeeded", None, 4)
     assert len(asked(server, "long_term")) == 2
+
+
+def test_a_line_of_a_group_counts_once_and_not_for_each_member(owner: User, server: ScriptedServer) -> None:
+    chat = group(owner, 3)
+    tune(chat, reading="one")
+    reply_to(server, "reading", f"{WELL}\n[feels] Member0 -> Nobody: trust(high)")
+    run = read(chat, tiers=["long_term"])
+    assert (run.state, run.counts.get("unused")) == ("succeeded", 1)
 
 
 REMARKS = {
