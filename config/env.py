@@ -1,5 +1,6 @@
 """The environment of this process, and settings that follow from more than one variable of it."""
 
+import re
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,16 +21,31 @@ LOOPBACK_HOSTS = {"localhost", "127.0.0.1", "[::1]", "::1"}
 env = Environment()
 
 
+def listening_host() -> str:
+    """Return ``LOCI_HOST``, without the brackets of an IPv6 address."""
+    host = env.str(
+        "LOCI_HOST",
+        shown="`127.0.0.1`",
+        group=Group.INSTALLATION,
+        help="The address that the web server listens on. `0.0.0.0` is every IPv4 address of the machine, `::` every "
+        "address.",
+    )
+    host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
+    if not re.fullmatch(r"[\w.-]+|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*", host):
+        raise ImproperlyConfigured(f"LOCI_HOST must be an address such as 0.0.0.0, without a port, not {host!r}.")
+    return host
+
+
 def loci_home() -> Path:
     """Return the absolute path of the data folder, which may not exist yet."""
-    folder = env.str(
+    folder = env.path(
         "LOCI_HOME",
         shown="`./var`",
         group=Group.INSTALLATION,
         help="The data folder: embedded database, generated secrets, collected static files, files that are being "
         "imported, and snapshots. Made when it is missing.",
     )
-    return Path(folder or ROOT / "var").expanduser().absolute()
+    return (folder or ROOT / "var").absolute()
 
 
 def database_url() -> str:
@@ -84,9 +100,13 @@ def replica_database() -> dict[str, Any] | None:
 def _connection_parameters(name: str, url: str) -> dict[str, Any]:
     """Return libpq's parameters of a variable's connection string. Raise ImproperlyConfigured if it is none."""
     try:
-        return dict(conninfo_to_dict(url))
+        parameters = dict(conninfo_to_dict(url))
     except ProgrammingError:  # its text may quote a password
-        raise ImproperlyConfigured(f"{name} must be like postgres://user:password@host:5432/name.") from None
+        parameters = {}
+    if not parameters or "@" in str(parameters.get("host", "")):
+        form = "postgres://user:password@host:5432/name, with %40 for an @ in the password"
+        raise ImproperlyConfigured(f"{name} must be like {form}.")
+    return parameters
 
 
 def django_database(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -116,7 +136,7 @@ def with_timeouts(database: dict[str, Any], seconds: Mapping[str, float]) -> dic
 
 def mirror_storage() -> dict[str, Any] | None:
     """Return the entry of STORAGES for readable copies of chats: a folder, a bucket, or None without a mirror."""
-    folder = env.str(
+    folder = env.path(
         "MIRROR_FOLDER",
         group=Group.INSTALLATION,
         help="A folder into which each chat is written, as SillyTavern's JSONL and what is remembered as Markdown, "
@@ -134,7 +154,7 @@ def mirror_storage() -> dict[str, Any] | None:
         "MIRROR_ENDPOINT", group=Group.INSTALLATION, help="The address of the bucket's server, if it is not Amazon's."
     )
     if folder:
-        options: dict[str, Any] = {"location": folder, "allow_overwrite": True}
+        options: dict[str, Any] = {"location": str(folder), "allow_overwrite": True}
         return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
     if bucket:
         options = {"bucket_name": bucket, "endpoint_url": endpoint or None, "file_overwrite": True, "default_acl": None}
@@ -169,14 +189,14 @@ def demo_password() -> str:
 
 def public_hosts(url: str) -> list[str]:
     """Return the allowed host names: ``ALLOWED_HOSTS``, the host of ``url``, and those of the local machine."""
-    more = env.list(
+    more = env.hosts(
         "ALLOWED_HOSTS",
-        default=[],
         group=Group.INSTALLATION,
         help="More host names to answer to, separated by commas. The host of `LOCI_URL` and the loopback are always "
         "among them.",
     )
-    return [*more, urlsplit(url).hostname or "", "localhost", "127.0.0.1", "[::1]"]
+    host = urlsplit(url).hostname or ""
+    return [*more, f"[{host}]" if ":" in host else host, "localhost", "127.0.0.1", "[::1]"]
 
 
 def is_local(listens_on: str, hosts: list[str]) -> bool:
@@ -210,6 +230,6 @@ def allowed_ports() -> list[int]:
         group=Group.LANGUAGE_MODELS,
         help="The ports that connections may use, separated by commas, such as `443,11434`.",
     )
-    if not all(port.isascii() and port.isdigit() for port in ports):
-        raise ImproperlyConfigured(f"LLM_ALLOWED_PORTS must be numbers between commas, not {','.join(ports)!r}.")
+    if not all(port.isascii() and port.isdigit() and 0 < int(port) < 65536 for port in ports):
+        raise ImproperlyConfigured(f"LLM_ALLOWED_PORTS must be ports between commas, not {','.join(ports)!r}.")
     return [int(port) for port in ports]

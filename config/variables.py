@@ -1,9 +1,11 @@
 """Reader of environment variables, which keeps the description of each for `docs/configuration.md`."""
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack
 from urllib.parse import urlsplit
 
@@ -11,6 +13,9 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 T = TypeVar("T")
+SMTP_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+_HOST = re.compile(r"\*|\.?[\w-]+(\.[\w-]+)*|\[[0-9A-Fa-f:.]+\]")
+_QUOTES = ("'", '"')
 ON, OFF = {"1", "on", "true", "yes", "y"}, {"", "0", "off", "false", "no", "n"}
 
 
@@ -74,8 +79,10 @@ class Environment:
         self, name: str, *, default: int, least: int = 0, most: int | None = None, **description: Unpack[Description]
     ) -> int:
         """Return a whole number from ``least`` to ``most``. The description tells a bound other than 0."""
-        if least:
-            description["help"] += f" At least {least}." if most is None else f" From {least} to {most}."
+        if most is not None:
+            description["help"] += f" From {least} to {most}."
+        elif least:
+            description["help"] += f" At least {least}."
         wanted = f"a whole number of at least {least}" if most is None else f"a whole number from {least} to {most}"
 
         def parse(text: str) -> int:
@@ -124,18 +131,51 @@ class Environment:
             raise ImproperlyConfigured(f"{name} must be an address such as https://example.com.")
         return text
 
-    def list(self, name: str, *, default: list[str], **description: Unpack[Description]) -> list[str]:
-        """Return the texts between commas, without those that are empty."""
+    def origin(self, name: str, *, default: str = "", **description: Unpack[Description]) -> str:
+        """Return the address of a whole web site, without a slash at its end, or an empty string."""
+        text = self.url(name, default=default, **description)
+        return _origin(name, text) if text else ""
+
+    def origins(self, name: str, **description: Unpack[Description]) -> list[str]:
+        """Return the addresses of web sites and browser extensions between commas."""
+        return [_origin(name, text) for text in self._list(name, [], **description)]
+
+    def hosts(self, name: str, **description: Unpack[Description]) -> list[str]:
+        """Return the host names between commas, as Django compares them: ``.example.com`` is all names below it."""
+        hosts = self._list(name, [], **description)
+        for host in hosts:
+            if not _HOST.fullmatch(host):
+                raise ImproperlyConfigured(f"{name} must be names such as example.com or [::1], not {host!r}.")
+        return hosts
+
+    def _list(self, name: str, default: list[str], **description: Unpack[Description]) -> list[str]:
         text = self._text(name, _in_words(default), **description)
         return default if text is None else [part.strip() for part in text.split(",") if part.strip()]
+
+    def list(self, name: str, *, default: list[str], **description: Unpack[Description]) -> list[str]:
+        """Return the texts between commas, without those that are empty."""
+        return self._list(name, default, **description)
+
+    def path(self, name: str, **description: Unpack[Description]) -> Path | None:
+        """Return a path, of which ``~`` is the user's folder, or None."""
+        text = self.str(name, **description)
+        if text[:1] in _QUOTES:
+            raise ImproperlyConfigured(f"{name} must be a path without quotes around it, not {text!r}.")
+        return Path(text).expanduser() if text else None
 
     def email_url(self, name: str, *, default: str, **description: Unpack[Description]) -> dict[str, Any]:
         """Return the settings of a mail server by the names that Django gives them."""
         text = self._text(name, _in_words(default), **description) or default
         try:
-            settings: dict[str, Any] = environ.Env.email_url_config(text)
-        except (ValueError, ImproperlyConfigured):  # neither the value nor the error: both may hold a password
-            raise ImproperlyConfigured(f"{name} must be like smtp://user:password@host:587.") from None
+            # environ reads a "+" as a space, as in a form; in an address or a password it is a plus.
+            scheme, separator, rest = text.partition("://")
+            settings: dict[str, Any] = environ.Env.email_url_config(scheme + separator + rest.replace("+", "%2B"))
+        except (ValueError, ImproperlyConfigured):
+            settings = {}
+        is_smtp = settings.get("EMAIL_BACKEND") == SMTP_BACKEND
+        if not settings or settings.get("OPTIONS") or (is_smtp and not settings["EMAIL_HOST"]):
+            # Neither the value nor the error: both may hold a password.
+            raise ImproperlyConfigured(f"{name} must be like smtp+tls://user:password@host:587.") from None
         return settings
 
     def _read(
@@ -165,6 +205,14 @@ class Environment:
         """Return a text, which may be empty."""
         text = self._text(name, _in_words(default), **description)
         return default if text is None else text
+
+
+def _origin(name: str, text: str) -> str:
+    """Return a protocol and a host, without a slash at the end. Raise ImproperlyConfigured for anything else."""
+    address = text.rstrip("/")
+    if not re.fullmatch(r"[\w+.-]+://[^\s/?#@]+", address):
+        raise ImproperlyConfigured(f"{name} must be an address such as https://example.com, without a path.")
+    return address
 
 
 def _is_web_address(text: str) -> bool:

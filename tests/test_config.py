@@ -1,5 +1,6 @@
 """What an installation sets by its environment has its effect, and stands in the documentation."""
 
+import json
 import os
 import pty
 import re
@@ -8,13 +9,14 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict
 
-from apps.launcher.checks import check_variables
+from apps.launcher.checks import check_admin_path, check_variables
 from config import env as environment
 from config.configuration_page import page
 from config.env import ROOT, Environment
@@ -118,6 +120,79 @@ def test_a_command_ends_with_one_sentence_about_a_value_that_can_not_be_used(tmp
     assert ended.stderr == (
         "The configuration can't be used: LOCI_PORT must be a whole number from 1 to 65535, not 'abc'.\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("LOCI_HOST", "0.0.0.0:8000", "without a port, not '0.0.0.0:8000'"),
+        ("LOCI_HOST", '"0.0.0.0"', "without a port"),
+        ("LOCI_HOME", '"/srv/loci"', "without quotes"),
+        ("ALLOWED_HOSTS", "a.example:8000", "not 'a.example:8000'"),
+        ("ALLOWED_HOSTS", "http://a.example", "must be names"),
+        ("LOCI_URL", "https://me:secret@a.example", "without a path"),
+        ("LOCI_URL", "https://a.example/loci", "without a path"),
+        ("CORS_ORIGINS", "*", "without a path"),
+        ("CELERY_BROKER_URL", "redis:6379", "like redis://"),
+        ("ACCOUNT_DELETION_DAYS", "9999999", "from 0 to 36500"),
+        ("DATABASE_URL", "postgres://me:p@ss@db.example/loci", "with %40 for an @"),
+        ("EMAIL_URL", "smtp://me:secret@host:587?tls=True", "like smtp+tls://"),
+    ],
+)
+def test_an_odd_value_does_not_start_something_else(tmp_path: Path, name: str, value: str, told: str) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", "from config import settings"],
+        env=os.environ | {"LOCI_HOME": str(tmp_path), name: value},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 1
+    last = ended.stderr.splitlines()[-1]
+    assert last.startswith(f"django.core.exceptions.ImproperlyConfigured: {name}")
+    assert told in last
+    assert "secret" not in ended.stderr
+
+
+ADDRESSES = "print(json.dumps([s.LOCI_HOST, s.LOCI_URL, s.ALLOWED_HOSTS, s.CORS_ALLOWED_ORIGINS]))"
+MAIL = "print(json.dumps([s.EMAIL_HOST_USER, s.EMAIL_HOST_PASSWORD, s.EMAIL_PORT, s.EMAIL_USE_TLS, s.EMAIL_USE_SSL]))"
+
+
+@pytest.mark.parametrize(
+    ("variables", "program", "read"),
+    [
+        ({"LOCI_HOST": ""}, ADDRESSES, ["127.0.0.1", "http://127.0.0.1:8000", ["127.0.0.1"], []]),
+        ({"LOCI_HOST": "[::]"}, ADDRESSES, ["::", "http://127.0.0.1:8000", ["127.0.0.1"], []]),
+        (
+            {"LOCI_URL": "http://[fd00::5]:8000/", "CORS_ORIGINS": "chrome-extension://abc, https://a.example/"},
+            ADDRESSES,
+            ["127.0.0.1", "http://[fd00::5]:8000", ["[fd00::5]"], ["chrome-extension://abc", "https://a.example"]],
+        ),
+        ({"EMAIL_URL": "smtp+tls://a+b%40c.de:p+w@h"}, MAIL, ["a+b@c.de", "p+w", 587, True, False]),
+        ({"EMAIL_URL": "smtps://me:pw@h:465"}, MAIL, ["me", "pw", 465, False, True]),
+    ],
+)
+def test_addresses_are_read_as_people_write_them(
+    tmp_path: Path, variables: dict[str, str], program: str, read: list[Any]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", f"import json; from config import settings as s; {program}"],
+        env=os.environ | {"LOCI_HOME": str(tmp_path)} | variables,
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    found = json.loads(done.stdout)
+    if program == ADDRESSES:
+        found[2] = found[2][:-3]  # without the names of the loopback, which are always among them
+    assert found == read
+
+
+@pytest.mark.parametrize("path", ["api/", "settings/", "static/", "v1/", "my admin/"])
+def test_the_admin_site_takes_the_place_of_no_page(settings: Any, path: str) -> None:
+    assert not check_admin_path()
+    settings.ADMIN_PATH = path
+    assert [error.id for error in check_admin_path()] in (["launcher.E001"], ["launcher.E002"])
 
 
 def test_values_are_read_as_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:

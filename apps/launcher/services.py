@@ -19,7 +19,8 @@ NO_POOL = {"DATABASE_POOL_SIZE": "0"}  # tasks use one connection, and a pool's 
 def web() -> Service:
     """Return the web server."""
     options = ["--worker-class", "config.web_worker.WebWorker", "--asgi-lifespan", "off", "--no-control-socket"]
-    options += ["--bind", f"{settings.LOCI_HOST}:{settings.LOCI_PORT}", "--log-level", "warning"]
+    host = f"[{settings.LOCI_HOST}]" if ":" in settings.LOCI_HOST else settings.LOCI_HOST
+    options += ["--bind", f"{host}:{settings.LOCI_PORT}", "--log-level", "warning"]
     options += ["--workers", str(settings.WEB_CONCURRENCY), "--graceful-timeout", "5"]
     options += ["--keep-alive", str(KEEP_ALIVE)]
     command = [PYTHON, "-m", "gunicorn", *options, "config.asgi:application"]

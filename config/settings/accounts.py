@@ -87,6 +87,7 @@ ACCOUNT_LOGOUT_REDIRECT_URL = LOGOUT_REDIRECT_URL
 ACCOUNT_DELETION_DAYS = env.int(
     "ACCOUNT_DELETION_DAYS",
     default=14,
+    most=36_500,
     group=Group.INSTALLATION,
     help="How many days a person can keep an account that they asked to delete.",
 )

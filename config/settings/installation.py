@@ -2,16 +2,11 @@
 
 from urllib.parse import urlsplit
 
-from config.env import demo_password, env, is_local, loci_home, public_hosts, secret_key
+from config.env import demo_password, env, is_local, listening_host, loci_home, public_hosts, secret_key
 from config.variables import Group
 
 LOCI_HOME = loci_home()
-LOCI_HOST = env.str(
-    "LOCI_HOST",
-    default="127.0.0.1",
-    group=Group.INSTALLATION,
-    help="The address that the web server listens on. `0.0.0.0` is every IPv4 address of the machine.",
-)
+LOCI_HOST = listening_host()
 LOCI_PORT = env.int(
     "LOCI_PORT",
     default=8000,
@@ -20,7 +15,7 @@ LOCI_PORT = env.int(
     group=Group.INSTALLATION,
     help="The port that the web server listens on.",
 )
-_url = env.url(
+_url = env.origin(
     "LOCI_URL",
     shown="`http://127.0.0.1:LOCI_PORT`",
     group=Group.INSTALLATION,
@@ -30,7 +25,7 @@ _url = env.url(
 )
 LOCI_URL = _url or f"http://127.0.0.1:{LOCI_PORT}"
 SERVED_OVER_TLS = urlsplit(LOCI_URL).scheme == "https"
-CSRF_TRUSTED_ORIGINS = [LOCI_URL.rstrip("/")]
+CSRF_TRUSTED_ORIGINS = [LOCI_URL]
 ALLOWED_HOSTS = public_hosts(LOCI_URL)
 # On a machine of their own, nobody is another's problem.
 REACHED_BY_OTHERS = not is_local(LOCI_HOST, ALLOWED_HOSTS)

@@ -66,6 +66,7 @@ SETTINGS_MAX_BYTES = env.int(
 IDEMPOTENCY_HOURS = env.int(
     "IDEMPOTENCY_HOURS",
     default=24,
+    most=876_000,
     group=Group.INSTALLATION,
     help="For how long the reply to a write that carried an `Idempotency-Key` is kept, in hours. The key itself is "
     "kept for good, so that no retry is stored again; that takes some 300 bytes a write.",
@@ -73,6 +74,7 @@ IDEMPOTENCY_HOURS = env.int(
 CHANGE_LOG_DAYS = env.int(
     "CHANGE_LOG_DAYS",
     default=30,
+    most=36_500,
     group=Group.INSTALLATION,
     help="For how long the writes to a chat, and to a person's settings, are kept in the log that clients catch up "
     "from and undo reads, in days.",
@@ -87,6 +89,7 @@ CHANGE_LOG_MIN = env.int(
 SSE_MAX_PER_USER = env.int(
     "SSE_MAX_PER_USER",
     default=20,
+    least=1,
     group=Group.INSTALLATION,
     help="How many event streams a person may have open; browsers need one each, whatever the tabs.",
 )

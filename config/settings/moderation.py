@@ -16,6 +16,7 @@ MODERATION_MODEL = env.str(
 MODERATION_LOOK_MINUTES = env.int(
     "MODERATION_LOOK_MINUTES",
     default=30,
+    most=525_600,
     group=Group.MODERATION,
     help="For how long a moderator can read what was opened for a report or a reason.",
 )

@@ -28,9 +28,8 @@ CONTENT_SECURITY_POLICY = {
 }
 
 # Pages of other origins may use the API and the proxy with a token, and never with a session: no cookie is taken.
-CORS_ALLOWED_ORIGINS = env.list(
+CORS_ALLOWED_ORIGINS = env.origins(
     "CORS_ORIGINS",
-    default=[],
     group=Group.INSTALLATION,
     help="Origins whose pages may call the API and the proxy from a browser, separated by commas, such as "
     "`https://chat.example.org,http://localhost:3000`. They need a token: a session isn't taken from them.",

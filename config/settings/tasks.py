@@ -1,9 +1,12 @@
 """Background work: the broker, its queues, which task goes where, and the schedule."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from celery.schedules import crontab
+from django.core.exceptions import ImproperlyConfigured
 from kombu import Queue
+from kombu.transport import TRANSPORT_ALIASES
 
 from config.env import env
 from config.settings.database import BROKER_CONNINFO
@@ -16,6 +19,8 @@ _broker_url = env.str(
     help="Another broker, such as `redis://host:6379/0` or `amqp://user:password@host/`.",
 )
 CELERY_BROKER_URL = _broker_url or "pgmq://localhost"
+if urlsplit(CELERY_BROKER_URL).scheme.partition("+")[0] not in TRANSPORT_ALIASES or "://" not in CELERY_BROKER_URL:
+    raise ImproperlyConfigured("CELERY_BROKER_URL must be like redis://host:6379/0.")  # it may hold a password
 CELERY_VISIBILITY_TIMEOUT = env.int(
     "CELERY_VISIBILITY_TIMEOUT",
     default=900,

@@ -83,8 +83,10 @@ def test_the_command_prints_only_the_token(client: Client, db: None) -> None:
     assert client.get(LIST, headers=bearer(out.getvalue().strip())).status_code == 200
     with pytest.raises(CommandError):
         call_command("token", "nobody@example.com")
-    with pytest.raises(CommandError, match="notmail is no e-mail address"):
+    with pytest.raises(CommandError, match="'notmail' is no e-mail address"):
         call_command("token", "notmail", "--create")
+    with pytest.raises(CommandError, match="--namespace is empty"):
+        call_command("token", "new@example.com", "--namespace", "")
 
 
 def test_the_settings_require_login(client: Client, db: None) -> None:

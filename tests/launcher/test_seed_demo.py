@@ -108,6 +108,7 @@ def test_a_failed_extraction_is_an_error(seeded, monkeypatch):
 
 
 def test_the_derived_pages_of_the_demo_have_what_a_model_read(seeded, client):
+    assert not Arc.objects.for_owner(demo()).filter(embedding_model="").exists(), "check_integrity would tell of them"
     client.force_login(demo())
     chat = Chat.objects.for_owner(demo()).get()
     assert list(

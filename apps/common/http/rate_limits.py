@@ -39,7 +39,7 @@ class Rate:
         """Return the rate of a text such as ``600/m`` or ``5/10m``; None for an empty text. Raise ValueError."""
         if not text:
             return None
-        match = re.fullmatch(r"([1-9]\d*)/(\d*)([smhd])", text)
+        match = re.fullmatch(r"([1-9]\d{0,8})/(\d{0,6})([smhd])", text)
         if match is None:
             raise ValueError(f"{text!r} is not a rate such as 600/m: a number, a slash, and one of s, m, h, d.")
         return cls(int(match[1]), int(match[2] or 1) * PERIODS[match[3]])

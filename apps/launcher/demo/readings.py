@@ -17,6 +17,7 @@ from django.utils.translation import gettext_noop
 from apps.accounts.models import User
 from apps.chats.models import Chat, Message
 from apps.extraction.models import ExtractionRun
+from apps.llm.backends.selection import vectors_if_available
 from apps.memories.candidates import Descriptor, KnowledgeLine, RelationshipLine, StateLine
 from apps.memories.models import Arc, Entity, Knowledge, LedgerEntry, Relationship
 from apps.memories.operations.arcs import open_arc, resolve_arc
@@ -92,9 +93,10 @@ def _settle_names(owner: User, chat: Chat, names: Mapping[str, Any]) -> None:
 
 
 def _write_arcs(chat: Chat, rows: list[dict[str, Any]], messages: Messages, run: ExtractionRun) -> None:
-    for row in rows:
-        source = messages[row["at"]]
-        arc = open_arc(chat, row["text"], source, vector=None, model="", run_id=run.pk)
+    vectors, model = vectors_if_available(chat.owner_id, [row["text"] for row in rows])
+    for number, row in enumerate(rows):
+        vector = None if vectors is None else vectors[number]
+        arc = open_arc(chat, row["text"], messages[row["at"]], vector=vector, model=model, run_id=run.pk)
         if "until" in row:
             resolve_arc(arc, messages[row["until"]], row["outcome"])
 

@@ -23,13 +23,17 @@ class Command(BaseCommand):
         parser.add_argument("email")
         parser.add_argument("--create", action="store_true", help="Create the user if there is none.")
         parser.add_argument("--scope", choices=ApiToken.Scope.values, default=ApiToken.Scope.WRITE)
-        parser.add_argument("--instance", default="", help="The only instance in whose name it may pull and push.")
-        parser.add_argument("--namespace", default="", help="The only end user of whom it sees anything.")
+        parser.add_argument("--instance", help="The only instance in whose name it may pull and push.")
+        parser.add_argument("--namespace", help="The only end user of whom it sees anything.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            if len(options["namespace"]) > MAX_NAMESPACE_LENGTH:
+            if len(options["namespace"] or "") > MAX_NAMESPACE_LENGTH:
                 raise CommandError(f"--namespace has at most {MAX_NAMESPACE_LENGTH} characters.")
+            for name in ("instance", "namespace"):
+                # An empty shell variable must not make a token of the whole account.
+                if options[name] is not None and not options[name].strip():
+                    raise CommandError(f"--{name} is empty.")
             secret = self._secret(**options)
         except (OperationalError, ProgrammingError) as error:
             raise CommandError(
@@ -38,7 +42,7 @@ class Command(BaseCommand):
             ) from error
         self.stdout.write(secret)
 
-    def _secret(self, *, email: str, create: bool, scope: str, instance: str, namespace: str, **options: Any) -> str:
+    def _secret(self, *, email: str, create: bool, scope: str, **options: Any) -> str:
         user = User.objects.filter(email__iexact=email).first()
         if user is None and not create:
             raise CommandError(f"There is no user {email}; add --create to create one.")
@@ -46,7 +50,8 @@ class Command(BaseCommand):
             try:
                 validate_email(email)
             except ValidationError as error:
-                raise CommandError(f"{email} is no e-mail address.") from error
+                raise CommandError(f"{email!r} is no e-mail address.") from error
             user = User.objects.create_user(email)
+        instance, namespace = options["instance"] or "", options["namespace"] or ""
         _, secret = create_token(user, name="manage.py token", scope=scope, instance=instance, namespace=namespace)
         return secret

@@ -245,7 +245,8 @@ def wait_until_ready(services: Sequence[Service], checks: Sequence[Callable[[], 
 
 def is_ready() -> bool:
     """Return whether ``/readyz/`` responds with status 200."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.LOCI_HOST, settings.LOCI_HOST)  # noqa: S104
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.LOCI_HOST, settings.LOCI_HOST)  # noqa: S104
+    host = f"[{host}]" if ":" in host else host
     request = urllib.request.Request(f"http://{host}:{settings.LOCI_PORT}/readyz/", headers={"Host": "localhost"})
     try:
         with urllib.request.urlopen(request, timeout=5) as response:  # noqa: S310
