@@ -85,6 +85,7 @@ test("a window knows when it can't tell what happened before it", () => {
 
 const field = (more) => ({ type: "field", id: "a", field: "mes", swipe: 0, active: 0, text: "one two", base: "one two", state: "waiting", ...more });
 const now = (swipes, active = 0) => ({ id: "a", index: 0, mes: swipes[active], swipes, swipe_id: active, swipe_info: swipes.map(() => ({})) });
+const unknown = () => undefined;
 const delta = (message) => ({ touched: touch(message), deleted: new Set(), metadata: null, survivor: () => null });
 
 test("edits are rebased in their order, each on what the one before made", () => {
@@ -103,7 +104,24 @@ test("an edit whose text arrived by another way is done", () => {
 test("an edit stays with its swipe when another one was made active", () => {
   const edits = [field({ value: "ONE two" })];
   rebase(edits, delta(now(["zero", "one two", "three"], 2)));
-  equal(patchesOf(edits, () => 0), [{ id: "a", swipe_id: 1, set: { mes: "ONE two" } }, { id: "a", swipe_id: 2 }]);
+  equal(patchesOf(edits, () => 0, unknown), [{ id: "a", swipe_id: 1, set: { mes: "ONE two" } }, { id: "a", swipe_id: 2 }]);
+});
+
+test("which swipe is active is told by the message and not by what an edit noted", () => {
+  const edits = [{ type: "swipe_id", id: "a", value: 0 }, field({ swipe: 1, active: 1, value: "ONE two" })];
+  const known = () => now(["zero", "one two"], 1);
+  equal(patchesOf(edits, () => 0, known), [
+    { id: "a", swipe_id: 0 }, { id: "a", swipe_id: 1, set: { mes: "ONE two" } }, { id: "a", swipe_id: 0 },
+  ]);
+  // Where the message isn't known, the swipe is named: another one may be active by now.
+  equal(patchesOf([field({ swipe: 1, active: 1, value: "ONE two" })], () => 0, unknown), [
+    { id: "a", swipe_id: 1, set: { mes: "ONE two" } },
+  ]);
+});
+
+test("the last swipe of a message is not deleted", () => {
+  const edit = { type: "delete_swipe", id: "a", value: 0, text: "one two", state: "waiting" };
+  equal(rebase([edit], delta(now(["one two"]))).done, [edit]);
 });
 
 test("a deletion does not take a changed text with it", () => {
@@ -121,7 +139,7 @@ test("patches are small, and those of one message go together", () => {
     { type: "extra", id: "a", swipe: 0, active: 0, path: ["recap", "text"], value: "short" },
     field({ id: "b", base: "a", value: "b" }),
   ];
-  equal(patchesOf(edits, () => 0), [
+  equal(patchesOf(edits, () => 0, () => now([""])), [
     { id: "a", splice: { at: 501, delete: 1, insert: "b" }, set: { is_system: true }, extra: { recap: { text: "short" } } },
     { id: "b", set: { mes: "b" } },
   ]);

@@ -162,7 +162,7 @@ export class ChatState extends Outbox {
       return post("append/", { messages }, { key });
     }
     if (type === "metadata") return post("patch-metadata/", { integrity, metadata: mergePatchOf(batch) });
-    const patches = patchesOf(batch, (edit) => this.#placeOf(edit));
+    const patches = patchesOf(batch, (edit) => this.#placeOf(edit), (id) => this.replica.get(id));
     // A page that is being left can't answer a conflict over what doesn't concern it.
     const rebased = leaving && batch.every((edit) => REPEATABLE.has(edit.type)) ? { on_conflict: "rebase" } : {};
     return post("patch/", { integrity, ...rebased, patches }, COMPLETED.has(type) ? { key } : {});

@@ -1,5 +1,6 @@
 // Edits as patches of the wire protocol, as few and as small as they can be.
 import { patchAt, related } from "./documents.js";
+import { edited } from "./messages.js";
 import { isOfDocument } from "./rebase.js";
 import { spliceBetween } from "./text.js";
 
@@ -44,12 +45,16 @@ function joined(patch, [key, ...rest], value) {
 /**
  * The patches of a batch. Each edit notes in `patch` which of them is its own, so that a refusal can be told of.
  * @param {object[]} edits @param {(edit: object) => number} placeOf the index that a move leads to
+ * @param {(id: string) => object | undefined} known a message as the server has it
  * @returns {object[]}
  */
-export function patchesOf(edits, placeOf) {
+export function patchesOf(edits, placeOf, known) {
   const patches = [];
+  const messages = new Map();
   for (const edit of edits) {
-    const parts = partsOf(edit, placeOf);
+    const message = messages.get(edit.id) ?? known(edit.id);
+    if (message) messages.set(edit.id, edited(message, edit));
+    const parts = partsOf(edit, placeOf, message);
     const last = patches.at(-1);
     if (parts.length === 1 && last && goTogether(last, parts[0])) patches[patches.length - 1] = together(last, parts[0]);
     else patches.push(...parts);
@@ -58,12 +63,13 @@ export function patchesOf(edits, placeOf) {
   return patches;
 }
 
-function partsOf(edit, placeOf) {
+/** @param {object} [message] that the edit is of, with the edits before it; undefined where it isn't known */
+function partsOf(edit, placeOf, message) {
   const { id, type, value } = edit;
   switch (type) {
     case "field":
-    case "extra": return onSwipe(edit, valuePart(edit));
-    case "data": return onSwipe(edit, { data: dataPart(edit) });
+    case "extra": return onSwipe(edit, valuePart(edit), message);
+    case "data": return onSwipe(edit, { data: dataPart(edit) }, message);
     case "delete": return [{ id, delete: true }];
     case "insert": return [{ id: edit.before, insert_before: value }];
     case "move": return [{ id, move_to: placeOf(edit) }];
@@ -83,10 +89,16 @@ function dataPart({ path: [namespace, key], value }) {
   return value.length ? { namespace, values: { [key]: value[0] } } : { namespace, clear: [key] };
 }
 
-/** A text or its data belongs to the swipe it was written on; where another is active now, that one stays so. */
-function onSwipe({ id, swipe, active, type, field }, part) {
+/**
+ * A text or its data belongs to the swipe it was written on; where another is active now, that one stays so. Which one is
+ * active is told by the message: what the edit notes is of the time when it was made, and edits before it may have been
+ * set aside, or decided and made anew, since.
+ */
+function onSwipe({ id, swipe, active: noted, type, field }, part, message) {
   const ofMessage = type === "field" && field !== "mes";
-  if (ofMessage || swipe === null || active === null || swipe === active) return [{ id, ...part }];
+  const active = message?.swipes ? message.swipe_id : noted;
+  if (ofMessage || swipe === null || active === null) return [{ id, ...part }];
+  if (swipe === active) return [message ? { id, ...part } : { id, swipe_id: swipe, ...part }];
   return [{ id, swipe_id: swipe, ...part }, { id, swipe_id: active }];
 }
 

@@ -134,6 +134,7 @@ function onDelete(edit, message) {
 /** @returns {Outcome} */
 function onSwipe(edit, message) {
   const place = locateSwipe(message, edit.value, edit.text);
+  if (edit.type === "delete_swipe" && message.swipes.length === 1) return DONE; // the last one stays
   if (place === null || (edit.text !== null && message.swipes[place] !== edit.text && edit.type === "delete_swipe")) return DONE;
   if (edit.type === "swipe_id" && message.swipe_id === place) return DONE;
   return { verdict: "keep", change: { value: place } };
