@@ -36,6 +36,11 @@ def test_addresses_that_are_public(address):
     assert NONE.permits(address)
 
 
+def test_nothing_is_allowed_that_nobody_allowed():
+    assert not AddressPolicy().permits("127.0.0.1")
+    assert not AddressPolicy().permits("10.1.2.3")
+
+
 def test_what_the_operator_allows():
     policy = AddressPolicy.parse([" 10.1.2.0/16", "192.168.7.7", "fd00::/8", "Ollama.internal", ""])
     assert policy.permits("10.1.2.3")
@@ -57,6 +62,7 @@ def test_what_the_operator_allows():
         ("https://models.example.com/v1", False),
         (f"https://{PUBLIC}/v1", False),
         ("no url", False),
+        ("http://x:y/", False),
     ],
 )
 def test_a_url_is_local_if_it_names_this_machine_or_a_private_address(url: str, local: bool) -> None:
@@ -125,7 +131,7 @@ def test_a_host_of_numbers_is_an_address_however_it_is_written(address: IPv4Addr
         ("http://[", "no valid host"),
         ("http://a b/", "no valid host"),
         ("http://x:0/", "port"),
-        ("http://x:99999/", "port"),
+        ("http://x:65536/", "port"),
         ("http://x:y/", "not a URL"),
         ("https://user@models.example.com", "user name"),
         ("https://:password@models.example.com", "user name"),
