@@ -3,6 +3,7 @@
 import re
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -99,14 +100,12 @@ def replica_database() -> dict[str, Any] | None:
 
 def _connection_parameters(name: str, url: str) -> dict[str, Any]:
     """Return libpq's parameters of a variable's connection string. Raise ImproperlyConfigured if it is none."""
-    try:
+    with suppress(ProgrammingError):  # its text may quote a password
         parameters = dict(conninfo_to_dict(url))
-    except ProgrammingError:  # its text may quote a password
-        parameters = {}
-    if not parameters or "@" in str(parameters.get("host", "")):
-        form = "postgres://user:password@host:5432/name, with %40 for an @ in the password"
-        raise ImproperlyConfigured(f"{name} must be like {form}.")
-    return parameters
+        if "@" not in str(parameters.get("host", "")):
+            return parameters
+    form = "postgres://user:password@host:5432/name, with %40 for an @ in the password"
+    raise ImproperlyConfigured(f"{name} must be like {form}.")
 
 
 def django_database(parameters: dict[str, Any]) -> dict[str, Any]:
