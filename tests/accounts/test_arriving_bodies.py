@@ -68,6 +68,7 @@ def test_a_large_body_is_refused_at_once(web_server: WebServer, credentials: Any
             assert response.startswith(f"HTTP/1.1 {status} "), (name, path, response)
             assert ('"type": "/problems/' in response) == path.startswith("/api/"), response
             assert ("www-authenticate" in response.lower()) == (status == 401)
+            assert "\r\nconnection: close\r\n" in response.lower(), "a second request would not be answered"
 
 
 def test_a_chunked_body_is_refused_once_it_is_too_large(web_server: WebServer, credentials: Any) -> None:
@@ -103,7 +104,9 @@ def test_what_is_small_or_allowed_arrives(web_server: WebServer, credentials: An
     length = f"Content-Length: {len(large)}"
     assert " 201 " in response_to(web_server, "/api/v1/chats/", credentials["a token"], length, sent=large)[:20]
     chunked = f"{len(large):x}\r\n".encode() + large + b"\r\n0\r\n\r\n"
-    assert " 201 " in response_to(web_server, "/api/v1/chats/", credentials["a token"], CHUNKED, sent=chunked)[:20]
+    response = response_to(web_server, "/api/v1/chats/", credentials["a token"], CHUNKED, sent=chunked)
+    assert " 201 " in response[:20]
+    assert "connection: close" not in response.lower()
     assert " 401 " in response_to(web_server, "/api/v1/chats/", "Content-Length: 2", sent=b"{}")[:20]
 
 

@@ -62,6 +62,7 @@ class BodyLimits:
             await self.application(scope, receive, send)
             return
         body = _ArrivingBody(scope, receive)
+        send = body.closing(send)
         try:
             await body.check(body.declared)
             await self.application(scope, body.receive, send)
@@ -81,6 +82,7 @@ class _ArrivingBody:
         self._path = scope["path"]
         self._size = 0
         self._counter: BodyCounter | None = None
+        self._is_complete = not self.declared and b"transfer-encoding" not in self._headers
 
     @property
     def declared(self) -> int:
@@ -91,9 +93,24 @@ class _ArrivingBody:
     async def receive(self) -> Mapping[str, Any]:
         """Receive the next part. Raise NotSignedIn, TooLarge, TooMuchData."""
         message = await self._receive()
+        self._is_complete = not message.get("more_body")
         self._size += len(message.get("body", b""))
         await self.check(self._size)
         return message
+
+    def closing(self, send: Send) -> Send:
+        """Return a ``send`` that tells the client if the connection ends after the response.
+
+        The server closes one with a body that was not read to its end, without a word: a client that uses it again
+        would take that for a failure of its next request.
+        """
+
+        async def send_closing(message: Mapping[str, Any]) -> None:
+            if message["type"] == "http.response.start" and not self._is_complete:
+                message = {**message, "headers": [*message.get("headers", []), (b"connection", b"close")]}
+            await send(message)
+
+        return send_closing
 
     async def discard(self) -> None:
         """Drop what still arrives of a refused body, for some seconds.
