@@ -90,9 +90,9 @@ function dataPart({ path: [namespace, key], value }) {
 }
 
 /**
- * A text or its data belongs to the swipe it was written on; where another is active now, that one stays so. Which one is
- * active is told by the message: what the edit notes is of the time when it was made, and edits before it may have been
- * set aside, or decided and made anew, since.
+ * A text or its data belongs to the swipe it was written on; where another is active now, that one stays so. The message
+ * tells which one is active. What the edit noted when it was made may be out of date: a conflict may have been decided
+ * between it and an earlier edit.
  */
 function onSwipe({ id, swipe, active: noted, type, field }, part, message) {
   const ofMessage = type === "field" && field !== "mes";
