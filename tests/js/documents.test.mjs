@@ -1,4 +1,5 @@
 import { leavesOf, mergePatch, patchAt, patchBetween, related, same, valueAt } from "../../static/js/sync/documents.js";
+import { placeAfter } from "../../static/js/sync/messages.js";
 import { patchesOf, firstBatch, mergePatchOf } from "../../static/js/sync/patches.js";
 import { rebase } from "../../static/js/sync/rebase.js";
 import { Replica } from "../../static/js/sync/replica.js";
@@ -117,6 +118,15 @@ test("which swipe is active is told by the message and not by what an edit noted
   equal(patchesOf([field({ swipe: 1, active: 1, value: "ONE two" })], () => 0, unknown), [
     { id: "a", swipe_id: 1, set: { mes: "ONE two" } },
   ]);
+});
+
+test("an edit that was set aside follows what was done to the swipes after it, also where the message isn't known", () => {
+  const place = { swipe: 1, active: 1 };
+  equal(placeAfter(place, { type: "delete_swipe", value: 0 }), { swipe: 0, active: 0 });
+  equal(placeAfter(place, { type: "delete_swipe", value: 2 }), place);
+  equal(placeAfter(place, { type: "delete_swipe", value: 1 }).swipe, undefined);
+  equal(placeAfter(place, { type: "swipe_order", value: [1, 0] }), { swipe: 0, active: 0 });
+  equal(placeAfter(place, { type: "swipe_id", value: 0 }), { swipe: 1, active: 0 });
 });
 
 test("the last swipe of a message is not deleted", () => {

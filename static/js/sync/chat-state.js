@@ -2,7 +2,7 @@
 import { ChatCopy, copiesOf } from "./copies.js";
 import { mergePatch } from "./documents.js";
 import { follow } from "./live.js";
-import { currentOf, edited, locateSwipe } from "./messages.js";
+import { currentOf, edited, locateSwipe, placeAfter } from "./messages.js";
 import { Outbox } from "./outbox.js";
 import { firstBatch, mergePatchOf, patchesOf } from "./patches.js";
 import { readMessages } from "./reading.js";
@@ -144,7 +144,8 @@ export class ChatState extends Outbox {
 
   /** Where the swipe of an edit that was set aside is by now; its `swipe` is undefined where that is gone. */
   swipeNow(edit, message = this.message(edit.id)) {
-    if (!message?.swipes || (edit.swipe ?? null) === null) return {};
+    if ((edit.swipe ?? null) === null) return {};
+    if (!message?.swipes) return this.laid.filter(({ id, n }) => id === edit.id && n > edit.n).reduce(placeAfter, { swipe: edit.swipe, active: edit.active });
     const text = edit.type === "field" ? edit[edit.state === "conflict" ? "theirs" : "base"] : edit.text;
     return { swipe: locateSwipe(message, edit.swipe, text) ?? undefined, active: message.swipe_id };
   }
@@ -214,8 +215,10 @@ export class ChatState extends Outbox {
   /** Keep an edit that was set aside in line with what was written after it. */
   #follow(parked, edit) {
     if (samePlace(parked, edit)) parked[parked.state === "conflict" ? "theirs" : "base"] = edit.value;
-    else if (parked.id === edit.id && movesSwipes(edit)) {
-      Object.assign(parked, this.swipeNow(parked, this.replica.get(edit.id)));
+    else if (parked.id === edit.id && (parked.swipe ?? null) !== null) {
+      const message = this.replica.get(edit.id);
+      if (!message?.swipes) Object.assign(parked, placeAfter(parked, edit));
+      else if (movesSwipes(edit)) Object.assign(parked, this.swipeNow(parked, message));
     }
   }
 

@@ -51,8 +51,7 @@ export class ChatSync extends ChatState {
   }
 
   rewrite(parked, value, theirs) {
-    const selected = this.laid.findLast((other) => other.id === parked.id && other.type === "swipe_id");
-    const edit = { ...parked, ...(selected && { active: selected.value }), ...this.swipeNow(parked) };
+    const edit = { ...parked, ...this.swipeNow(parked) };
     const { type, id, path } = edit;
     const gone = Object.hasOwn(edit, "swipe") && edit.swipe === undefined;
     if (gone) this.contest({ ...bare(edit), value, theirs: null, gone });

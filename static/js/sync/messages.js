@@ -35,6 +35,18 @@ export function locateSwipe(message, swipe, text) {
   return most > 0 ? like.indexOf(most) : null;
 }
 
+/**
+ * Where the swipe of an edit is after another edit of its message, and which one is active then, as far as the two tell.
+ * `swipe` undefined: it is gone.
+ * @param {{swipe?: number, active?: number}} place @param {{type?: string, value?: any}} edit the other one
+ */
+export function placeAfter({ swipe, active }, { type, value }) {
+  if (type === "swipe_id") return { swipe, active: value };
+  if (type === "swipe_order") return { swipe: value.indexOf(swipe), active: value.indexOf(active) };
+  if (type !== "delete_swipe") return { swipe, active };
+  return { swipe: swipe === value ? undefined : swipe > value ? swipe - 1 : swipe, active: active > value ? active - 1 : active };
+}
+
 /** The part of the words of `text` that `other` has too, 0 to 1. */
 function likeness(other, text) {
   const [its, own] = [other, text].map((words) => new Set(words.match(/[\p{L}\p{M}\p{N}]+/gu) ?? []));
